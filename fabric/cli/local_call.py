@@ -27,7 +27,8 @@ def refuse_unfitting(flags: "LocalFlags") -> None:
         if not flags.http.path:
             refuse_useless(flags.http.given, "add --path, such as --path /users/7")
         if flags.event:
-            refuse_useless(("--event",), "an HTTP request cannot be combined with an event")
+            hint = f"remove it, or remove {flags.http.given[0]}: an invocation has one input"
+            refuse_useless(("--event",), hint)
 
 
 def call_once(flags: "LocalFlags") -> int:

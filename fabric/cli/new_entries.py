@@ -47,7 +47,9 @@ TRIGGER_OPTIONS: Mapping[str, TriggerOption] = {
     "timezone": TriggerOption(
         "--timezone", "cron", "timezone", "", find_text_complaint, asked=False
     ),
-    "events": TriggerOption("--event", "storage", "events", "", find_text_complaint, asked=False),
+    "storage_events": TriggerOption(
+        "--event", "storage", "events", "", find_text_complaint, asked=False
+    ),
     "sources": TriggerOption(
         "--source", "eventbus", "source", "", find_text_complaint, asked=False
     ),

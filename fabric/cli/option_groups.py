@@ -11,14 +11,23 @@ _CACHE = "Cache"
 _OUTPUT = "Output"
 _SERVER = "Server"
 _ACCESS = "Access"
+_TRIGGER = "Trigger"
+_REQUEST = "Request"
+_TRAFFIC = "Traffic"
 _OTHER = "Options"
-_GROUPS: Mapping[str, Sequence[str]] = {
+GROUPS: Mapping[str, Sequence[str]] = {
     _SELECTION: (
         "config stage provider params function functions compose services with_dependents "
         "with_dependencies affected base source source_sha256 shard preview verb all_services "
         "since until text level limit platform"
     ).split(),
-    _SERVER: ("port", "address", "workspace", "dashboard"),
+    _TRIGGER: (
+        "trigger route schedule timezone queue_name bucket storage_events topic sources "
+        "detail_types"
+    ).split(),
+    _REQUEST: ("event", "method", "path", "query", "header", "body"),
+    _TRAFFIC: ("label", "percent", "steps", "every"),
+    _SERVER: ("serve", "watch", "port", "instances", "address", "workspace", "dashboard"),
     _ACCESS: ("api_key api_key_file rate_limit proxies hosts trust_bodies prefixes").split(),
     _SAFETY: (
         "force rollback plan keep_going lock_timeout yes allow_prod dry_run reason strict "
@@ -28,7 +37,7 @@ _GROUPS: Mapping[str, Sequence[str]] = {
     _CACHE: ("no_cache", "cache", "upload_wait", "url", "ttl"),
     _OUTPUT: ("out graph events profile otlp logs junit as_json ndjson follow color").split(),
 }
-_GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
+_GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 # A list of this length fits a screen, and is read without groups.
 _SHORT = 12
 
@@ -43,7 +52,7 @@ class GroupedCommand(click.Command):
         if len(shown) <= _SHORT:
             super().format_options(ctx, formatter)
             return
-        for group in (*_GROUPS, _OTHER):
+        for group in (*GROUPS, _OTHER):
             listed = [row for name, row in shown.items() if _GROUP_OF.get(name, _OTHER) == group]
             if listed:
                 with formatter.section(group):

@@ -86,11 +86,11 @@ class TriggerFlags(Struct, frozen=True):
         str,
         _add_text_option("--bucket", "BUCKET", "storage: bucket to watch. [default: my-bucket]"),
     ]
-    events: Annotated[
+    storage_events: Annotated[
         tuple[str, ...],
         _add_repeated_option(
             "--event",
-            "events",
+            "storage_events",
             "EVENT",
             "storage: events to subscribe to. [default: new objects] Can be repeated.",
         ),

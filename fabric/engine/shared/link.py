@@ -46,7 +46,8 @@ class HeadWords(Struct, frozen=True):
 
     @property
     def of_part(self) -> "HeadWords":
-        """Return the names for a shard: it reads no head that another shard can write.
+        """Return the names for a shard: it reads no head that another shard can write, and it
+        writes no head that a later shard reads first.
 
         Without a commit there is only one name for both.
         """

@@ -154,7 +154,7 @@ SLIPS = {
     "event-and-path": (
         ("--path", "/users/7", "--event", "e.json"),
         64,
-        "cannot be combined with an event",
+        "or remove --path",
     ),
     "watch-alone": (("--watch", "--function", "jobs"), 64, "--serve"),
     "port-alone": (("--port", "1", "--function", "jobs"), 64, "--serve"),
