@@ -139,7 +139,9 @@ def _warm_start(tools: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, pac
     warm = last_run_file.load_last_run(tools.last_run, moved_files.salt)
     if warm is None:
         return None
-    dirty = warm.dirty(manifest.moved(moved_files.paths, moved_files.before, moved_files.now))
+    dirty = warm.dirty(
+        manifest.list_changed(moved_files.paths, moved_files.before, moved_files.now)
+    )
     return (
         None
         if dirty is None

@@ -74,7 +74,7 @@ def simulated(graph: TaskGraph, caps: Caps) -> tuple[float, float]:
         while (number := schedule.start()) is not None:
             heapq.heappush(running, (now + seconds[number], number))
         now, number = heapq.heappop(running)
-        schedule.succeed(number)
+        schedule.complete(number)
     cpu = sum(one for one, lane in zip(seconds, lanes, strict=True) if lane is Lane.CPU) / caps.cpu
     longest = max(-one for one, _ in agenda.urgency())
     return now, max(cpu, sum(seconds) / caps.total, longest)

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """`fabric`."""
-    _end(sys.argv[1:], _answered)
+    _end(sys.argv[1:], _answer)
 
 
 def daemon_main() -> None:
     """`fabricd`."""
-    _end(["fabricd", *sys.argv[1:]], _served)
+    _end(["fabricd", *sys.argv[1:]], _serve)
 
 
 def _end(words: list[str], run: "Callable[[list[str]], int]") -> None:
     try:
-        interrupts.raised()
+        interrupts.raise_on_signals()
         code = run(words)
     except KeyboardInterrupt:
-        code = interrupt_message.told(words)
+        code = interrupt_message.print_message(words)
     for stream in (sys.stdout, sys.stderr):
         if stream:
             stream.flush()
@@ -33,7 +33,7 @@ def _end(words: list[str], run: "Callable[[list[str]], int]") -> None:
     os._exit(code)
 
 
-def _answered(argv: list[str]) -> int:
+def _answer(argv: list[str]) -> int:
     # From here on a signal has a meaning: before, there is as little as can be.
     from fabric import stage_zero
     from fabric.cli import version
@@ -59,7 +59,7 @@ def _warn_of_mixed_installation() -> None:
             sys.stderr.write(f"warning: {found.message}\n  hint: {found.hint}\n")
 
 
-def _served(words: list[str]) -> int:
+def _serve(words: list[str]) -> int:
     _warn_of_mixed_installation()
     from fabric.cli.daemon.main import run
 

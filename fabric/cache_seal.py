@@ -27,12 +27,12 @@ class CacheSeal:
     __slots__ = ("_key",)
 
     def __init__(self, key: bytes) -> None:
-        self._key = _keyed(b"", b"fabric cache", key)
+        self._key = _compute_key(b"", b"fabric cache", key)
 
     @property
     def id(self) -> str:
         """Which key it is; says nothing about the key itself."""
-        return _keyed(self._key, b"id", b"")[:8].hex()
+        return _compute_key(self._key, b"id", b"")[:8].hex()
 
     def seal(self, name: str, content: bytes) -> bytes:
         """The content as it is stored under a name."""
@@ -47,7 +47,7 @@ class CacheSeal:
 
     def mark(self, name: str, content: bytes) -> bytes:
         """The seal alone. Nobody measures how long a comparison takes: files are not a network."""
-        return _keyed(self._key, name.encode("utf-8", "surrogateescape"), content)
+        return _compute_key(self._key, name.encode("utf-8", "surrogateescape"), content)
 
 
 def random_seal() -> CacheSeal:
@@ -62,12 +62,12 @@ def key_file(env: Mapping[str, str]) -> str:
     return f"{base}/fabric/cache.key" if base and base.startswith("/") else ""
 
 
-def given_seal(text: str) -> CacheSeal | None:
+def parse_seal(text: str) -> CacheSeal | None:
     """The seal of FABRIC_CACHE_KEY; None if that is too short to be a key."""
     return CacheSeal(text.encode("utf-8", "surrogateescape")) if _is_long(text) else None
 
 
-def stored_seal(path: str) -> CacheSeal | None:
+def read_stored_seal(path: str) -> CacheSeal | None:
     """The seal of a key file; None if it does not exist or another user could know the key."""
     key = _read(path) if path else b""
     return CacheSeal(key) if key else None
@@ -77,9 +77,9 @@ def usable_seal(env: Mapping[str, str], project: str) -> CacheSeal | None:
     """The seal of a command, if its key is usable already; a key file inside the project is not."""
     given = env.get(KEY_VARIABLE)
     if given:
-        return given_seal(given)
+        return parse_seal(given)
     path = key_file(env)
-    return None if is_inside(path, project) else stored_seal(path)
+    return None if is_inside(path, project) else read_stored_seal(path)
 
 
 def project_of(folder: str, cwd: str) -> str:
@@ -129,7 +129,7 @@ def _read(path: str) -> bytes:
         os.close(fd)
 
 
-def _keyed(key: bytes, name: bytes, content: bytes) -> bytes:
+def _compute_key(key: bytes, name: bytes, content: bytes) -> bytes:
     # The built-in module: hashlib would load OpenSSL. Three times as fast as its SHA-256, too.
     try:
         from _blake2 import blake2b

@@ -22,9 +22,9 @@ _FACTS = (
 _TEXT = "error[run/interrupted] interrupted\n  hint: run the command again to continue\n"
 
 
-def told(argv: Sequence[str]) -> int:
+def print_message(argv: Sequence[str]) -> int:
     """Say that it was interrupted, as one JSON document where that is asked for."""
-    interrupts.held()
+    interrupts.hold_signals()
     as_json = "--json" in argv
     text = document(argv) + "\n" if as_json else _TEXT
     try:
@@ -35,7 +35,7 @@ def told(argv: Sequence[str]) -> int:
 
 
 def document(argv: Sequence[str]) -> str:
-    head = f'"ok": false, "command": {_quoted(command_of(argv))}, "formatVersion": 1'
+    head = f'"ok": false, "command": {_quote(command_of(argv))}, "formatVersion": 1'
     return f'{{{head}, "error": {{{_FACTS}, "problems": [{{{_FACTS}}}]}}}}'
 
 
@@ -49,10 +49,10 @@ def command_of(argv: Sequence[str]) -> str:
     return " ".join(words[: 2 if words[:1] and words[0] in _GROUPS else 1]) or "fabric"
 
 
-def _quoted(text: str) -> str:
-    return '"' + "".join(map(_spelled, text)) + '"'
+def _quote(text: str) -> str:
+    return '"' + "".join(map(_escape, text)) + '"'
 
 
-def _spelled(sign: str) -> str:
+def _escape(sign: str) -> str:
     is_plain = " " <= sign <= "~" and sign not in '"\\'
     return sign if is_plain else f"\\u{min(ord(sign), 0xFFFD):04x}"

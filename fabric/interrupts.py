@@ -20,14 +20,14 @@ _NUMBERS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 was_raised = False
 
 
-def raised() -> None:
+def raise_on_signals() -> None:
     """From now on they end a command as Ctrl-C does. What is ignored (`nohup`) stays so."""
     for number in _NUMBERS:
         if _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, _raise)
 
 
-def held() -> None:
+def hold_signals() -> None:
     """The last words are on their way: they are not cut off, and nothing is said after them.
     Whoever asks twice does not want to wait for a reader."""
     heard: list[int] = []

@@ -76,7 +76,7 @@ def header(
 
 def stats_of(paths: Sequence[str]) -> bytes:
     """The stats of paths as one run of int64; raises OSError if one is gone."""
-    return _packed(chain.from_iterable(map(_STAT, map(os.stat, paths))))
+    return _pack(chain.from_iterable(map(_STAT, map(os.stat, paths))))
 
 
 def changes_of(stats: bytes) -> Sequence[int]:
@@ -86,16 +86,16 @@ def changes_of(stats: bytes) -> Sequence[int]:
 
 def inodes_of(paths: Sequence[str]) -> bytes:
     """What stands at paths, links not followed; raises OSError if one is gone."""
-    return _packed(map(_INODE, map(os.lstat, paths)))
+    return _pack(map(_INODE, map(os.lstat, paths)))
 
 
-def _packed(numbers: Iterable[int]) -> bytes:
+def _pack(numbers: Iterable[int]) -> bytes:
     # Not by `array`: that brings all of `collections` with it, and takes longer.
     every = tuple(numbers)
     return pack_numbers(f"{len(every)}q", *every)
 
 
-def moved(paths: Sequence[str], before: bytes, now: bytes) -> list[str]:
+def list_changed(paths: Sequence[str], before: bytes, now: bytes) -> list[str]:
     """The paths whose stats differ."""
     return [paths[number] for number in _differing(before, now, 0, len(paths))]
 
@@ -136,7 +136,7 @@ def unpack(content: bytes) -> Fields | None:
     return found if fits else None
 
 
-def joined(paths: Iterable[str]) -> bytes:
+def join_paths(paths: Iterable[str]) -> bytes:
     return "\0".join(paths).encode("utf-8", "surrogateescape")
 
 

@@ -49,13 +49,13 @@ def main() -> None:
 def answer(argv: Sequence[str]) -> int | None:
     """The exit code if the stored answer was given, else None."""
     try:
-        found = found_for(argv, os.getcwd(), os.environ)
+        found = find_answer(argv, os.getcwd(), os.environ)
     except OSError:
         # The working folder is gone, or a folder of inputs is.
         found = None
     if found is None:
         return None
-    interrupts.held()
+    interrupts.hold_signals()
     code, out, err = found
     _write(2, err)
     _write(1, out)
@@ -85,16 +85,16 @@ class MovedFiles:
 last: MovedFiles | None = None
 
 
-def found_for(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
+def find_answer(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
     """The stored answer of a command that may have one."""
     global last  # noqa: PLW0603: one process, one command line, one look
     last = None
     if not argv or argv[0] not in COMMANDS or any(map(env.get, TOLD_ELSEWHERE)):
         return None
-    return stored(argv, cwd, env)
+    return read_answer(argv, cwd, env)
 
 
-def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
+def read_answer(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
     """The answer that was kept for this command line, if all that it hangs on is as it was."""
     global last  # noqa: PLW0603: one process, one command line, one look
     last = None

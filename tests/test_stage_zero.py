@@ -164,7 +164,7 @@ class Folder:
         (self.root / "stranger").write_text(str(self.chance.random()))
 
     def ask(self) -> tuple[int, str, str] | None:
-        return stage_zero.stored(ARGV, str(self.root), ENV)
+        return stage_zero.read_answer(ARGV, str(self.root), ENV)
 
     def build(self, *, saved: Path | None = None, **env: str) -> list[str]:
         """The tasks that it began."""
@@ -238,11 +238,11 @@ def test_the_answer_is_for_one_command_line_and_environment_only(tmp_path: Path)
     folder = Folder(tmp_path, 0)
     folder.build()
     cwd = str(folder.root)
-    assert stage_zero.stored(ARGV, cwd, ENV)
-    assert stage_zero.stored((*ARGV, "--json"), cwd, ENV) is None
-    assert stage_zero.stored(ARGV, cwd, {**ENV, "FABRIC_STAGE": "prod"}) is None
-    assert stage_zero.stored(ARGV, cwd, {**ENV, "NO_COLOR": "1"}) is None
-    assert stage_zero.stored(ARGV, cwd, {**ENV, "UNRELATED": "1"}) is not None
+    assert stage_zero.read_answer(ARGV, cwd, ENV)
+    assert stage_zero.read_answer((*ARGV, "--json"), cwd, ENV) is None
+    assert stage_zero.read_answer(ARGV, cwd, {**ENV, "FABRIC_STAGE": "prod"}) is None
+    assert stage_zero.read_answer(ARGV, cwd, {**ENV, "NO_COLOR": "1"}) is None
+    assert stage_zero.read_answer(ARGV, cwd, {**ENV, "UNRELATED": "1"}) is not None
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x00" * 500, b"i\x01\x00\x00\x00"])
@@ -251,7 +251,7 @@ def test_a_damaged_manifest_is_no_answer(tmp_path: Path, content: bytes) -> None
     folder.build()
     (path,) = (folder.root / ".fabric").rglob(manifest.file_name(ARGV, str(folder.root)))
     path.write_bytes(content)
-    assert stage_zero.stored(ARGV, str(folder.root), ENV) is None
+    assert stage_zero.read_answer(ARGV, str(folder.root), ENV) is None
 
 
 def test_a_file_that_is_saved_during_a_run_leaves_no_answer(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path
     half = len(paths) // 2
     full = [f"{tmp_path}/{path}" for path in paths]
     halves = [
-        (manifest.joined(part), manifest.stats_of(part)) for part in (full[:half], full[half:])
+        (manifest.join_paths(part), manifest.stats_of(part)) for part in (full[:half], full[half:])
     ]
     head = (b"s", manifest.header(b"s", ARGV, str(tmp_path), (), ENV), ())
     store = (
@@ -278,10 +278,12 @@ def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path
     store.parent.mkdir(parents=True)
     content = manifest.pack(head, halves, (b"", (b"", b"")), (0, "yes", ""))
     store.write_bytes(CacheSeal(KEY.encode()).seal(store.name, content))
-    assert stage_zero.stored(ARGV, str(tmp_path), ENV) == (0, "yes", "")
+    assert stage_zero.read_answer(ARGV, str(tmp_path), ENV) == (0, "yes", "")
     for position in (0, half - 1, half, len(paths) - 1):
         (tmp_path / paths[position]).write_text("changed")
-        assert stage_zero.stored(ARGV, str(tmp_path), ENV) is None
+        assert stage_zero.read_answer(ARGV, str(tmp_path), ENV) is None
         assert stage_zero.last is not None
-        moved = manifest.moved(stage_zero.last.paths, stage_zero.last.before, stage_zero.last.now)
+        moved = manifest.list_changed(
+            stage_zero.last.paths, stage_zero.last.before, stage_zero.last.now
+        )
         assert full[position] in moved

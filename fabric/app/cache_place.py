@@ -11,13 +11,13 @@ from fabric.cache_seal import (
     KEY_CHARACTERS,
     KEY_VARIABLE,
     CacheSeal,
-    given_seal,
     is_inside,
     key_file,
     make_key_file,
+    parse_seal,
     project_of,
     random_seal,
-    stored_seal,
+    read_stored_seal,
     usable_seal,
 )
 from fabric.engine.memory.memo import SealedPath
@@ -131,7 +131,7 @@ def read_user_seal(settings: Settings) -> CacheSeal:
     if seal is None and path:
         with contextlib.suppress(OSError):
             make_key_file(path)
-            seal = stored_seal(path)
+            seal = read_stored_seal(path)
     return seal or random_seal()
 
 
@@ -146,7 +146,7 @@ def _open_seal(folder: Path, settings: Settings) -> CacheSeal | None:
     given = settings.own(KEY_VARIABLE).reveal()
     if not given:
         return usable_seal(settings.env, project_of(str(folder), str(settings.cwd)))
-    seal = given_seal(given)
+    seal = parse_seal(given)
     if seal is None:
         raise FabricError(_SHORT_KEY)
     return seal
@@ -165,7 +165,7 @@ def _missing_key_problem(folder: Path, settings: Settings) -> Problem | None:
         make_key_file(path)
     except OSError as error:
         return _no_key_problem(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}")
-    if stored_seal(path):
+    if read_stored_seal(path):
         return None
     return _no_key_problem(f"`{path}` must be a file of 32 bytes that only its owner can read")
 

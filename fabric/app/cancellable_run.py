@@ -28,10 +28,10 @@ class CancellableRun:
         self._run: Run | None = None
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         token = _HELD.set(self)
         try:
-            with self._children.joined():
+            with self._children.join():
                 yield
         finally:
             _HELD.reset(token)

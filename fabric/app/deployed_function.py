@@ -118,7 +118,9 @@ def select_called_function(entries: list[ReceiptEntry], request: Request, stage:
         names = ", ".join(sorted({one.name for one in chosen}))
         raise FabricError(
             Problem(
-                "usage/no-function", "--function is required", f"set --function to one of {names}"
+                "usage/no-function",
+                "missing option --function",
+                f"set --function to one of {names}",
             )
         )
     return chosen[0]

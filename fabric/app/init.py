@@ -142,8 +142,8 @@ def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
         return ask(asked)
     options = (("--template", asked.template), ("--provider", asked.provider))
     missing = " and ".join(option for option, said in options if not said)
-    message = f"missing options: {missing} (not a terminal, so fabric cannot prompt)"
-    hint = "set them, such as: fabric init --template http --provider cloud1-lambda"
+    message = f"missing {missing} (not a terminal, so fabric cannot prompt)"
+    hint = "run a command such as: fabric init --template http --provider cloud1-lambda"
     raise FabricError(Problem("usage/missing-option", message, hint))
 
 
@@ -160,7 +160,7 @@ def _choose_project(asked: InitRequest, find: "FindEntries | None") -> ProjectCh
 def _find_folder_problems(folder: Path) -> Iterator[Problem]:
     if os.path.lexists(folder / CONFIG_FILE):
         message = f"`{CONFIG_FILE}` already exists; nothing was changed"
-        hint = "use another directory with --dir, or extend it with `fabric generate`"
+        hint = "use another directory with --dir, or extend this project with `fabric generate`"
         yield Problem("init/exists", message, hint, Place(str(folder / CONFIG_FILE)))
     yield from _find_parent_problems(folder)
 

@@ -178,7 +178,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
     is_read = settings.env.get(URL_VARIABLE) and settings.own(REMOTE_KEY_VARIABLE)
     if not is_read or not cache_modes(request.cache_modes, settings.env).reads_remote:
         return False
-    asked = open_kept_segments(request, settings).asked()
+    asked = open_kept_segments(request, settings).read_last_query()
     if asked is None:
         return False
     from fabric.system.git_checkout import find_commit

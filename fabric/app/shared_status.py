@@ -87,7 +87,7 @@ def _inspect_shared_cache(access: SharedAccess, settings: Settings) -> SharedLoo
     if cache is None:
         return SharedLook(_format_address(settings), problems=access.warnings)
     cache.begin(KeptSegments(None))
-    segments = cache.learned().segments
+    segments = cache.collect_answer().segments
     tasks = {task_id for one in segments.values() for task_id in one.traces}
     problems = access.warnings
     if cache.link.writes and not problems:

@@ -1,4 +1,4 @@
-"""Confirm irreversible actions: prompt at a terminal, otherwise require the option."""
+"""Confirm irreversible actions: prompt at a terminal. Scripts get no prompt."""
 
 import sys
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from fabric.cli.screen import Screen, escape_for_terminal
 
 
 def build_confirmation(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], bool]:
-    """Build the confirmation prompt. `--yes` confirms; scripts without it are refused."""
+    """Build the confirmation prompt. With `--yes`, or without a terminal, the answer is yes."""
 
     def prompt_user(question: str) -> bool:
         if yes or screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):

@@ -101,7 +101,7 @@ class LocalFlags(Struct, frozen=True):
         str, build_function_option("Function to invoke. With --serve, the only function to serve.")
     ]
     event: Annotated[
-        str, build_event_option("Event file. With --serve, default fields of each event.")
+        str, build_event_option("Event file. With --serve, fields to merge into each event.")
     ]
     http: HttpFlags
     serving: ServeFlags

@@ -112,7 +112,7 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
         sys.stderr.close()
         return 0
     except click.Abort:
-        return interrupt_message.told(argv)
+        return interrupt_message.print_message(argv)
     except Exception as error:  # noqa: BLE001 - the one place where failures become exits
         from fabric.cli.failures import explain
 

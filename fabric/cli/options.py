@@ -257,7 +257,7 @@ class LiveFlags(Struct, frozen=True):
             "--rollback-on-failure/--no-rollback-on-failure",
             "rollback",
             default=None,
-            help="Roll back to the previous deployment if anything fails.",
+            help="Roll back if anything fails. [env: FABRIC_ROLLBACK_ON_FAILURE]",
         ),
     ]
     plan: Annotated[

@@ -69,12 +69,12 @@ class Screen(Struct, frozen=True):
         """Return a command line with the output format of its answer."""
         from fabric.app.shortcuts.command_line import CommandLine
 
-        return CommandLine(argv, self.cwd, self.shown)
+        return CommandLine(argv, self.cwd, self.format_report)
 
     def finish(self, report: Report) -> int:
         """Print a report and return its exit code."""
-        answer = self.shown(report)
-        interrupts.held()
+        answer = self.format_report(report)
+        interrupts.hold_signals()
         streams = [(sys.stderr, answer.err), (sys.stdout, answer.out)]
         # What went wrong comes last, where it does not scroll away.
         for stream, text in reversed(streams) if report.problems else streams:
@@ -82,7 +82,7 @@ class Screen(Struct, frozen=True):
                 return int(ExitCode.CANNOT_WRITE)
         return answer.code
 
-    def shown(self, report: Report) -> StoredAnswer:
+    def format_report(self, report: Report) -> StoredAnswer:
         """Format a report for both streams: result to stdout, progress to stderr."""
         if self.as_json:
             from fabric.views.report_json import encode_report  # knows every kind of outcome

@@ -67,7 +67,7 @@ class WorldChanges:
         answer = told.answer or _answer_not_started(found)
         return replace(answer, headers={"X-Fabric-Run": run})
 
-    def ended(self, stage: str, outcome: Report | FabricError) -> None:
+    def report_end(self, stage: str, outcome: Report | FabricError) -> None:
         self._after(stage, outcome)
 
     def listeners(self, make: MakeListeners, request: RequestOrigin) -> MakeListeners:
@@ -95,12 +95,12 @@ class _AnsweredChange:
             listeners = self._changes.listeners(make_listeners, self._change.request)
             report = self._change.work(listeners)
         except FabricError as error:
-            self._changes.ended(self._stage, error)
+            self._changes.report_end(self._stage, error)
             raise
         except BaseException:  # cut off, or fallen over something: it may have changed a lot
-            self._changes.ended(self._stage, FabricError(_CUT_OFF))
+            self._changes.report_end(self._stage, FabricError(_CUT_OFF))
             raise
-        self._changes.ended(self._stage, report)
+        self._changes.report_end(self._stage, report)
         return report
 
 

@@ -72,7 +72,7 @@ def _build_daemon(around: ServerSurroundings) -> Application:
     workspace = find_served_workspace(options, settings)
     own = workspace / ".fabric" / "daemon"
     owed = _open_owed_clears(around, own)
-    runs = Runs(own / "runs", settings, around.log.failed, tell_lost=owed.keep_all)
+    runs = Runs(own / "runs", settings, around.log.write_failure, tell_lost=owed.keep_all)
     metrics = Metrics(_list_gauges(runs))
     spans = _open_request_spans(around, metrics)
     with contextlib.ExitStack() as stack:
@@ -122,10 +122,10 @@ def _build_page_routes(
 def _open_request_spans(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
     """Open the request spans, the receiver of requests beside the log."""
     log, settings = around.log, around.settings
-    log.tell_too(metrics.requested)
+    log.tell_too(metrics.count_request)
     spans = request_spans(settings.env, around.options.kind.value, log, settings.clock)
     if spans is not None:
-        log.tell_too(spans.requested)
+        log.tell_too(spans.record_request)
     return spans
 
 
@@ -178,7 +178,7 @@ def _make_after_change(clear: Callable[[str], object], counts: RunCounts) -> Aft
     """Build the callback after a change. A failed change counts too."""
 
     def handle_change_end(stage: str, outcome: Report | FabricError) -> None:
-        counts.ended(outcome)
+        counts.count_end(outcome)
         clear(stage)
 
     return handle_change_end
@@ -195,7 +195,7 @@ def _cache_routes(
     workspace = str(find_served_workspace(options, around.settings))
     owner = hash_owner({"version": VERSION, "trust": trust, "workspace": workspace})
     seal = AnswerSeal(read_user_seal(around.settings), owner)
-    answers = CachedAnswers(store, options.cache, seal, endpoints, metrics.looked_up)
+    answers = CachedAnswers(store, options.cache, seal, endpoints, metrics.count_lookup)
     return [
         replace(one, answer=answers.of(one.name, one.answer)) if one.name in _CACHED else one
         for one in routes

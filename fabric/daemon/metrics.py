@@ -39,13 +39,13 @@ class Metrics:
         with self._lock:
             self._counts[name, tuple(sorted(labels.items()))] += 1
 
-    def requested(self, line: AccessLine) -> None:
-        self.answered(line.route, line.status, line.ms / 1000)
+    def count_request(self, line: AccessLine) -> None:
+        self.count_response(line.route, line.status, line.ms / 1000)
 
-    def looked_up(self, result: str) -> None:
+    def count_lookup(self, result: str) -> None:
         self.count("fabric_cache_lookups_total", result=result)
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
+    def count_response(self, route: str, status: int, seconds: float) -> None:
         self.count("fabric_http_requests_total", route=route, status=str(status))
         with self._lock:
             buckets = self._seconds.setdefault(route, [0] * (len(_BOUNDS) + 1))

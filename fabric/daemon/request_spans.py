@@ -21,7 +21,7 @@ class RequestSpans:
     def __init__(self, export: SpanExport, clock: Clock) -> None:
         self._export, self._clock = export, clock
 
-    def requested(self, line: AccessLine) -> None:
+    def record_request(self, line: AccessLine) -> None:
         place, parent = _parse_span_places(RequestOrigin(line.id, line.traceparent))
         now = int(self._clock.now().timestamp() * 1000) * 1_000_000
         about: dict[str, str | int] = {

@@ -18,7 +18,7 @@ class RunCounts:
         del info
         return (_TaskFigures(self._metrics),)
 
-    def ended(self, outcome: Report | FabricError) -> None:
+    def count_end(self, outcome: Report | FabricError) -> None:
         problems = outcome.problems
         self._metrics.count("fabric_runs_total", outcome="failed" if problems else "succeeded")
         if any(one.code == "lock/held" for one in problems):

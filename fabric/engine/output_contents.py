@@ -34,7 +34,7 @@ class OutputContents:
         """Remember how to rebuild a task's output if its content is missing."""
         self._ways[task.id] = (task, upstream)
 
-    def kept(self, task: Task, file: OutputFile) -> bytes | None:
+    def find_content(self, task: Task, file: OutputFile) -> bytes | None:
         """Return the content without a rebuild: from the store or the output directory."""
         found = self._blobs.get(file.digest)
         if found is not None or not task.inputs.shown_in:
@@ -50,7 +50,7 @@ class OutputContents:
             return found
         task, upstream = self._ways[owner]
         with self._locks.setdefault(owner, threading.Lock()):
-            found = self.kept(task, file)
+            found = self.find_content(task, file)
             if found is None:
                 found = self._rebuild_output(task, upstream, tools).get(file.digest)
         if found is None:

@@ -24,7 +24,7 @@ class OutputWarnings:
         self._kinds = {name: one for name, one in registry.items() if is_warning_kind(one)}
         self._is_strict = strict
 
-    def told(
+    def add_warnings(
         self, task: Task, upstream: Sequence[tuple[Task, Output]], outcome: Outcome
     ) -> Outcome:
         """Add the warnings to the outcome. Raises if a strict run must stop."""

@@ -223,7 +223,7 @@ class Run:
     def _record_outcome(self, number: int, outcome: Outcome) -> None:
         self._outcomes[number] = outcome
         if outcome.status in GOOD:
-            self._schedule.succeed(number)
+            self._schedule.complete(number)
             return
         ids = self._job.graph.ids
         for blocked in self._schedule.fail(number):
@@ -290,7 +290,7 @@ class Run:
                 outcome = self._runner.run(task, upstream, decision, self._tools)
             finally:
                 self._running.discard(number)
-        return self._runner.told(task, upstream, outcome)
+        return self._runner.add_warnings(task, upstream, outcome)
 
     def _collect_upstream(self, number: int) -> Upstream:
         graph = self._job.graph

@@ -131,7 +131,7 @@ class Schedule:
         self.states[number] = State.RUNNING
         return number
 
-    def succeed(self, number: int) -> None:
+    def complete(self, number: int) -> None:
         self._end(number, State.DONE)
         self._decrement_needs(self._dependents[number])
         for index in self._gates_before.get(number, ()):

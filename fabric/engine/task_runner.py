@@ -168,7 +168,7 @@ class TaskRunner:
             return self._build_recalled(task, decision, decision.reason, is_far=True)
         contents: dict[str, bytes] = {}
         for one in output.files:
-            content = self.contents.kept(task, one)
+            content = self.contents.find_content(task, one)
             if content is None:
                 return None
             contents[one.digest] = content
@@ -198,9 +198,9 @@ class TaskRunner:
             return False
         return trace.is_far or self._stores.trace_store.is_learned(task.id, trace)
 
-    def told(self, task: Task, upstream: Upstream, outcome: Outcome) -> Outcome:
+    def add_warnings(self, task: Task, upstream: Upstream, outcome: Outcome) -> Outcome:
         """Add the warnings of an output, cached or new, to the outcome."""
-        return self._warner.told(task, upstream, outcome)
+        return self._warner.add_warnings(task, upstream, outcome)
 
     def warnings_of(self, plan: Plan) -> tuple[Problem, ...]:
         """Return the warnings of the outputs in a plan."""

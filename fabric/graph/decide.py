@@ -251,5 +251,7 @@ def _format_change(change: Change) -> str:
             return f"{change.name} {_format_upstream_change(change.name)}"
         case EntryKind.CODE:
             return f"{change.name} version changed"
+        case EntryKind.OPTION:
+            return f"setting {change.name} changed"
         case _:
             return f"{change.kind} {change.name} changed"

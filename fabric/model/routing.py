@@ -55,7 +55,7 @@ class DesiredRouting(Struct, frozen=True):
         """Return the endpoint with the highest weight, for backends that support only one."""
         return max(self.shares, key=lambda one: one.weight)
 
-    def checked_path(self, share: EndpointShare) -> str:
+    def join_health_path(self, share: EndpointShare) -> str:
         """Return the health check path below the endpoint's own path."""
         own = extract_path(share.url) if self.check_path else ""
         if not own:

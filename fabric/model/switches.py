@@ -15,7 +15,7 @@ def is_on(name: str, env: Mapping[str, str]) -> bool:
         return True
     if said in _OFF:
         return False
-    message = f"invalid value for {name}: {env[name]!r}"
+    message = f"invalid value for {name}: `{env[name]}`"
     raise FabricError(
-        Problem("usage/bad-switch", message, hint="use 1, true, yes, on, 0, no or off")
+        Problem("usage/bad-switch", message, hint="use 1, true, yes or on, or 0, false, no or off")
     )

@@ -19,7 +19,7 @@ class Connections:
         self._guard = threading.Lock()
         self._made: dict[Hashable, Closable] = {}
 
-    def shared(self, key: Hashable, make: Callable[[], T]) -> T:
+    def find_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
         with self._guard:
             if key not in self._made:
                 self._made[key] = make()

@@ -204,7 +204,7 @@ class Prepared(Protocol):
 class VersionKeeper(Protocol):
     """A deployer whose provider keeps function versions, each with its environment."""
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         """Map each function to the version made with its mark. Deleted versions are omitted."""

@@ -93,9 +93,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         with self._translate_errors(whose, orders) as hide:
             with mark_untouched():
                 self._refuse(orders)
-                opened = self._open_client(
-                    address, redact_progress(watch, hide.quoted), hide.quoted
-                )
+                opened = self._open_client(address, redact_progress(watch, hide.quote), hide.quote)
             yield opened
 
     def _shorten_waiting(self) -> RetryPolicy:

@@ -30,7 +30,7 @@ class SingleServiceTarget(Protocol):
 class RegionBound(Protocol):
     """A deployer whose services each belong to one region, which the config can name."""
 
-    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
         """Return a problem if `previous` is deployed in another region than the configured one.
 
         Makes no API call and runs during planning. Deployed resources can still be removed.

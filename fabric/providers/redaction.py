@@ -43,7 +43,7 @@ class Redaction(Struct, frozen=True):
     def over(self, text: str) -> str:
         return redact_values(text, self.values.reveal())
 
-    def quoted(self, words: str) -> str:
+    def quote(self, words: str) -> str:
         """Redact and shorten a text to one line. Redaction comes first, because a truncated secret
         would not match."""
         shown = " ".join(redact_userinfo(self.over(words)).split())

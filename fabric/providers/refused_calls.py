@@ -72,7 +72,7 @@ def convert_call_errors(
 ) -> Iterator[Redaction]:
     """Convert the errors of a whole deployer call; no message shows a value of these orders."""
     hide = extend_redaction(hide, orders)
-    with redact_errors(hide), convert_refusals(whose, hide.quoted, judged):
+    with redact_errors(hide), convert_refusals(whose, hide.quote, judged):
         yield hide
 
 

@@ -87,7 +87,7 @@ class Call(Struct, frozen=True):
         message = f"the command in `{self.variable}` {what}{last}"
         return FabricError(Problem(code or self.failed, message, hint=hint, frame=frame))
 
-    def said(self, heard: Overheard) -> str:
+    def format_output(self, heard: Overheard) -> str:
         """Return all output without secrets. Errors come last, because users look there first."""
         return "\n".join(
             text.strip()
@@ -124,15 +124,17 @@ def run_line(
 def _require_success(call: Call, heard: Overheard, limits: Limits) -> Overheard:
     match heard.ending:
         case Ending.TIMED_OUT:
-            raise call.problem(f"did not end within {limits.seconds:.0f} s", call.said(heard))
+            raise call.problem(
+                f"did not end within {limits.seconds:.0f} s", call.format_output(heard)
+            )
         case Ending.TOO_MUCH:
             raise call.problem(f"wrote more than {limits.stdout:,} bytes of output")
         case Ending.UNWANTED:
             what = f"was interrupted and killed after {PATIENCE:.0f} s"
-            raise call.problem(what, call.said(heard))
+            raise call.problem(what, call.format_output(heard))
         case Ending.EXITED if heard.code:
             asked = "was interrupted and " if heard.was_asked else ""
-            raise call.problem(asked + _describe_exit(heard.code), call.said(heard))
+            raise call.problem(asked + _describe_exit(heard.code), call.format_output(heard))
         case _:
             return heard
 

@@ -39,7 +39,7 @@ class SealKey(Struct, frozen=True):
         words = b"%d:%s" % (len(title), title.encode())
         return hmac.digest(self._mac.reveal(), words + content, "sha256")
 
-    def keyed(self, digest: str) -> str:
+    def compute_key(self, digest: str) -> str:
         """Return a keyed hash, which only holders of the key can compute."""
         return hmac.digest(self._digests.reveal(), digest.encode(), "sha256").hex()
 

@@ -105,7 +105,7 @@ def _find_missing_weights(desired: DesiredRouting, backend: str) -> Iterator[Pro
 
 
 def _find_check_conflict(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    paths = {desired.checked_path(one): one.label for one in desired.shares}
+    paths = {desired.join_health_path(one): one.label for one in desired.shares}
     if backend == _PROXY and len(paths) > 1:
         listed = ", ".join(f"`{label}` at `{path}`" for path, label in paths.items())
         yield Problem(

@@ -55,7 +55,7 @@ class Runtimes:
         more = find_unpacked_folders(workspace / inputs.root, inputs, built.files)
         return replace(built, warnings=(*built.warnings, *more))
 
-    def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
         """Record the inputs of a build. A custom command is not run, because its inputs are the
         whole service."""
         if not inputs.command:

@@ -122,9 +122,7 @@ def _find_template_problem(choices: ProjectChoices) -> Problem | None:
         f"{format_provider_title(choices.provider)} does not support triggers of "
         f"type `{choices.template}`"
     )
-    hint = (
-        f"use a provider of {', '.join(able)}, or a trigger of {_format_templates(choices.facts)}"
-    )
+    hint = f"use one of {', '.join(able)}, or a trigger type of {_format_templates(choices.facts)}"
     return Problem("usage/unsupported", message, hint)
 
 

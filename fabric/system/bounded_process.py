@@ -80,7 +80,7 @@ def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
             stream.leave()
     lines.end_line()
     code = child.returncode or 0
-    return Overheard(ending, code, out.kept(), err.kept(), was_asked=life.was_asked)
+    return Overheard(ending, code, out.read_tail(), err.read_tail(), was_asked=life.was_asked)
 
 
 def _ignore_chunk(_chunk: bytes) -> None:
@@ -100,7 +100,7 @@ class _HeardStream:
     def fileno(self) -> int:
         return self._stream.fileno()
 
-    def kept(self) -> bytes:
+    def read_tail(self) -> bytes:
         """Return the kept bytes. They start at a whole line, because a partial secret would not be
         redacted."""
         text = bytes(self._bytes)

@@ -27,7 +27,7 @@ class ChildGroup:
         self._is_closed = False
 
     @contextlib.contextmanager
-    def joined(self) -> Iterator[None]:
+    def join(self) -> Iterator[None]:
         token = _GROUP.set(self)
         try:
             yield
@@ -46,7 +46,7 @@ class ChildGroup:
             send_signal(child, signal.SIGKILL)
 
     @contextlib.contextmanager
-    def ended_with(self, end: Callable[[], object]) -> Iterator[None]:
+    def end_with(self, end: Callable[[], object]) -> Iterator[None]:
         """Call `end` when the children are ended, for work in other places."""
         self.refuse_if_closed()
         _ELSEWHERE[end] = self

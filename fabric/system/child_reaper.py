@@ -60,13 +60,13 @@ class ChildKeeper:
         """Announce a child whose input is this pipe."""
         self._send_line("soon", pipe)
 
-    def known(self, pipe: int) -> None:
+    def report_pipe(self, pipe: int) -> None:
         self._send_line("known", pipe)
 
     def begun(self, pid: int) -> None:
         self._send_line("begun", pid)
 
-    def ended(self, pid: int) -> None:
+    def report_end(self, pid: int) -> None:
         self._send_line("ended", pid)
 
     def close(self) -> None:
@@ -157,11 +157,11 @@ def keep_child(
         child = start()
         keeper.begun(child.pid)
     finally:
-        keeper.known(pipe)
+        keeper.report_pipe(pipe)
     try:
         yield child
     finally:
-        keeper.ended(child.pid)
+        keeper.report_end(child.pid)
 
 
 @functools.cache

@@ -42,12 +42,12 @@ def find_changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Chang
     if top is None:
         return None
     git = replace(git, folder=Path(top))
-    others = git.listed("ls-files", "--others", "--exclude-standard", "-z")
+    others = git.list_paths("ls-files", "--others", "--exclude-standard", "-z")
     if not base and not git.commit(_HERE):
-        everything = (*git.listed("ls-files", "-z"), *others)
+        everything = (*git.list_paths("ls-files", "-z"), *others)
         return Changes(_make_absolute(top, everything), "the beginning")
     name, start = _start(git, base)
-    moved = git.listed(*_DIFF, start, "--")
+    moved = git.list_paths(*_DIFF, start, "--")
     return Changes(_make_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
 
 
@@ -72,7 +72,7 @@ def _build_setting_variables(pairs: tuple[tuple[str, str], ...]) -> Mapping[str,
 def _list_filter_settings(git: "Git") -> Iterator[tuple[str, str]]:
     """Yield settings that disable the repository's filters; those of the user stay."""
     try:
-        found = git.asked(
+        found = git.run_git(
             "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
         )
     except CannotStartError:
@@ -103,7 +103,7 @@ def _start(git: "Git", base: str) -> tuple[str, str]:
     if shallow and not base and name == _HERE:
         # The branch to compare with was never fetched: that nothing changed would be a lie.
         raise FabricError(_shallow_clone_problem(_BASES[1]))
-    found = git.asked("merge-base", name, _HERE)
+    found = git.run_git("merge-base", name, _HERE)
     if found.code != 0:
         raise FabricError(
             _shallow_clone_problem(name) if shallow else _no_common_history_problem(name)
@@ -117,14 +117,14 @@ class Git(Struct, frozen=True):
     folder: Path
     env: Mapping[str, str]
 
-    def asked(self, *words: str) -> ChildResult:
+    def run_git(self, *words: str) -> ChildResult:
         argv = ("git", *_HARMLESS, *words)
         return run_child(argv, cwd=self.folder, env=self.env, timeout=_SECONDS)
 
     def top(self) -> str | None:
         """Return the root of the working tree; None without git or a repository."""
         try:
-            found = self.asked("rev-parse", "--show-toplevel")
+            found = self.run_git("rev-parse", "--show-toplevel")
         except CannotStartError:
             return None
         if found.code == 0:
@@ -134,16 +134,16 @@ class Git(Struct, frozen=True):
         raise FabricError(_git_failure_problem(found))
 
     def commit(self, name: str) -> bool:
-        found = self.asked(
+        found = self.run_git(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
         )
         return found.code == 0
 
     def is_shallow(self) -> bool:
-        return self.asked("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+        return self.run_git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
 
-    def listed(self, *words: str) -> tuple[str, ...]:
-        found = self.asked(*words)
+    def list_paths(self, *words: str) -> tuple[str, ...]:
+        found = self.run_git(*words)
         if found.code != 0:
             raise FabricError(_git_failure_problem(found))
         text = found.stdout.decode(errors="surrogateescape")

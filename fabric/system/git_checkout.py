@@ -75,7 +75,7 @@ def _read_head(git: Git) -> tuple[str, tuple[str, ...]]:
     commit = _read_first_line(git, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return "", ()
-    head = git.asked("cat-file", "commit", commit).stdout.partition(b"\n\n")[0]
+    head = git.run_git("cat-file", "commit", commit).stdout.partition(b"\n\n")[0]
     lines = (line for line in head.splitlines() if line.startswith(_PARENT))
     return commit, tuple(line.removeprefix(_PARENT).decode("ascii", "replace") for line in lines)
 
@@ -85,5 +85,5 @@ def _read_first_line(git: Git, *words: str) -> str:
 
 
 def _read_lines(git: Git, *words: str) -> list[str]:
-    found = git.asked(*words)
+    found = git.run_git(*words)
     return found.stdout.decode(errors="replace").split("\n")[:-1] if found.code == 0 else []

@@ -55,7 +55,7 @@ class ValueSeal:
         closed = self._cipher.encrypt(nonce, json.dumps(values).encode(), _encode_owner(owner))
         return f"{_FORM}.{self._key_name}.{base64.b64encode(nonce + closed).decode()}"
 
-    def opened(self, owner: ValueOwner, text: str) -> OpenedValues:
+    def open_values(self, owner: ValueOwner, text: str) -> OpenedValues:
         if not text:
             return OpenedValues()
         form, _, rest = text.partition(".")

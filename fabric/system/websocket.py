@@ -37,7 +37,7 @@ class WebSocket:
     def fileno(self) -> int:
         return self._link.fileno()
 
-    def received(self) -> list[bytes]:
+    def receive(self) -> list[bytes]:
         """Return all complete messages that have arrived. Raises WebSocketError once none is left
         and the connection has ended, so no last message is lost."""
         messages = self._read_messages() if self._ending is None else []

@@ -51,10 +51,10 @@ class BuildKind:
         build."""
         return self._runtime.entry(self._workspace, _require_build_inputs(task))
 
-    def seen(self, task: Task) -> Seen:
+    def record_inputs(self, task: Task) -> Seen:
         """Return the inputs of a build by running it without storing anything. Custom commands are
         not run."""
-        return self._runtime.seen(self._workspace, _require_build_inputs(task))
+        return self._runtime.record_inputs(self._workspace, _require_build_inputs(task))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream

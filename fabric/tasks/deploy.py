@@ -64,12 +64,12 @@ class DeployKind:
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(get_record_ref(_require_deploy_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(_require_deploy_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _require_deploy_inputs(task)
         ref = get_record_ref(inputs)
-        locked_record = self._tools.records.locked_record(ref)
+        locked_record = self._tools.records.lock_record(ref)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         asked = list_wanted(
             inputs, self.code(task), merge_pairs(list_output_hashes(upstream), outside)

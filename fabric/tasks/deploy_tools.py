@@ -40,7 +40,7 @@ class Records(Protocol):
     def record(self, ref: RecordRef) -> Record | None:
         """Return the deployed state as this run knows it; None if there never was any."""
 
-    def locked_record(self, ref: RecordRef) -> OpenRecord:
+    def lock_record(self, ref: RecordRef) -> OpenRecord:
         """Return the record under its lock. The first call takes all locks of the run."""
 
     def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
@@ -102,14 +102,14 @@ class KeptValues(Protocol):
     """Values that records store sealed with a process key. Without a key none are stored."""
 
     def seal(self, owner: ValueOwner, values: Pairs) -> str: ...
-    def opened(self, owner: ValueOwner, text: str) -> OpenedValues: ...
+    def open_values(self, owner: ValueOwner, text: str) -> OpenedValues: ...
     def is_as_good(self, text: str) -> bool:
         """Whether to seal the same values again would gain nothing."""
 
 
 class Archives(Protocol):
     def keep(self, ref: RecordRef, content: bytes) -> Path: ...
-    def kept(self, ref: RecordRef, sha256: str) -> Path:
+    def find_archive(self, ref: RecordRef, sha256: str) -> Path:
         """Return the local path of an archive. Raises if it is stored nowhere."""
 
 
@@ -147,7 +147,7 @@ class DnsSync(Protocol):
 class PlacesInConfigs(Protocol):
     """Finds config places of problems. Thread-safe, because many tasks can fail in parallel."""
 
-    def placed(
+    def add_places(
         self, ref: RecordRef, function: str, problems: Sequence[Problem]
     ) -> tuple[Problem, ...]:
         """Add config places to problems where possible. `function` applies to problems without a

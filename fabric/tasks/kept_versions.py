@@ -48,7 +48,7 @@ def find_versions_to_restore(
         return {}
     address = replace(tools.deployers.full_address(record.ref), previous=record)
     marks = {one.name: mark_of(one.key, record.salt) for one in lost}
-    return deployer.kept_versions(address, marks)
+    return deployer.find_versions(address, marks)
 
 
 def _build_past_environment(

@@ -38,9 +38,9 @@ class PastFunction(Struct, frozen=True):
     def owner(self, environment_sha256: str) -> ValueOwner:
         return ValueOwner(self.ref, self.record.name, self.salt, environment_sha256)
 
-    def opened(self, tools: DeployTools) -> OpenedValues:
+    def open_values(self, tools: DeployTools) -> OpenedValues:
         one = self.record
-        return tools.kept_values.opened(self.owner(one.environment_sha256), one.sealed_values)
+        return tools.kept_values.open_values(self.owner(one.environment_sha256), one.sealed_values)
 
 
 class PastEnvironment:
@@ -50,7 +50,7 @@ class PastEnvironment:
         self._tools, self._past = tools, past
         today = tools.values.values(past.ref, past.record.name)
         self._is_configured = today.is_configured
-        self._opened = past.opened(tools)
+        self._opened = past.open_values(tools)
         here = {name for name, _ in today.declared.reveal()} if tools.takes_today else set()
         kept = (pair for pair in self._opened.values.reveal() if pair[0] not in here)
         addresses = tools.values.addresses(past.ref)
@@ -98,13 +98,13 @@ class PastEnvironment:
         message = f"{without}: the config no longer sets it"
         return Problem("rollback/left-out", message)
 
-    def given(self) -> Secret[Pairs]:
+    def build_environment(self) -> Secret[Pairs]:
         """Return the environment to deploy. Raises if it would differ from the old one."""
         if self.problem:
             raise FabricError(self.problem)
         return Secret(fill_past_addresses(self._get_declared_values(), self._known.addresses))
 
-    def recorded(self) -> FunctionRecord:
+    def build_record(self) -> FunctionRecord:
         """Return the function record. With other values than before, its key is changed."""
         if not self.values.lost:
             return self._past.record

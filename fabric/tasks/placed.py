@@ -36,5 +36,5 @@ class PlacedKind:
             if type(error) not in (FabricError, UntouchedError):
                 raise
             function = task.inputs.function
-            placed = self._places.placed(get_record_ref(task.inputs), function, error.problems)
+            placed = self._places.add_places(get_record_ref(task.inputs), function, error.problems)
             raise replace_problems(error, placed) from error

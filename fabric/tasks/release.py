@@ -40,12 +40,12 @@ class ReleaseKind:
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(get_record_ref(_require_release_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(_require_release_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _require_release_inputs(task)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
-        locked_record = self._tools.records.locked_record(ref)
+        locked_record = self._tools.records.lock_record(ref)
         locked_record.require_lock()
         functions = list_functions_to_release(self._tools.values, locked_record, inputs.functions)
         deployer = self._tools.deployers.deployer(ref, mode)

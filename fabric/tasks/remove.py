@@ -35,12 +35,12 @@ class RemoveKind:
         return judge_remove(known, inputs, self._tools.records.record(get_record_ref(inputs)))
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(get_record_ref(_require_remove_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(_require_remove_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _require_remove_inputs(task)
-        locked_record = self._tools.records.locked_record(get_record_ref(inputs))
+        locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
         names = tuple(one.name for one in locked_record.record.functions)
         gone = (inputs.function,) if inputs.function else names

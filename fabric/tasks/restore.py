@@ -61,12 +61,12 @@ class RestoreKind:
         )
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(get_record_ref(_require_restore_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(_require_restore_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _require_restore_inputs(task)
-        locked_record = self._tools.records.locked_record(get_record_ref(inputs))
+        locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
         if inputs.functions:
             self._restore_functions(task, locked_record, shop)
@@ -147,7 +147,7 @@ class RestoreKind:
         ref, salt = record.ref, record.salt
         untold = self._merge_with_live(ref, one, salt)
         live, said = self._select_tags(ref, untold)
-        env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
+        env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).build_environment()
         order = self._order(ref, one, env)
         then = mark_of(one.key, salt) if untold.key == one.key != live.key else ""
         return _Return(live, replace(order, mark=mark_of(live.key, salt), mark_of_then=then), said)
@@ -155,7 +155,7 @@ class RestoreKind:
     def _order(self, ref: RecordRef, one: FunctionRecord, env: Secret[Pairs]) -> FunctionOrder:
         plain = format_settings(one.settings)
         settings = dict(plain)
-        path = self._tools.archives.kept(ref, one.artifact_sha256)
+        path = self._tools.archives.find_archive(ref, one.artifact_sha256)
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
@@ -185,7 +185,7 @@ class RestoreKind:
 
     def _merge_with_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
         one = self._with_upstreams(ref, then)
-        return PastEnvironment(self._tools, PastFunction(ref, one, salt)).recorded()
+        return PastEnvironment(self._tools, PastFunction(ref, one, salt)).build_record()
 
     def _with_upstreams(self, ref: RecordRef, then: FunctionRecord) -> FunctionRecord:
         """Add current upstream outputs. If they differ from the old ones, use a key that no config

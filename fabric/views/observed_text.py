@@ -50,7 +50,7 @@ def _escape_character(letter: str) -> str:
 def format_log_line(line: LogLine, style: Style) -> str:
     """Format a log line: local time, source, request id and text."""
     whose = f"{line.service}/{line.function}"
-    coloured = style.named(whose, crc32(whose.encode()))
+    coloured = style.color_by_number(whose, crc32(whose.encode()))
     request = _escape_row(line.request[:_SHORT_REQUEST])
     request = style.dim(f" {request}") if request else ""
     text = line.text.rstrip("\n").replace("\n", "\n    ")

@@ -19,6 +19,7 @@ from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 _ACTIONS = {"run": "run ", "wait": "pending"}
+_EXPLAINED = {"wait": "pending", "skip": "up to date"}
 _SHOWN = 40
 # Of these, nothing in the config is told as none.
 _OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "provider default"
@@ -124,7 +125,9 @@ def _format_action(action: str, width: int, style: Style) -> str:
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:
     """Format why a task would run, with every changed input."""
-    head = f"{style.strong(told.task)}: {told.action}, {told.reason}"
+    action = _EXPLAINED.get(told.action, told.action)
+    reason = told.reason if action in told.reason else f"{action}, {told.reason}"
+    head = f"{style.strong(told.task)}: {reason}"
     lines = [_change_line(change, style) for change in told.changed]
     for cause in told.causes:
         lines.append(f"  {style.strong(cause.task)}: {cause.reason}")

@@ -34,7 +34,7 @@ def sync_text(done: routed.SyncOutcome, _style: Style) -> str:
             head,
             _shift_text(format_table(rows)),
             *_format_actions(done.actions),
-            _format_drift(done.summary),
+            _format_drift(done.summary, applied=not done.dry_run),
         ]
     )
 
@@ -50,11 +50,12 @@ def format_steps(done: routed.StepsOutcome, _style: Style) -> str:
 
 def reconcile_text(found: routed.RouterReconcileOutcome, _style: Style) -> str:
     if not found.summary.drift_detected:
-        return "No drift: the DNS backend is up to date."
+        return "No drift: DNS is up to date."
     last = (
         "Nothing was changed. To apply: --apply" if found.dry_run else "The changes were applied."
     )
-    return "\n".join([*_format_actions(found.actions), _format_drift(found.summary), last])
+    drift = _format_drift(found.summary, applied=not found.dry_run)
+    return "\n".join([*_format_actions(found.actions), drift, last])
 
 
 def format_history(found: routed.HistoryOutcome, _style: Style) -> str:
@@ -162,9 +163,10 @@ def _format_actions(actions: Sequence[routed.RouterActionRow]) -> list[str]:
     return [f"  {_SIGNS[one.action]} {one.resource} {one.name}: {one.detail}" for one in actions]
 
 
-def _format_drift(summary: routed.DriftRow) -> str:
+def _format_drift(summary: routed.DriftRow, *, applied: bool = False) -> str:
     more = f", {format_count(summary.delete_candidate, 'unused record')} kept"
-    counts = f"{summary.create} to create, {summary.update} to update, {summary.noop} up to date"
+    create, update = ("created", "updated") if applied else ("to create", "to update")
+    counts = f"{summary.create} {create}, {summary.update} {update}, {summary.noop} up to date"
     return f"{counts}{more if summary.delete_candidate else ''}"
 
 

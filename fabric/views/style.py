@@ -57,7 +57,7 @@ class Style(Struct, frozen=True):
     def strong(self, text: str) -> str:
         return self._wrap_in_color("1", text)
 
-    def named(self, text: str, number: int) -> str:
+    def color_by_number(self, text: str, number: int) -> str:
         """Color a text with the color of a number."""
         return self._wrap_in_color(_NAMES[number % len(_NAMES)], text)
 

@@ -63,7 +63,7 @@ class GatedRun:
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
-        with self.held.held():
+        with self.held.hold():
             request = Request(Verb.BUILD, "build", concurrency="1")
             self.reports.append(build(request, self.place.settings, self._listeners))
 
@@ -158,7 +158,7 @@ def test_a_wish_that_came_before_the_run_counts(times: int, gated: Callable[...,
 def test_a_deploy_that_is_stopped_before_it_began_changes_nothing(tmp_path: Path) -> None:
     place, held = workplace(tmp_path), CancellableRun("stopped")
     held.stop()
-    with held.held():
+    with held.hold():
         request = Request(Verb.DEPLOY, "deploy")
         report = deploy(request, place.settings, DeployOptions(), lambda _: [])
     assert (report.exit_code, codes(report)[0]) == (ExitCode.INTERRUPTED, "run/interrupted")
@@ -171,7 +171,7 @@ def deployed(place: Workplace) -> list[str]:
 
 def test_what_was_held_before_is_over(tmp_path: Path) -> None:
     place, held = workplace(tmp_path), CancellableRun("over")
-    with held.held():
+    with held.hold():
         place.build()
     held.cut()
     assert place.build(Verb.PACKAGE).ran == 2
@@ -180,7 +180,7 @@ def test_what_was_held_before_is_over(tmp_path: Path) -> None:
 def test_a_group_that_is_closed_takes_no_children(tmp_path: Path) -> None:
     group = ChildGroup()
     group.close()
-    with group.joined(), pytest.raises(StoppedError):
+    with group.join(), pytest.raises(StoppedError):
         run_child(["true"], cwd=tmp_path)
     assert run_child(["true"], cwd=tmp_path).code == 0
 

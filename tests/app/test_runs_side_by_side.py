@@ -89,7 +89,7 @@ class HeldUseCase:
         self._thread.start()
 
     def _work(self) -> None:
-        with self.held.held():
+        with self.held.hold():
             try:
                 self.reports.append(self._use_case(self._place))
             except FabricError as error:

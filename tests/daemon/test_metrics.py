@@ -23,7 +23,7 @@ functions:
 def test_buckets_only_grow_and_the_last_one_has_all(answers: list[tuple[str, float]]) -> None:
     metrics = Metrics()
     for route, seconds in answers:
-        metrics.answered(route, 200, seconds)
+        metrics.count_response(route, 200, seconds)
     text = metrics.text()
     for route in {one for one, _ in answers}:
         found = [

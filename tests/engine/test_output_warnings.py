@@ -38,31 +38,31 @@ def told(
         *parts,
     ]
     outcome = Outcome(Status.SKIPPED, output=output())
-    return [one.code for one in warnings.told(PACKAGE, upstream, outcome).warnings]
+    return [one.code for one in warnings.add_warnings(PACKAGE, upstream, outcome).warnings]
 
 
 def test_what_was_told_when_an_output_was_made_is_told_again() -> None:
     warnings = OutputWarnings({}, strict=True)
     outcome = Outcome(Status.SKIPPED, output=output(("handler", "x"), encode_warning(MILD)))
-    assert warnings.told(PACKAGE, (), outcome).warnings == (MILD,)
+    assert warnings.add_warnings(PACKAGE, (), outcome).warnings == (MILD,)
 
 
 def test_nothing_is_told_twice() -> None:
     warnings = OutputWarnings({}, strict=False)
     outcome = Outcome(Status.RAN, output=output(encode_warning(MILD)), warnings=(MILD,))
-    assert warnings.told(PACKAGE, (), outcome).warnings == (MILD,)
+    assert warnings.add_warnings(PACKAGE, (), outcome).warnings == (MILD,)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"code": 3}'])
 def test_a_warning_that_cannot_be_read_is_left_out(text: str) -> None:
     warnings = OutputWarnings({}, strict=True)
     outcome = Outcome(Status.SKIPPED, output=output(("warning", text)))
-    assert warnings.told(PACKAGE, (), outcome).warnings == ()
+    assert warnings.add_warnings(PACKAGE, (), outcome).warnings == ()
 
 
 def test_a_task_without_an_output_is_warned_of_nothing() -> None:
     outcome = Outcome(Status.FAILED)
-    assert OutputWarnings({}, strict=True).told(PACKAGE, (), outcome) is outcome
+    assert OutputWarnings({}, strict=True).add_warnings(PACKAGE, (), outcome) is outcome
 
 
 def test_an_import_that_no_part_answers_is_told_and_fails_a_strict_run() -> None:
@@ -98,5 +98,5 @@ def test_names_of_files_may_hold_blanks() -> None:
     warnings = OutputWarnings({"package": PackageKind()}, strict=True)
     noted = output(("import", f"x 7 {Path('a b') / 'c d.py'}"))
     with pytest.raises(FabricError) as caught:
-        warnings.told(PACKAGE, [(VENDOR, noted)], Outcome(Status.RAN, output=output()))
+        warnings.add_warnings(PACKAGE, [(VENDOR, noted)], Outcome(Status.RAN, output=output()))
     assert caught.value.first.where == Place("a b/c d.py", 7)

@@ -124,7 +124,7 @@ def test_an_option_is_part_of_the_key(bench: Bench) -> None:
     bench.run(join("left", "a"))
     bench.run(join("left", "a", upper=True))
     started = [e for e in bench.heard.events if isinstance(e, TaskStarted)]
-    assert started == [TaskStarted("join:left", "option upper changed")]
+    assert started == [TaskStarted("join:left", "setting upper changed")]
 
 
 def test_a_failure_blocks_what_needs_it_and_nothing_else(bench: Bench) -> None:

@@ -61,7 +61,7 @@ class Simulation:
             if number in self.fails:
                 self.schedule.fail(number)
             else:
-                self.schedule.succeed(number)
+                self.schedule.complete(number)
             if self.interrupt_at is not None and self.now >= self.interrupt_at:
                 self.schedule.cancel_rest()
 
@@ -141,14 +141,14 @@ def test_what_was_done_before_is_not_run() -> None:
         Agenda([[], [0]], [Lane.IO] * 2, [1.0] * 2), Caps(1, 1), done=frozenset({0})
     )
     assert schedule.start() == 1
-    schedule.succeed(1)
+    schedule.complete(1)
     assert schedule.over
 
 
 def test_ending_a_task_that_does_not_run_is_an_error() -> None:
     schedule = Schedule(Agenda([[]], [Lane.IO], [1.0]), Caps(1, 1))
     with pytest.raises(ValueError, match="not running"):
-        schedule.succeed(0)
+        schedule.complete(0)
 
 
 def test_what_closes_a_service_goes_before_the_next_service_is_begun() -> None:
@@ -159,7 +159,7 @@ def test_what_closes_a_service_goes_before_the_next_service_is_begun() -> None:
     order = []
     while (number := schedule.start()) is not None:
         order.append(number)
-        schedule.succeed(number)
+        schedule.complete(number)
     assert order == [0, 3, 1, 4, 2, 5]
 
 
@@ -174,7 +174,7 @@ def test_what_stands_behind_a_gate_is_blocked_by_what_failed_before_it() -> None
     agenda = Agenda(needs, [Lane.IO] * 4, [1.0, 9.0, 1.0, 1.0], gates=(Gate((0,), (2,)),))
     schedule = Schedule(agenda, Caps(1, 1))
     assert schedule.start() == 1
-    schedule.succeed(1)
+    schedule.complete(1)
     assert schedule.start() == 0
     assert schedule.fail(0) == [2, 3]
     assert schedule.blocked_by == {2: 0, 3: 0}

@@ -83,7 +83,7 @@ def test_boxes_never_overlap_whatever_is_folded(plan: Plan) -> None:
 def test_every_edge_is_on_one_line_unless_it_is_folded_away(plan: Plan) -> None:
     looks = looks_of(plan)
     everything = looks[len(looks) // 2 - 1]
-    assert len(everything["lines"]) == len(build_drawing(plan).thinned().edges)
+    assert len(everything["lines"]) == len(build_drawing(plan).remove_implied_edges().edges)
     for look in looks:
         drawn = [edge for line in look["lines"] for edge in line["edges"]]
         assert len(drawn) == len(set(drawn))

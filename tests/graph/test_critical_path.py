@@ -87,7 +87,7 @@ def test_a_plan_without_tasks_has_no_path() -> None:
     ("took", "said"),
     [
         ({}, "Critical path: 3 tasks, orders"),
-        ({"c": 700, "d": 800}, "Critical path: 3 tasks, 2 of which took 1.5 s last time, orders"),
+        ({"c": 700, "d": 800}, "Critical path: 3 tasks, 2 of them took 1.5 s last time, orders"),
         (
             {"a": 61_000, "c": 1000, "d": 1000},
             "Critical path: 3 tasks, 1 min 03 s last time, orders",

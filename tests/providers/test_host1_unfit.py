@@ -220,11 +220,11 @@ def test_a_request_is_sent_to_the_function_that_it_is_for(
 
 def test_metadata_says_whose_a_deployment_is_and_what_is_in_it() -> None:
     owner = build_project_owner(address("host1"))
-    said = owner.said("m" * 40, [("hello", "1"), ("bye", "2")])
+    said = owner.build_metadata("m" * 40, [("hello", "1"), ("bye", "2")])
     assert owner.is_of(said)
     assert said["fabricService"] == "shop/dev"
     assert (owner.count_in(said, "hello", "1"), owner.count_in(said, "hello", "2")) == (2, 0)
-    many = owner.said("m" * 32, [(f"f{n}", "1") for n in range(200)])
+    many = owner.build_metadata("m" * 32, [(f"f{n}", "1") for n in range(200)])
     assert owner.count_in(many, "f1", "1") == 200
     assert not owner.is_of({})
 

@@ -86,23 +86,23 @@ def test_lines_of_a_talk_show_no_secret_of_many_lines(secret: str, before: str, 
 
 
 def at_edge1(text: str, hide: Redaction) -> None:
-    with convert_refusals(WHOSE, hide.quoted, refusals.classify_refusal):
+    with convert_refusals(WHOSE, hide.quote, refusals.classify_refusal):
         raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10021, text),), "PUT /x")
 
 
 def at_edge1_refused(text: str, hide: Redaction) -> None:
-    with convert_refusals(WHOSE, hide.quoted, refusals.classify_refusal):
+    with convert_refusals(WHOSE, hide.quote, refusals.classify_refusal):
         raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10100, text),), "PUT /x")
 
 
 def at_cloud1(text: str, hide: Redaction) -> None:
-    with answers.convert_client_errors(WHOSE, hide.quoted):
+    with answers.convert_client_errors(WHOSE, hide.quote):
         said = {"Code": "InvalidParameterValueException", "Message": text}
         raise ClientError({"Error": said}, "CreateFunction")
 
 
 def at_cloud1_misfit(text: str, hide: Redaction) -> None:
-    with answers.convert_client_errors(WHOSE, hide.quoted):
+    with answers.convert_client_errors(WHOSE, hide.quote):
         raise ParamValidationError(report=f"Invalid type, value: {text}")
 
 

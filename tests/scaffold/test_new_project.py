@@ -146,7 +146,7 @@ def test_there_is_a_handler_for_each_kind_and_language(kind: str, lang: str) -> 
 def test_a_pair_that_the_table_lacks_is_refused_with_those_who_can() -> None:
     (problem,) = find_unsupported_pairs(ProjectChoices("shop", "eventbus", "host1"))
     assert "(`host1`) does not support triggers of type `eventbus`" in problem.message
-    assert problem.hint.startswith("use a provider of cloud1-lambda")
+    assert problem.hint.startswith("use one of cloud1-lambda")
     (language,) = find_unsupported_pairs(ProjectChoices("shop", "http", "edge1-workers", "py"))
     assert language.hint == "use one of ts, js"
 

@@ -107,7 +107,7 @@ def dashboard(
     def write(line: str) -> None:
         found.lines.append(json.loads(line))
 
-    tools = ServeTools(build_application, ear.heard, write, found.ports.append, _QUICK)
+    tools = ServeTools(build_application, ear.wait_for_signal, write, found.ports.append, _QUICK)
     thread = threading.Thread(target=serve, args=(order, shop.settings, tools))
     thread.start()
     until(lambda: bool(found.ports) or not thread.is_alive())

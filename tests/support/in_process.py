@@ -52,7 +52,7 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
 
 def _stored(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str] | None:
     try:
-        return stage_zero.found_for(words, str(cwd), env)
+        return stage_zero.find_answer(words, str(cwd), env)
     except OSError:  # a folder of inputs is gone
         return None
 

@@ -55,7 +55,7 @@ def live_server(
     def write(line: str) -> None:
         found.log.append(json.loads(line))
 
-    tools = ServeTools(build_application, ear.heard, write, found.ports.append, _TIMES)
+    tools = ServeTools(build_application, ear.wait_for_signal, write, found.ports.append, _TIMES)
     thread = threading.Thread(target=serve, args=(order, settings, tools))
     thread.start()
     until(lambda: bool(found.ports) or not thread.is_alive())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabric.cache_seal import KEY_VARIABLE, CacheSeal, make_key_file, stored_seal
+from fabric.cache_seal import KEY_VARIABLE, CacheSeal, make_key_file, read_stored_seal
 from fabric.engine.memory.memo import SealedPath
 from fabric.model.secret import Secret
 
@@ -21,6 +21,6 @@ def seal_of_home(home: Path) -> CacheSeal:
     """The seal of a user, made if there is none yet."""
     path = f"{home}/.config/fabric/cache.key"
     make_key_file(path)
-    found = stored_seal(path)
+    found = read_stored_seal(path)
     assert found is not None
     return found

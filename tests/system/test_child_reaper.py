@@ -54,7 +54,7 @@ def test_who_has_ended_is_ended_no_more() -> None:
         keeper = ChildKeeper()
         keeper.begun(over.pid)
         keeper.begun(other.pid)
-        keeper.ended(over.pid)
+        keeper.report_end(over.pid)
         keeper.close()
         assert other.wait() == -signal.SIGKILL
         assert over.poll() is None
@@ -90,7 +90,7 @@ def test_many_threads_tell_one_keeper() -> None:
         def tell(first: int) -> None:
             for number in range(first, first + 50):
                 keeper.begun(number)
-                keeper.ended(number)
+                keeper.report_end(number)
 
         threads = [threading.Thread(target=tell, args=[NOBODY + 50 * n]) for n in range(4)]
         for thread in threads:

@@ -26,7 +26,7 @@ def seal(key: str | None = "11" * 32) -> ValueSeal:
 @given(values=PAIRS)
 def test_what_was_sealed_opens_again(values: tuple[tuple[str, str], ...]) -> None:
     text = seal().seal(OWNER, values)
-    assert seal().opened(OWNER, text).values.reveal() == values
+    assert seal().open_values(OWNER, text).values.reveal() == values
 
 
 def test_a_seal_shows_nothing_and_is_another_one_each_time() -> None:
@@ -48,14 +48,14 @@ def test_a_seal_shows_nothing_and_is_another_one_each_time() -> None:
 )
 def test_a_seal_from_elsewhere_does_not_open(change: dict[str, Any]) -> None:
     text = seal().seal(OWNER, VALUES)
-    opened = seal().opened(replace(OWNER, **change), text)
+    opened = seal().open_values(replace(OWNER, **change), text)
     assert opened.values.reveal() == ()
     assert "belongs to another record" in opened.why_not
 
 
 def test_another_key_is_named_and_counts_as_none() -> None:
     text = seal().seal(OWNER, VALUES)
-    opened = seal("22" * 32).opened(OWNER, text)
+    opened = seal("22" * 32).open_values(OWNER, text)
     assert opened.values.reveal() == ()
     assert "another key" in opened.why_not
     assert text.split(".")[1] in opened.why_not
@@ -63,9 +63,9 @@ def test_another_key_is_named_and_counts_as_none() -> None:
 
 def test_without_a_key_nothing_is_sealed_and_nothing_opens() -> None:
     assert seal(None).seal(OWNER, VALUES) == ""
-    assert not seal(None).opened(OWNER, "").why_not
+    assert not seal(None).open_values(OWNER, "").why_not
     text = seal().seal(OWNER, VALUES)
-    assert "FABRIC_STATE_KEY is not set" in seal(None).opened(OWNER, text).why_not
+    assert "FABRIC_STATE_KEY is not set" in seal(None).open_values(OWNER, text).why_not
     found = [one.is_as_good(text) for one in (seal(), seal("22" * 32), seal(None))]
     assert found == [True, False, True]
 
@@ -75,10 +75,10 @@ def test_damage_is_noticed(place: int, letter: str) -> None:
     text = seal().seal(OWNER, VALUES)
     at = place % len(text)
     damaged = text[:at] + letter + text[at + 1 :]
-    opened = seal().opened(OWNER, damaged)
+    opened = seal().open_values(OWNER, damaged)
     assert opened.values.reveal() in ((), VALUES)
     assert bool(opened.why_not) != bool(opened.values)
 
 
 def test_a_form_of_later_days_is_told() -> None:
-    assert "does not support" in seal().opened(OWNER, "9.abc.def").why_not
+    assert "does not support" in seal().open_values(OWNER, "9.abc.def").why_not

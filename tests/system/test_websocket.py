@@ -55,7 +55,7 @@ def test_messages_are_whole_however_they_arrive(
     with joined() as (listener, theirs):
         for begin, end in zip([0, *places], [*places, len(sent)], strict=True):
             theirs.sendall(sent[begin:end])
-            found += listener.received()
+            found += listener.receive()
         assert found == messages
 
 
@@ -72,18 +72,18 @@ def _in_parts(message: bytes, count: int) -> bytes:
 
 def test_a_large_message_has_a_longer_head() -> None:
     with joined(frame(_TEXT, b"y" * 70_000)) as (listener, _):
-        assert listener.received() == [b"y" * 70_000]
+        assert listener.receive() == [b"y" * 70_000]
 
 
 def test_what_came_with_the_first_answer_is_not_lost() -> None:
     with joined(frame(_TEXT, b"early")) as (listener, _):
-        assert listener.received() == [b"early"]
+        assert listener.receive() == [b"early"]
 
 
 def test_a_ping_is_answered_with_its_own_words_and_masked() -> None:
     with joined() as (listener, theirs):
         theirs.sendall(frame(_PING, b"word"))
-        assert listener.received() == []
+        assert listener.receive() == []
         head, mask, content = theirs.recv(2), theirs.recv(4), theirs.recv(9)
         assert head == bytes((0x80 | _PONG, 0x80 | 4))
         assert bytes(one ^ mask[place % 4] for place, one in enumerate(content)) == b"word"
@@ -94,10 +94,10 @@ def test_what_arrives_together_with_the_end_is_not_lost(last: bytes) -> None:
     with joined() as (listener, theirs):
         theirs.sendall(frame(_TEXT, b"one") + frame(_TEXT, b"two") + last)
         theirs.close()
-        assert listener.received() == [b"one", b"two"]
+        assert listener.receive() == [b"one", b"two"]
         for _ in range(2):
             with pytest.raises(WebSocketError):
-                listener.received()
+                listener.receive()
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_what_arrives_together_with_the_end_is_not_lost(last: bytes) -> None:
 def test_an_error_of_the_protocol_ends_it_and_is_no_message(wrong: bytes) -> None:
     with joined() as (listener, theirs):
         theirs.sendall(frame(_TEXT, b"good") + wrong)
-        assert listener.received() == [b"good"]
+        assert listener.receive() == [b"good"]
         with pytest.raises(WebSocketError):
-            listener.received()
+            listener.receive()
 
 
 @pytest.mark.parametrize("last", [frame(_CLOSE, b""), b""])
@@ -127,14 +127,14 @@ def test_its_end_is_told(last: bytes) -> None:
         theirs.sendall(last)
         theirs.close()
         with pytest.raises(WebSocketError):
-            listener.received()
+            listener.receive()
 
 
 def test_a_message_without_end_is_not_kept_for_ever() -> None:
     with joined(b"\x82\x7f" + struct.pack("!Q", 1 << 40) + b"x" * (16 << 20)) as (listener, theirs):
         theirs.sendall(b"more")
         with pytest.raises(WebSocketError, match="16 MB"):
-            listener.received()
+            listener.receive()
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "ws://", "nothing"])

@@ -10,7 +10,7 @@ from tests.support.plans import build, plan_of, shop
 
 
 def test_every_box_stands_where_the_picture_has_it() -> None:
-    drawing = build_drawing(shop()).thinned()
+    drawing = build_drawing(shop()).remove_implied_edges()
     found = json.loads(json.dumps(encode_placed_drawing(drawing)))
     picture = draw_svg(drawing)
     places = re.findall(r'data-id="([^"]+)" transform="translate\(([\d.-]+),([\d.-]+)\)"', picture)

@@ -89,7 +89,7 @@ class DaskWorkers:
             future.cancel()
 
         try:
-            with get_child_group().ended_with(cut):
+            with get_child_group().end_with(cut):
                 answer = self._wait_for_result(future)
         except (KilledWorker, GoneError):
             raise
@@ -121,14 +121,19 @@ class DaskWorkers:
                 raise GoneError("is disconnected")
             try:
                 future = self._client.submit(
-                    build_on_worker, question, key, key=key, pure=False, workers=self._fit()
+                    build_on_worker,
+                    question,
+                    key,
+                    key=key,
+                    pure=False,
+                    workers=self._select_workers(),
                 )
             except Exception as error:
                 raise GoneError("can no longer be reached") from error
             self._under_way.add(future)
             return future
 
-    def _fit(self) -> list[str] | None:
+    def _select_workers(self) -> list[str] | None:
         """Select the workers, except excluded ones."""
         return sorted(set(self._client.ncores()) - self._left_out) if self._left_out else None
 

@@ -53,7 +53,7 @@ class ConfigValues:
             config.secret_names & {name for name, _ in env},
         )
 
-    def declared(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
+    def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
         """Return the function's environment from the config, with open upstream placeholders.
 
         Returns None if the config does not contain the function.
@@ -90,14 +90,14 @@ class ConfigValues:
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self._upstreams.all(ref)
 
-    def known_addresses(self, ref: RecordRef) -> Mapping[str, str]:
+    def find_upstream_addresses(self, ref: RecordRef) -> Mapping[str, str]:
         """Map the variables of deployed upstreams to their addresses."""
-        return self._upstreams.known(ref)
+        return self._upstreams.find_known(ref)
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Find functions whose environment is too large with the current upstream addresses."""
         config = self._work.config(ref)
-        known = self._upstreams.known(ref)
+        known = self._upstreams.find_known(ref)
         for one in config.functions if config else ():
             env = with_values(one.env, known)
             crowded = find_excess_problem(

@@ -20,7 +20,7 @@ class KeptArchives:
         is_real = self._placements[ref].mode != Mode.SIMULATED
         return keep_archive(self._transaction.record_store(ref), ref, content, durable=is_real)
 
-    def kept(self, ref: RecordRef, sha256: str) -> Path:
+    def find_archive(self, ref: RecordRef, sha256: str) -> Path:
         record_store = self._transaction.record_store(ref)
         find_archive(record_store, ref, sha256)
         return build_archive_path(record_store.home, sha256)

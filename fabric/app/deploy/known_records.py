@@ -22,8 +22,8 @@ class KnownRecords:
     def record(self, ref: RecordRef) -> Record | None:
         return self._transaction.record(ref)
 
-    def locked_record(self, ref: RecordRef) -> OpenRecord:
-        return self._transaction.locked_record(ref)
+    def lock_record(self, ref: RecordRef) -> OpenRecord:
+        return self._transaction.lock_record(ref)
 
     def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
         found = ((name, self.record(parse_release_ref(name, stage))) for name in releases)
@@ -47,7 +47,7 @@ class UpstreamAddresses:
             for name, upstream in self._upstreams(ref).items()
         }
 
-    def known(self, ref: RecordRef) -> dict[str, str]:
+    def find_known(self, ref: RecordRef) -> dict[str, str]:
         """Return the addresses of deployed upstreams only."""
         records = {
             name: self._transaction.record(one) for name, one in self._upstreams(ref).items()

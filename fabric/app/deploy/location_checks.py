@@ -17,7 +17,7 @@ def find_location_problems(scope: DeployScope) -> Iterator[Problem]:
         said = _check_account(deployer, record)
         if said is None and isinstance(deployer, RegionBound):
             address = scope.tools.deployers.address(ref)
-            said = deployer.misplaced(replace(address, previous=record))
+            said = deployer.find_region_problem(replace(address, previous=record))
         if said is not None:
             yield said
 

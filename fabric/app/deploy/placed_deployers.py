@@ -63,7 +63,7 @@ class PlacedDeployers:
         connections = self._connections or Connections()
         return open_observer(placement.provider_id, kind, self._build_environment(ref), connections)
 
-    def hidden(self, ref: RecordRef) -> Redaction:
+    def build_redaction(self, ref: RecordRef) -> Redaction:
         """Return the redaction for everything that is shown of this service."""
         around = self._build_environment(ref)
         return build_redaction(around.hide.reveal(), around.env.reveal().items())

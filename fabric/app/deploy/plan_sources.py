@@ -108,7 +108,7 @@ def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
     found: dict[str, Seen] = {}
 
     def look_through(task: Task) -> None:
-        found[task.id] = kind.seen(task)
+        found[task.id] = kind.record_inputs(task)
 
     problems = run_for_each(unknown, look_through)
     if problems:

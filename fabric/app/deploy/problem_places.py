@@ -24,7 +24,7 @@ class ProblemPlaces:
         self._work = work
         self._places: dict[RecordRef, ConfigPlaces | None] = {}
 
-    def placed(
+    def add_places(
         self, ref: RecordRef, function: str, problems: Sequence[Problem]
     ) -> tuple[Problem, ...]:
         """Add config places. `function` applies to problems that do not name a function."""
@@ -44,7 +44,7 @@ class ProblemPlaces:
         return replace(found, frame=problem.frame or found.frame)
 
     def _attach_place(self, places: ConfigPlaces, spot: ConfigSpot, problem: Problem) -> Problem:
-        (found,) = places.told([(_build_path(spot), replace(problem, where=Place("")))])
+        (found,) = places.sort_problems([(_build_path(spot), replace(problem, where=Place("")))])
         return found
 
     def _read_places(self, ref: RecordRef) -> ConfigPlaces | None:

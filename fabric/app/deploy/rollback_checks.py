@@ -107,8 +107,8 @@ def _missing_archive_problem(past: PastFunction) -> Problem:
 
 
 def _find_value_problems(scope: DeployScope, past: PastFunction) -> Iterator[Problem]:
-    opened = past.opened(scope.tools)
-    today = scope.values.declared(past.ref, past.record.name)
+    opened = past.open_values(scope.tools)
+    today = scope.values.read_environment(past.ref, past.record.name)
     addresses = {name: format_placeholder(name) for name in scope.values.late_names(past.ref)}
     known = KnownValues(today or Secret(()), opened.values, addresses)
     lost = recover_past_values(past.record, known, past.salt).lost

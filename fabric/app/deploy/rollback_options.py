@@ -19,7 +19,7 @@ def find_lost_archives(
     """Find archives missing both locally and in the backend. Fetches remote-only archives."""
     for one in functions:
         try:
-            scope.tools.archives.kept(ref, one.artifact_sha256)
+            scope.tools.archives.find_archive(ref, one.artifact_sha256)
         except ArchiveMissingError:
             yield _no_archive_left_problem(scope, ref, one)
 

@@ -42,7 +42,7 @@ def deploy_checks(project: Project, request: Request, settings: Settings) -> Ite
         return
     yield from found
     if not found:
-        yield make_passed_check(_NAME, "all checks before a deploy passed")
+        yield make_passed_check(_NAME, "all other checks before a deploy passed")
 
 
 _REPORTED = ("config/", "backend/", "credentials/", "state/", "build/")

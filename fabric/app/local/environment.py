@@ -60,4 +60,4 @@ def _list_upstream_addresses(
     beside = [build_placement(one, project.workspace) for one in others]
     options = ScopeOptions(lambda: project.units, dependencies=beside)
     with open_deploy_scope((placement,), settings, options) as scope:
-        return scope.values.known_addresses(placement.ref)
+        return scope.values.find_upstream_addresses(placement.ref)

@@ -55,7 +55,7 @@ def invoke_local(
     with contextlib.closing(open_local_calls(project, settings)) as notes:
         notes.note(name, end)
     if other := format_version_notice(function.runtime, end.version):
-        hint = "add that version to PATH, or set the installed one as `runtime`"
+        hint = "add the version of the runtime to PATH, or change `runtime`"
         problem = Problem("local/other-version", f"function `{name}`: {other}", hint)
         warnings = (*warnings, problem)
     return _report(request, service, (name, end), warnings)
@@ -78,7 +78,7 @@ def _select_function(call: OneCall, config: Config, settings: Settings) -> tuple
 def _require_single_function(names: Sequence[str]) -> str:
     if len(names) > 1:
         hint = f"set --function to one of {', '.join(names)}"
-        raise FabricError(Problem("usage/no-function", "--function is required", hint))
+        raise FabricError(Problem("usage/no-function", "missing option --function", hint))
     return names[0]
 
 

@@ -47,7 +47,9 @@ class Making(Struct, frozen=True):
     settings: Settings
     runtimes: Runtimes
 
-    def made(self, make_listeners: MakeListeners, known: Project | None = None) -> "LocalBuild":
+    def make_build(
+        self, make_listeners: MakeListeners, known: Project | None = None
+    ) -> "LocalBuild":
         """A project that is `known` is not read again."""
         request, settings = self.request, self.settings
         project = known or open_project(request.where, settings)
@@ -88,7 +90,7 @@ def open_first_build(
     """Open the first build. A broken build raises unless `watch` allows fixing it."""
     with open_runtimes(settings) as runtimes:
         making = Making(request, settings, runtimes)
-        first = making.made(make_listeners)
+        first = making.make_build(make_listeners)
         if first.artifacts.interrupted:
             raise FabricError(Problem("run/interrupted", "interrupted"))
         if first.artifacts.broken and not watch:
@@ -134,7 +136,7 @@ class Rebuilds:
             known = known and last.project_without(found)
             started = time.monotonic()
             try:
-                made = self._making.made(_no_listeners, known)
+                made = self._making.make_build(_no_listeners, known)
             except FabricError as error:
                 # What it would have looked at is not known: anything may mend it.
                 before = {**read_stats(list_all_below(last.artifacts.root)), **before}

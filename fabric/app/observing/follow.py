@@ -172,7 +172,7 @@ class FollowedSource(Struct, frozen=True):
 
     def _take(self, lines: Iterable[LogLine]) -> None:
         takes = self.asked.question().takes
-        self.stream.take([one for one in map(self.target.shown, lines) if takes(one)])
+        self.stream.take([one for one in map(self.target.redact_line, lines) if takes(one)])
 
     def _pause(self, seconds: float) -> None:
         """Pause, and pass on waiting lines meanwhile."""

@@ -118,7 +118,7 @@ def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
             case "logs":
                 question = asked.question()
                 lines = observer.log_lines(target.service, question, own)
-                told = [one for one in map(target.shown, lines) if question.takes(one)]
+                told = [one for one in map(target.redact_line, lines) if question.takes(one)]
                 with found.guard:
                     found.lines += told
             case "metrics":
@@ -128,7 +128,7 @@ def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
             case _:
                 traces = list(observer.traces(target.service, asked.window, own))
                 with found.guard:
-                    found.traces += map(target.shown_trace, traces)
+                    found.traces += map(target.redact_trace, traces)
 
     return look
 

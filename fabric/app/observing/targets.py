@@ -60,11 +60,11 @@ class ObservedTarget(Struct, frozen=True):
         label = self.service.address.label
         return any(one.provider in ("", label) for one in read_calls(self.log).entries)
 
-    def shown(self, line: LogLine) -> LogLine:
+    def redact_line(self, line: LogLine) -> LogLine:
         """Redact secrets in a line."""
         return replace(line, text=self.hide.over(line.text))
 
-    def shown_trace(self, trace: TracedCall) -> TracedCall:
+    def redact_trace(self, trace: TracedCall) -> TracedCall:
         steps = tuple(replace(one, name=self.hide.over(one.name)) for one in trace.steps)
         return replace(trace, steps=steps)
 
@@ -150,7 +150,7 @@ def _build_target(
     address = replace(deployers.address(placement.ref), previous=record)
     service = ObservedService(address, tuple(_list_observed_functions(address, record, config)))
     return ObservedTarget(
-        placement.ref, placement, record, service, deployers.hidden(placement.ref)
+        placement.ref, placement, record, service, deployers.build_redaction(placement.ref)
     )
 
 

@@ -33,7 +33,7 @@ def shift_dns(
     """Set a weight. `shift` is a label, or the provider of one label, and its percentage."""
     with open_router(asked, settings) as whole:
         shift = whole.label_of(shift[0]), shift[1]
-        scope = whole.led_away(shift[0])
+        scope = whole.drop_missing_endpoints(shift[0])
         _compute_shifted_weights(scope, whole, shift)
         _confirm(scope, change, settings, ask)
         done = sync_router(
@@ -82,7 +82,7 @@ def reconcile_dns(
     with open_router(asked, settings) as scope:
         if change.dry_run:
             scope.require_addresses()
-            desired = scope.desired(scope.weights())
+            desired = scope.compute_routing(scope.weights())
             drift = compute_router_drift(scope, desired)
             outcome = RouterReconcileOutcome(
                 dry_run=True,

@@ -45,13 +45,13 @@ class KeptNames:
             if missing:
                 return NameStanding(Digest(""), "", missing)
             last = find_last_entry(scope)
-            wanted = scope.desired(scope.weights()).digest
+            wanted = scope.compute_routing(scope.weights()).digest
             return NameStanding(wanted, last.desired if last else "")
 
     def sync(self, inputs: DnsSyncInputs) -> NameSynced:
         with self._open_scope(inputs) as scope:
             done = sync_router(scope, self._asked.change, self._work.settings)
-            wanted = scope.desired(tuple(done.outcome.weights.items())).digest
+            wanted = scope.compute_routing(tuple(done.outcome.weights.items())).digest
         shares = ", ".join(f"{label} {share} %" for label, share in done.outcome.weights.items())
         self._asked.told(done)
         return NameSynced(wanted, f"{done.outcome.hostname}: {shares}", done.warnings)

@@ -60,7 +60,7 @@ def report_router_status(asked: RouterRequest, settings: Settings) -> Report:
     """Report the hostname, its endpoints, and whether the DNS backend is in sync."""
     with open_router(asked, settings) as scope:
         rows = check_endpoints(scope)
-        desired = scope.desired(scope.weights())
+        desired = scope.compute_routing(scope.weights())
         unknown = [one for one in scope.targets if not one.host]
         drift = inspect_drift(scope, desired) if not unknown else None
         foreign = tuple(foreign_problem(one) for one in drift.foreign) if drift else ()
@@ -100,7 +100,7 @@ def verify_chaos(asked: RouterRequest, settings: Settings) -> Report:
     """Simulate endpoint failures without calls. A failed scenario fails the command."""
     with open_router(asked, settings) as scope:
         weights = scope.weights()
-        watch = watch_of(scope.backend.kind, scope.desired(weights).check_path)
+        watch = watch_of(scope.backend.kind, scope.compute_routing(weights).check_path)
         scenarios = list_scenarios(weights, watch)
     rows = tuple(
         ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios

@@ -17,7 +17,9 @@ def look_before(scope: RouterScope, settings: Settings) -> None:
     targets = tuple(_assume_deployed(one, settings) for one in scope.targets)
     deployed = replace(scope, targets=targets)
     refuse_simulated(deployed)
-    refuse_policy(deployed, compute_router_drift(deployed, deployed.desired(deployed.weights())))
+    refuse_policy(
+        deployed, compute_router_drift(deployed, deployed.compute_routing(deployed.weights()))
+    )
 
 
 def _assume_deployed(one: RoutedTarget, settings: Settings) -> RoutedTarget:

@@ -107,10 +107,10 @@ class RouterScope(Struct, frozen=True):
         last = find_last_applied(self.files.readable_history())
         if last is not None:
             return read_weights(last.after)
-        there = self.backend.read(self.desired(divide_evenly(self.labels)))
+        there = self.backend.read(self.compute_routing(divide_evenly(self.labels)))
         return tuple(pair for part in there if part.is_ours for pair in part.weights)
 
-    def desired(self, weights: Weights) -> DesiredRouting:
+    def compute_routing(self, weights: Weights) -> DesiredRouting:
         urls = {one.label: one.url for one in self.targets}
         targets = self.config.targets
         check = (
@@ -125,7 +125,7 @@ class RouterScope(Struct, frozen=True):
             check,
         )
 
-    def led_away(self, label: str) -> "RouterScope":
+    def drop_missing_endpoints(self, label: str) -> "RouterScope":
         """Drop endpoints without an address, if DNS pointed to them before and this label has an
         address.
 

@@ -72,7 +72,7 @@ def sync_router(
     scope.require_addresses()
     step = _Step(scope, change, settings)
     if change.dry_run:
-        return step.done(choose(scope))
+        return step.finish(choose(scope))
     choose(scope)
     refuse_unasked(scope, change)
     refuse_simulated(scope)
@@ -81,7 +81,7 @@ def sync_router(
         lock_records(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
         _name_locked(scope, settings),
     ):
-        return step.done(choose(scope))
+        return step.finish(choose(scope))
 
 
 @contextlib.contextmanager
@@ -139,9 +139,9 @@ class _Step:
         self._change = change
         self._settings = settings
 
-    def done(self, weights: Weights) -> Synced:
+    def finish(self, weights: Weights) -> Synced:
         scope = self._scope
-        desired = scope.desired(weights)
+        desired = scope.compute_routing(weights)
         drift = compute_router_drift(scope, desired)
         before = scope.files.state()
         rows = self._check_endpoint_health(weights)

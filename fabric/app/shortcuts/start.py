@@ -83,7 +83,7 @@ def _find_reached_part(command_line: CommandLine) -> WarmStart | None:
     if before is None:
         return None
     try:
-        dirty = before.dirty(manifest.moved(seen.paths, seen.before, seen.now))
+        dirty = before.dirty(manifest.list_changed(seen.paths, seen.before, seen.now))
         part = None if dirty is None else last_run.find_reached_tasks(before, dirty, INPUTS_BY_KIND)
     except DamagedPieceError:
         return None

@@ -22,7 +22,9 @@ from fabric.system.named_file import write_named
 def write_backup(asked: StateRequest, settings: Settings, out: str) -> Report:
     """Write every record to a backup, or no file at all, because a partial backup is misleading."""
     with open_scope(asked, settings) as scope:
-        records = tuple(list_records_in(scope.record_store, scope.refs()).required().values())
+        records = tuple(
+            list_records_in(scope.record_store, scope.refs()).require_complete().values()
+        )
         path = _choose_backup_path(scope, settings, out)
         store = scope.record_store.stores.state
         if not records:

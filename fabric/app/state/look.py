@@ -27,7 +27,7 @@ def list_records(asked: StateRequest, settings: Settings) -> Report:
         outcome = RecordsOutcome(scope.service, backend.kind, rows, backend.place)
         warnings = scope.project.warnings
         is_gone = scope.one not in found.refs
-        lost = scope.lost(scope.one) if is_gone else None
+        lost = scope.find_missing_record(scope.one) if is_gone else None
     problems = (*found.problems, *((lost,) if lost else ()))
     return Report(asked.command, outcome, problems=problems, warnings=warnings)
 

@@ -21,7 +21,7 @@ def migrate_records(asked: StateRequest, settings: Settings, source: str, target
         open_scope(replace(asked, backend=source), settings) as old,
         open_scope(replace(asked, backend=target), settings) as new,
     ):
-        refs = tuple(list_records_in(old.record_store, old.refs()).required())
+        refs = tuple(list_records_in(old.record_store, old.refs()).require_complete())
         done = migrate(old.record_store, new.record_store, refs, old.lock_policy)
     rows = tuple(
         CopiedRecord(one.ref.service, one.ref.stage, one.ref.provider, one.serial)

@@ -68,7 +68,7 @@ class StateScope(Struct, frozen=True):
     def config(self) -> Config:
         return self.project.units[0].config
 
-    def lost(self, ref: RecordRef) -> Problem | None:
+    def find_missing_record(self, ref: RecordRef) -> Problem | None:
         """Return why a missing record should exist."""
         return find_missing_problem(self.record_store, ref, self.lock_policy.options)
 
@@ -128,7 +128,7 @@ def parse_backend_kind(text: str, option: str) -> BackendKind:
         return BackendKind(text)
     problem = Problem(
         "usage/unknown-backend",
-        f"unknown state backend for {option}: `{text}`" if text else f"{option} is required",
+        f"unknown state backend for {option}: `{text}`" if text else f"missing option {option}",
         hint=suggest_spelling(text, kinds) if text else "use one of " + ", ".join(kinds),
     )
     raise FabricError(problem)
@@ -136,7 +136,7 @@ def parse_backend_kind(text: str, option: str) -> BackendKind:
 
 def absent_record_error(scope: StateScope, ref: RecordRef) -> FabricError:
     """Return the error for a missing record: never written, or lost."""
-    lost = scope.lost(ref)
+    lost = scope.find_missing_record(ref)
     return (
         FabricError(lost)
         if lost

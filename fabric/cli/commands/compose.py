@@ -91,7 +91,7 @@ def deploy(flags: ComposeDeployFlags) -> int:
     """Deploy all services in dependency order.
 
     Services are built in parallel. A deploy starts when the releases that it depends on are
-    done. A service is not deployed again if the outputs of its dependencies did not change.
+    done. Dependents of a changed service are deployed again only if its outputs changed.
     """
     return run_deploy("compose deploy", flags)
 

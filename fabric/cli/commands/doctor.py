@@ -31,7 +31,7 @@ def doctor(flags: DoctorFlags) -> int:
     """Check tools, credentials and the state backend.
 
     Also checks the config and the cache. Missing credentials are a warning for simulated
-    deploys. In real mode they are an error (exit code 77), and the provider is called to show
+    deploys. In real mode they are an error (exit code 77). Real mode calls the provider to show
     the identity of your credentials, unless --offline is given. An unreachable state backend
     exits with 69.
 

@@ -256,7 +256,7 @@ fabric generate addon mail --interactive
 def addon(flags: NewAddonFlags) -> int:
     """Add an addon with its version and options.
 
-    Numbers, true and false in its options are converted from text.
+    Option values such as 3, true and false are stored as numbers and booleans.
     """
     from fabric.cli.new_entries import build_addon_entry
 

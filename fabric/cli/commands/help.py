@@ -29,8 +29,8 @@ _ENVIRONMENT = f"""\
 Environment variables
   FABRIC_STAGE           default of --stage
   FABRIC_CACHE_DIR       cache directory (default .fabric/cache of the project)
-  FABRIC_CACHE_KEY       secret text of 32 characters or more that seals the cache, for CI machines
-                         that restore each other's caches (default ~/.config/fabric/cache.key)
+  FABRIC_CACHE_KEY       secret text of 32 characters or more that signs the cache, for CI machines
+                         that share a saved cache (default: the key in ~/.config/fabric/cache.key)
   FABRIC_NO_SHORTCUTS=1  read and check everything again; same results, slower
   FABRIC_REMOTE_CACHE_URL, FABRIC_REMOTE_CACHE_KEY, FABRIC_REMOTE_CACHE_TOKEN
                          URL, key and token of a shared cache (fabric cache key generates a key;

@@ -53,7 +53,7 @@ class NewProjectFlags(Struct, frozen=True):
             default="",
             metavar="ID",
             shell_complete=complete_choices("provider"),
-            help="Provider to deploy to.",
+            help="Provider ID, such as cloud1-lambda (AWS Lambda).",
         ),
     ]
     lang: Annotated[

@@ -47,8 +47,8 @@ def run(flags: InvokeFlags) -> int:
     """Invoke a deployed function.
 
     The payload is JSON. The receipt of the stage contains the endpoint. A simulated deployment
-    runs locally from the deployed archive, so the source is not needed. If the function serves
-    HTTP, any other payload is sent as the body of a POST request.
+    runs locally from the deployed archive, so the source is not needed. A function that is called
+    over HTTP receives a payload that is not an HTTP event as the body of a POST request.
     """
     from fabric.app.invoke import invoke_run
     from fabric.cli.payload import read_payload

@@ -258,7 +258,7 @@ def dns_shift(flags: RouterShiftFlags) -> int:
     """Set the traffic percentage of one endpoint.
 
     The other endpoints share the rest in the same ratio as before, each at least 1 %. With
-    --steps, traffic increases step by step (100 means all that the others can give up). If the
+    --steps, traffic increases step by step (100 is the maximum: the others keep 1 % each). If the
     endpoint is unhealthy after a step, its original weight is restored.
     """
     use_case = _shift_in_steps(flags) if flags.steps else _shift_immediately(flags)

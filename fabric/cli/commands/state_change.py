@@ -47,7 +47,10 @@ class BackupFlags(Struct, frozen=True):
     out: Annotated[
         str,
         click.option(
-            "--out", default="", metavar="FILE", help="[default: .fabric/state-backup.json]"
+            "--out",
+            default="",
+            metavar="FILE",
+            help="File to write. [default: .fabric/state-backup.json]",
         ),
     ]
 
@@ -57,7 +60,10 @@ class RestoreFlags(Struct, frozen=True):
     file: Annotated[
         str,
         click.option(
-            "--file", default="", metavar="FILE", help="[default: .fabric/state-backup.json]"
+            "--file",
+            default="",
+            metavar="FILE",
+            help="Backup file to read. [default: .fabric/state-backup.json]",
         ),
     ]
     yes: Yes
@@ -75,8 +81,8 @@ fabric state push --file state.json --force
 def push(flags: PushFlags) -> int:
     """Store a record from a file.
 
-    Its checksum, lineage and serial must match. Without --file, the record is used that a run
-    could not write to its backend. Deploys are refused until that record is stored.
+    The checksum, lineage and serial of the file must match. Without --file, fabric uses the record
+    that the last failed write saved on this machine. Deploys are refused until it is stored.
     """
     from fabric.app.state.change import push as push_record
 

@@ -94,7 +94,9 @@ def _serve_until_signal(
         serve(
             placed.order,
             settings,
-            ServeTools(build_application, ear.heard, lambda line: _tell((line,)), report_ready),
+            ServeTools(
+                build_application, ear.wait_for_signal, lambda line: _tell((line,)), report_ready
+            ),
         )
     return Report(command, DocumentOutcome({"url": urls[0]}, ""))
 

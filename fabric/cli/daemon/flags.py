@@ -161,7 +161,7 @@ class CacheFlags(Struct, frozen=True):
             default="5m",
             show_default=True,
             metavar="DURATION",
-            help="Maximum age of cached responses, such as 90s or 5m. 0 uses each endpoint's own.",
+            help="Maximum age of cached responses, such as 90s or 5m. 0: each endpoint's default.",
         ),
     ]
 

@@ -56,7 +56,7 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
         sys.stderr.close()
         return 0
     except click.Abort:
-        return interrupt_message.told(words)
+        return interrupt_message.print_message(words)
     except Exception as error:  # noqa: BLE001 - where failures become exits, as in `fabric`
         from fabric.cli.failures import explain
 

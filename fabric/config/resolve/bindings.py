@@ -88,7 +88,7 @@ def split_bindings(text: str, depth: int = 0) -> Iterator[_Part]:
             continue
         if found.start() > position:
             yield _Literal(text[position : found.start()])
-        end = _end_of(text, found.end())
+        end = _end_of(text, found)
         yield _parse_binding(found[1], text[found.end() : end])
         position = end + 1
     if position < len(text):
@@ -110,14 +110,16 @@ def _is_ours(word: str) -> bool:
     return False
 
 
-def _end_of(text: str, start: int) -> int:
-    """Find the closing brace of `start`. Braces within a default are balanced."""
+def _end_of(text: str, binding: re.Match[str]) -> int:
+    """Find the closing brace of `binding`. Braces within a default are balanced."""
     open_braces = 1
-    for found in _BRACE.finditer(text, start):
+    for found in _BRACE.finditer(text, binding.end()):
         open_braces += 1 if found[0] == "{" else -1
         if not open_braces:
             return found.start()
-    message = f"missing closing brace in the binding `${{{format_excerpt(text[start:], 30)}`"
+    message = (
+        f"missing closing brace in the binding `{format_excerpt(text[binding.start() :], 30)}`"
+    )
     raise BindingError("config/bad-binding", message)
 
 
@@ -299,7 +301,7 @@ class _Filler:
             raise BindingError("config/unset-secret", message, hint)
         if value is None:
             message = (
-                f"secret `{format_excerpt(key)}` is not in `secrets`, and the variable is not set"
+                f"secret `{format_excerpt(key)}` is not in `secrets`, and no variable has this name"
             )
             hint = f"add it to `secrets`, or set the variable {format_excerpt(key)}"
             raise BindingError("config/unset-secret", message, hint)

@@ -45,7 +45,7 @@ class ConfigPlaces:
         self._root = apply_stage_overlays(remove_anchor_keys(root), config.stage)
         self._file, self._text = config.file, document.text
 
-    def told(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
+    def sort_problems(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
         """Add lines to the problems and sort them by file order."""
         problems = [replace(problem, where=_place(self._root, path)) for path, problem in found]
         return place_in_file(self._file, self._text, problems)
@@ -54,7 +54,7 @@ class ConfigPlaces:
 def with_places(
     config: Config, text: bytes, found: Sequence[tuple[FunctionPath, Problem]]
 ) -> tuple[Problem, ...]:
-    return ConfigPlaces(config, text).told(found)
+    return ConfigPlaces(config, text).sort_problems(found)
 
 
 def _place(root: Mapping, path: FunctionPath) -> Place:

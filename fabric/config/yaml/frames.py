@@ -40,7 +40,7 @@ class SourceLines:
         rows = []
         for number in range(first, last + 1):
             rows.append(
-                f"{number:>{width}} | {self.shown(number)[shift : shift + _WIDTH]}".rstrip()
+                f"{number:>{width}} | {self.format_line(number)[shift : shift + _WIDTH]}".rstrip()
             )
             if number == line and column:
                 rows.append(f"{'':>{width}} | {' ' * (column - shift - 1)}^")
@@ -58,7 +58,7 @@ class SourceLines:
         lines = [self._text[start:end] for start, end in zip(self._starts, ends, strict=True)]
         return lines if lines[-1] else lines[:-1]
 
-    def shown(self, number: int) -> str:
+    def format_line(self, number: int) -> str:
         """Return a line in printable form."""
         line = self._get_line(number)
         if len(line) > _LONGEST:

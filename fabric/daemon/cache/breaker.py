@@ -34,6 +34,6 @@ class Breaker:
         with self._lock:
             self._again_at = None
 
-    def failed(self) -> None:
+    def report_failure(self) -> None:
         with self._lock:
             self._again_at = self._monotonic() + self._pause

@@ -75,7 +75,7 @@ class OwedClears:
         for stage in stages:
             self.keep(self.add(stage))
 
-    def paid(self, one: OwedClear) -> None:
+    def remove_completed(self, one: OwedClear) -> None:
         """Remove a completed invalidation. Those added since it began stay."""
         with self._lock:
             if self._owed.get(one.stage) == one.number:

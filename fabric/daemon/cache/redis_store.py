@@ -135,7 +135,7 @@ class RedisStore:
     def _begin_epoch(self, one: OwedClear) -> bool:
         epoch_key, _ = self._build_stage_keys(one.stage)
         self._client.set(epoch_key, _generate_epoch(), px=_EPOCH_MS)
-        self._owed.paid(one)
+        self._owed.remove_completed(one)
         return True
 
     def _drop_some(self, stage: str) -> bool:
@@ -158,7 +158,7 @@ class RedisStore:
                 found = work()
         # Whoever is no Redis can make its client fail in ways of all kinds.
         except Exception:  # noqa: BLE001
-            self._breaker.failed()
+            self._breaker.report_failure()
             return None
         self._breaker.went_well()
         return found

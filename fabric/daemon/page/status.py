@@ -30,7 +30,7 @@ def encode_status(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
         "plan": None if planned is None else _plan(planned),
         "graph": None
         if planned is None
-        else encode_placed_drawing(build_drawing(planned.plan).thinned()),
+        else encode_placed_drawing(build_drawing(planned.plan).remove_implied_edges()),
         "warnings": [encode_problem(one) for one in planned.warnings] if planned else [],
         "problems": [encode_problem(one) for one in status.problems],
     }

@@ -63,7 +63,7 @@ def _run(order: ServeOrder, notes: _Notes) -> None:
     with listen_for_signals() as ear:
         tools = ServeTools(
             build_application,
-            ear.heard,
+            ear.wait_for_signal,
             log.write,
             lambda port: notes.hand_over(StartNote(port, os.getpid())),
         )

@@ -18,7 +18,7 @@ class SignalQueue:
     def ring(self, number: int = signal.SIGTERM) -> None:
         self._heard.put(number)
 
-    def heard(self, seconds: float) -> bool:
+    def wait_for_signal(self, seconds: float) -> bool:
         try:
             self._heard.get(timeout=seconds)
         except queue.Empty:

@@ -73,7 +73,7 @@ class RunFiles:
                     self._heads[run] = head
                 yield head
 
-    def lost(self) -> Iterator[DaemonRun]:
+    def list_lost_runs(self) -> Iterator[DaemonRun]:
         """List the runs whose process died."""
         for run in self._list_ids():
             found = self._read(run)

@@ -62,7 +62,7 @@ class Runs:
         self._is_draining = False
         self.places = StreamPlaces()
         self._files.sweep()
-        gone = tuple(self._files.lost())
+        gone = tuple(self._files.list_lost_runs())
         tell_lost(frozenset(run.stage for run in gone))
         for run in gone:
             self._files.save(mark_run_lost(run, self._format_now()))
@@ -172,7 +172,7 @@ class Runs:
         try:
             # What was written within the clock tick of its start would be built again next time.
             let_settle(lambda: read_file_time_ns(self._settings.cwd))
-            with one.held.held():
+            with one.held.hold():
                 report = one.work(lambda info: _build_listeners(one, info))
             return end_run(one.run, report, self._format_now(), was_stopped=one.held.is_stopping)
         except FabricError as error:

@@ -27,14 +27,14 @@ class LineLog:
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
-    def answered(self, line: AccessLine) -> None:
+    def write_response(self, line: AccessLine) -> None:
         for hear in self._hearers:
             hear(line)
         facts = asdict(line)
         del facts["traceparent"]
         self.say("request", **facts)
 
-    def failed(self, request_id: str, error: BaseException) -> None:
+    def write_failure(self, request_id: str, error: BaseException) -> None:
         """Log the place and type of an error. Its message is omitted, because it can be
         confidential."""
         frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]

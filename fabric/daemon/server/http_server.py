@@ -94,7 +94,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
                 wasyncore.loop(timeout=_TURN, map=self.sockets, use_poll=True, count=1)
                 self._look()
             except Exception as error:  # noqa: BLE001 - one connection ends no server
-                self.parts.teller.failed("", error)
+                self.parts.teller.write_failure("", error)
 
     def _look(self) -> None:
         now = self._monotonic()

@@ -40,8 +40,8 @@ class Teller(Protocol):
     """The receiver of request events."""
 
     def monotonic(self) -> float: ...
-    def answered(self, line: AccessLine) -> None: ...
-    def failed(self, request_id: str, error: BaseException) -> None: ...
+    def write_response(self, line: AccessLine) -> None: ...
+    def write_failure(self, request_id: str, error: BaseException) -> None: ...
 
 
 class ServedTask(WSGITask):  # type: ignore[misc]
@@ -60,7 +60,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
         try:
             super().service()
         finally:
-            teller.answered(self._build_access_line(teller.monotonic() - began))
+            teller.write_response(self._build_access_line(teller.monotonic() - began))
 
     def _build_access_line(self, seconds: float) -> AccessLine:
         known, request = self.admission, self.request
@@ -87,7 +87,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
         except ClientDisconnected:
             raise
         except Exception as error:  # noqa: BLE001 - where failures of the application become answers
-            self.channel.server.parts.teller.failed(self.admission.id, error)
+            self.channel.server.parts.teller.write_failure(self.admission.id, error)
             self._fail()
 
     def _fail(self) -> None:

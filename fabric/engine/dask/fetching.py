@@ -31,7 +31,7 @@ class Packs:
         with self._lock:
             found = self._snapshots.get(stored)
         if found is None:
-            found = decode_snapshot(self.joined(stored))
+            found = decode_snapshot(self.join(stored))
             if found is None:
                 raise MissingError
             with self._lock:
@@ -48,7 +48,7 @@ class Packs:
             raise MissingError
         return content
 
-    def joined(self, stored: StoredBytes) -> bytes:
+    def join(self, stored: StoredBytes) -> bytes:
         content = b"".join(map(self._read_pack, stored.packs))
         if len(content) != stored.size:
             raise MissingError

@@ -89,8 +89,8 @@ class FarBuilds:
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         return self._builder.entry(workspace, inputs)
 
-    def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
-        return self._builder.seen(workspace, inputs)
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
+        return self._builder.record_inputs(workspace, inputs)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         """Build one function, remotely or locally."""
@@ -108,7 +108,7 @@ class FarBuilds:
             raise BuiltHereError("custom build commands run on workers only with `build.portable`")
         sent = self._send_snapshot(workspace)
         if inputs.command and _list_unsent_paths(inputs, sent):
-            looked_at = self._builder.seen(workspace, inputs).files
+            looked_at = self._builder.record_inputs(workspace, inputs).files
             if not set(looked_at).isdisjoint(sent.left_out):
                 raise BuiltHereError(_explain_difference(inputs, sent))
         return self._build_with_snapshot(workspace, inputs, sent)
@@ -193,7 +193,7 @@ class FarBuilds:
             return built
         lost = f"the output of {answer.worker} is not in the shared cache"
         try:
-            content = self._cluster.packs.joined(answer.stored)
+            content = self._cluster.packs.join(answer.stored)
         except Exception as error:  # whatever a carrier says
             if not isinstance(error, MissingError):
                 self._gone = f"the shared cache is unreachable: {describe_error(error)}"

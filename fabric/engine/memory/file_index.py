@@ -143,7 +143,7 @@ class FileIndex:
                 moved.append(path)
         return tuple(pairs), tuple(moved)
 
-    def settled_digest(self, path: str) -> str:
+    def read_settled_digest(self, path: str) -> str:
         """Return the current hash, read again if the file was written since the run began."""
         try:
             now = _read_stat(self._prefix + path)

@@ -103,11 +103,11 @@ class FarContents:
     def _wait_for_pack(self, name: Digest, pack: "FarPack") -> bytes | None:
         begin = self._clock.monotonic()
         try:
-            stored = pack.call.result(self._outage.allowed(pack.worth_s))
+            stored = pack.call.result(self._outage.compute_wait(pack.worth_s))
         except Exception as error:  # noqa: BLE001: whatever it is, the task is carried out here
             self._report_failure(error, self._clock.monotonic() - begin)
             return None
-        self._outage.answered()
+        self._outage.report_success()
         opened = stored and open_object(self._keys, ObjectName(ObjectKind.PACK, name), stored)
         return opened.body if opened else None
 
@@ -116,7 +116,7 @@ class FarContents:
         if is_hopeless(error):
             self._outage.shut(why)
         else:
-            self._outage.failed(waited_s, why)
+            self._outage.report_failure(waited_s, why)
 
     def _hold(self, name: Digest, body: bytes | None) -> None:
         """Hold complete packs for a while, and remember failures."""

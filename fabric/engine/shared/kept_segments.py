@@ -42,7 +42,7 @@ class KeptSegments:
     def __init__(self, cache: Path | None) -> None:
         self._folder = cache / SHARED if cache else None
 
-    def asked(self) -> LastAsked | None:
+    def read_last_query(self) -> LastAsked | None:
         content = self._read(_ASKED)
         if content is None:
             return None

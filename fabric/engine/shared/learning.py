@@ -51,7 +51,7 @@ class Learning:
     def learn(self) -> Learned:
         """Query the cache. Raises a CarrierError if it is unreachable."""
         words = self._ask_words()
-        asked = None if self._link.is_part else self._kept.asked()
+        asked = None if self._link.is_part else self._kept.read_last_query()
         if asked is not None and asked.holds(self._link.cache, words.commit, self._now()):
             if not asked.ok:
                 raise CarrierError("it did not respond a few minutes ago and is skipped for now")

@@ -24,16 +24,16 @@ class Outage:
         self._in_a_row = 0
         self.why = ""
 
-    def allowed(self, worth_s: float) -> float:
+    def compute_wait(self, worth_s: float) -> float:
         """Return how long to wait for content of this build time; zero if disabled."""
         with self._lock:
             return 0.0 if self.why else min(max(self._least, 2 * worth_s), self._left)
 
-    def answered(self) -> None:
+    def report_success(self) -> None:
         with self._lock:
             self._in_a_row = 0
 
-    def failed(self, waited_s: float, why: str) -> None:
+    def report_failure(self, waited_s: float, why: str) -> None:
         """Record a failed wait. A missing object is not a failure."""
         with self._lock:
             self._in_a_row += 1

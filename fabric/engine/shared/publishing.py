@@ -127,7 +127,7 @@ class Publishing:
             if content is not None and digest not in self._extents:
                 self._extents[digest] = cutter.add(content)
         name = remove_target_suffix(offer.task.id)
-        told = convert_trace_for_upload(offer.trace, self._link.keys.first.keyed)
+        told = convert_trace_for_upload(offer.trace, self._link.keys.first.compute_key)
         self._rows[name] = (*self._rows.get(name, ()), told)
         for pack in cutter.full():
             self._send(stream, pack)

@@ -85,7 +85,7 @@ class SharedCache:
     def _get_now(self) -> int:
         return int(self._clock.now().timestamp())
 
-    def learned(self) -> Learned:
+    def collect_answer(self) -> Learned:
         """Return the query result; empty if it did not arrive in time."""
         if not self._is_known:
             began = self._clock.monotonic()
@@ -118,14 +118,14 @@ class SharedCache:
         """Store a failure. A wrong key or token is retried immediately, a silent server only after
         a while."""
         commit = self._ask_words().commit
-        before = kept.asked()
+        before = kept.read_last_query()
         is_told = before is not None and before.holds(self.link.cache, commit, self._get_now())
         if self._outage.why and not is_told and not is_hopeless(self._error):
             kept.remember(LastAsked(self.link.cache, commit, self._get_now(), ok=False))
 
     def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
         """Add shared traces of these tasks, after the local ones."""
-        if not (self.link.reads and self.learned().segments):
+        if not (self.link.reads and self.collect_answer().segments):
             return
         for task in graph.tasks:
             traces = tuple(self.traces_of(task, memory))
@@ -140,10 +140,10 @@ class SharedCache:
         name = remove_target_suffix(task.id)
         entries = (*memory.code(task), *task.inputs.entries())
         static = compute_static_hash(task.kind, entries)
-        for segment in self.learned().segments.values():
+        for segment in self.collect_answer().segments.values():
             key = self.link.keys.by_id(segment.key_id)
             for told in segment.traces.get(name, ()) if key else ():
-                if key and key.keyed(static) == told.static and segment.has(told):
+                if key and key.compute_key(static) == told.static and segment.has(told):
                     trace = _convert_trace(told, key, (task.kind, entries), memory.look)
                     self._there.add((name, trace.key))
                     yield trace
@@ -151,7 +151,7 @@ class SharedCache:
     def last_ms(self, task_id: TaskId) -> int | None:
         """Return the last shared duration of a task. It is equal for all machines with the same
         query result."""
-        segments = self.learned().segments.values() if self.link.reads else ()
+        segments = self.collect_answer().segments.values() if self.link.reads else ()
         rows = (one.traces.get(remove_target_suffix(task_id), ()) for one in segments)
         return next((row.ms for found in rows for row in found), None)
 
@@ -194,7 +194,7 @@ class SharedCache:
         if self._publishing is None or self._outage.why:
             return
         began = self._clock.monotonic()
-        self._publishing.close(self.learned(), self.link.upload_s)
+        self._publishing.close(self.collect_answer(), self.link.upload_s)
         self._waited_s += self._clock.monotonic() - began
 
     def give_up(self) -> None:
@@ -233,11 +233,11 @@ def _convert_trace(
     """Digests of lists of names are keyed as well."""
     lists = tuple(
         replace(one, digest=here)
-        if key.keyed(here := look.listing(one.folder, one.pattern, one.ignore)) == one.digest
+        if key.compute_key(here := look.listing(one.folder, one.pattern, one.ignore)) == one.digest
         else one
         for one in told.listings
     )
-    return trace_here(replace(told, listings=lists), key.keyed, asked, look)
+    return trace_here(replace(told, listings=lists), key.compute_key, asked, look)
 
 
 _FOREIGN = Problem(

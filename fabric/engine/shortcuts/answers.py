@@ -205,9 +205,9 @@ def _encode_answer(
             return None
         head = _encode_answer_head(asked)
         given = (answer.code, answer.out, answer.err)
-        places = (manifest.joined(watched.places), inodes)
+        places = (manifest.join_paths(watched.places), inodes)
         name = manifest.file_name(asked.argv, asked.cwd)
-        content = manifest.pack(head, halves, (manifest.joined(watched.absent), places), given)
+        content = manifest.pack(head, halves, (manifest.join_paths(watched.absent), places), given)
         make_folder(Path(folder), 0o700)
         write_atomic(f"{folder}/{name}", files.seal.seal(name, content), mode=0o600)
     except (OSError, FabricError):
@@ -217,7 +217,7 @@ def _encode_answer(
 
 def _is_unchanged(basis: Basis, files: FileIndex) -> bool:
     """Whether everything is still as it was decided on, and no source moved meanwhile."""
-    if any(files.settled_digest(path) != digest for path, digest in basis.contents.items()):
+    if any(files.read_settled_digest(path) != digest for path, digest in basis.contents.items()):
         return False
     if any(os.path.lexists(files.full(path)) for path in basis.absent | basis.away):
         return False
@@ -290,7 +290,7 @@ def _split(paths: Sequence[str], stats: bytes) -> list[tuple[bytes, bytes]]:
     middle = len(paths) // 2 if len(paths) >= manifest.FORK_FROM else len(paths)
     cut = middle * manifest.NUMBERS * 8
     halves = [(paths[:middle], stats[:cut]), (paths[middle:], stats[cut:])]
-    return [(manifest.joined(part), found) for part, found in halves if part]
+    return [(manifest.join_paths(part), found) for part, found in halves if part]
 
 
 def _join_path(cwd: str, path: str) -> str:

@@ -64,10 +64,10 @@ class LastRun(Struct, frozen=True):
     def record(self, number: int) -> RunRecord:
         found = self.seen.get(number)
         if found is None:
-            found = self.seen[number] = RunRecord(*marshal.loads(self.packed(number)))  # noqa: S302: checked
+            found = self.seen[number] = RunRecord(*marshal.loads(self.read_packed(number)))  # noqa: S302: checked
         return found
 
-    def packed(self, number: int) -> bytes:
+    def read_packed(self, number: int) -> bytes:
         return self.records.get(number) or self.pieces.read(number)
 
     def owners_of(self, path: str) -> tuple[int, ...]:

@@ -115,7 +115,7 @@ def _unpack_run(last: LastRun) -> FinishedRun:
     for number in range(len(last.pieces) - last.count):
         owners.update(last.group(number))
     owners.update(last.owners)
-    records = tuple(last.packed(number) for number in range(last.count))
+    records = tuple(last.read_packed(number) for number in range(last.count))
     held = {path: numbers for path, numbers in owners.items() if numbers}
     return FinishedRun(last.salt, last.info, records, held)
 

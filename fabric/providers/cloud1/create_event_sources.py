@@ -50,11 +50,11 @@ class Wiring(Struct, frozen=True):
     wanted: ServiceWires
     fresh: frozenset[str] = frozenset()
 
-    def wanted_of(self, name: str) -> tuple[Wire, ...]:
+    def list_wanted(self, name: str) -> tuple[Wire, ...]:
         return self.wanted.functions.get(name, ())
 
     def bare_of(self, name: str) -> frozenset[Wire]:
-        return frozenset(map(strip_settings, self.wanted_of(name)))
+        return frozenset(map(strip_settings, self.list_wanted(name)))
 
 
 def encode_wiring(wiring: Wiring, salt: str) -> dict[str, str]:
@@ -82,7 +82,7 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNo
     before = {
         name: read_known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names
     }
-    ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
+    ordered = sorted(name for name in names if wiring.list_wanted(name) or before[name])
     run_parallel(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)
     run_parallel(lambda bucket: _tell(wiring, bucket), _list_buckets(wiring, before), AT_ONCE)
     run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
@@ -96,7 +96,7 @@ def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
     settled = (
         read_known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
     )
-    for wire in wiring.wanted_of(name):
+    for wire in wiring.list_wanted(name):
         if is_named_by_hash(wire) and strip_settings(wire) in settled:
             continue
         whose = f"function `{name}`, {format_wire(wire)}"
@@ -120,7 +120,7 @@ def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
 
 
 def _list_buckets(wiring: Wiring, before: _Before) -> list[str]:
-    wires = [wire for name, old in before.items() for wire in (*old, *wiring.wanted_of(name))]
+    wires = [wire for name, old in before.items() for wire in (*old, *wiring.list_wanted(name))]
     return sorted({wire.bucket for wire in wires if isinstance(wire, BucketWire)})
 
 

@@ -78,7 +78,7 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
 
-    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
         return find_region_problem(address)
 
     def destroy(
@@ -102,7 +102,7 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
     ) -> LiveFunction | None:
         return super().find(locate_deployment(address), function, mark)
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         return find_versions(self.find, address, marks)
@@ -145,5 +145,5 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> Iterator[Redaction]:
         hide = extend_redaction(self.hide, orders)
-        with redact_errors(hide), convert_client_errors(whose, hide.quoted):
+        with redact_errors(hide), convert_client_errors(whose, hide.quote):
             yield hide

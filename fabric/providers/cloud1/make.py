@@ -42,7 +42,7 @@ def build_client_factory(
 
     def connect(region: str) -> Cloud1Clients:
         asked = replace(account, region=region or account.region)
-        return connections.shared(("cloud1", asked), lambda: Cloud1Clients(asked))
+        return connections.find_or_make(("cloud1", asked), lambda: Cloud1Clients(asked))
 
     return connect
 

@@ -62,7 +62,7 @@ def release_service(
     releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
-    new = find_missing_buckets(work, address, {name: wiring.wanted_of(name) for name in changed})
+    new = find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(
         lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, AT_ONCE

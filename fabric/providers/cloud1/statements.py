@@ -24,14 +24,14 @@ class RolePolicy(Struct, frozen=True):
     name: str
     text: str
 
-    def kept_text(self, salt: str) -> str:
+    def format_fingerprint(self, salt: str) -> str:
         return f"{self.role} {hash_fields((salt, self.text))}"
 
 
 def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> dict[str, str]:
     """Write the policy and return the values to store."""
     policy = _build_policy(work, address)
-    said = policy.kept_text(kept.salt) if policy.text else ""
+    said = policy.format_fingerprint(kept.salt) if policy.text else ""
     was = kept.texts.get(_KEPT, "")
     if policy.text and kept.sure(_KEPT) != said:
         _put(work, policy)

@@ -75,7 +75,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     ) -> Cloud2Work:
         """Open the context of one call. Raises for a record of another project or region."""
         place = self._place(address.region)
-        said = self.misplaced(address)
+        said = self.find_region_problem(address)
         if said is not None:
             raise FabricError(said)
         api = self.connect()
@@ -99,7 +99,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
         return list_public_functions(functions)
 
-    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous
         return find_place_conflict(previous, self._place(address.region)) if previous else None
 
@@ -133,7 +133,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
             *find_unsupported_clocks(self.own, self.place.project, functions),
         )
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         return find_versions(self.find, address, marks)

@@ -57,7 +57,7 @@ def _connect(project: str, around: CommandEnvironment, connections: Connections)
     base_url = env.get(_BASE_URL) or ""
     refuse_plain(_BASE_URL, base_url)
     key = ("cloud2", base_url, project, *_list_secrets(env))
-    return connections.shared(key, lambda: Cloud2Api(base_url, login))
+    return connections.find_or_make(key, lambda: Cloud2Api(base_url, login))
 
 
 def _list_secrets(env: Mapping[str, str]) -> tuple[str, ...]:

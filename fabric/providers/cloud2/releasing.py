@@ -60,7 +60,7 @@ def release_service(
     kept = read_kept_texts(address)
 
     def release(one: LiveFunction) -> dict[str, str]:
-        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
             wanted = _plan_function(work, address, one)
             _cut_over(work, address, wanted, kept)
         return wanted.kept
@@ -150,7 +150,7 @@ def _update_clocks(
     for job in wanted.clocks.values():
         if then.get(job.id) != job.digest:
             whose = f"function `{one.name}`, {job.title}"
-            with attach_error_spot(one.name, job.number), work.told(whose):
+            with attach_error_spot(one.name, job.number), work.convert_errors(whose):
                 set_job(work, job, owner)
             work.watch.hear(f"{one.name}: created the scheduler job {job.id}")
     for ident in set(there) - set(wanted.clocks):

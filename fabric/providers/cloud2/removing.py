@@ -24,7 +24,7 @@ def delete_functions(
 
     def remove(one: LiveFunction) -> None:
         owner = build_owner(address, one.name)
-        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
             for job in jobs:
                 if owner.is_in(job.description):
                     delete_job(work, job.name.rpartition("/")[2])

@@ -71,7 +71,7 @@ class Cloud2Work(Struct, frozen=True):
         finally:
             self.api.builds.release()
 
-    def told(self, whose: str) -> AbstractContextManager[None]:
+    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
         return convert_refusals(whose, self.quoted, classify_refusal)
 

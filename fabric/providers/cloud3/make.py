@@ -20,7 +20,7 @@ def open_cloud3_observer(around: CommandEnvironment, connections: Connections) -
     hide = build_redaction((*around.hide.reveal(), env[_TOKEN]), env.items())
     base_url = env.get(_BASE_URL) or _OFFICIAL
     refuse_plain(_BASE_URL, base_url)
-    http = connections.shared(("cloud3", base_url), lambda: open_provider_http(_ID))
+    http = connections.find_or_make(("cloud3", base_url), lambda: open_provider_http(_ID))
     return Cloud3Observer(
         http, Cloud3Workspace(base_url, Secret(env[_TOKEN]), env[_WORKSPACE]), hide
     )

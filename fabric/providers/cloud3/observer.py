@@ -115,12 +115,12 @@ class Cloud3Observer(Struct, frozen=True):
         }
         path = f"/v1/workspaces/{quote(self.workspace.id, safe='')}/query"
         with self._convert_errors(service) as hide:
-            heard = redact_progress(watch, hide.quoted)
+            heard = redact_progress(watch, hide.quote)
             tables = retry_transient(
                 lambda: self._send_query(path, document), "Azure", self.waiting, heard
             )
         if tables.error is not None:
-            watch.hear(f"incomplete result: {self.hide.quoted(tables.error.message)}")
+            watch.hear(f"incomplete result: {self.hide.quote(tables.error.message)}")
         yield from list_rows(tables)
 
     def _send_query(self, path: str, document: Mapping[str, str]) -> Tables:

@@ -74,7 +74,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Cloud4Work:
         """Open the context of one call. Raises for a record of another account or region."""
-        said = self.misplaced(address)
+        said = self.find_region_problem(address)
         if said is not None:
             raise FabricError(said)
         place = self._place(address.region)
@@ -106,7 +106,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
         return list_public_functions(functions)
 
-    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous
         return find_place_conflict(previous, self._place(address.region)) if previous else None
 
@@ -143,7 +143,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
             *find_unsupported_region(region),
         )
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         return find_versions(self.find, address, marks)

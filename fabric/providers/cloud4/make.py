@@ -35,7 +35,7 @@ def open_cloud4_deployer(
         refuse_plain(_BASE_URL, base_url)
         access = AccessKey(env[_KEY], Secret(env[_SECRET]))
         key = ("cloud4", base_url, access.ident, env[_SECRET])
-        return connections.shared(key, lambda: Cloud4Api(base_url, access))
+        return connections.find_or_make(key, lambda: Cloud4Api(base_url, access))
 
     return Cloud4Functions(connect, _read_own_settings(extension), place, hide=hide)
 

@@ -60,7 +60,7 @@ class _MeetingPlan(Struct, frozen=True):
         is_first = self.sure(MET_VERSION) == ""
         return not is_first and self.sure(BESIDE) != read_attributes(self.live).digest
 
-    def noted(self, url: str) -> dict[str, str]:
+    def build_notes(self, url: str) -> dict[str, str]:
         name = self.live.name
         texts = {
             MET_VERSION + name: self.live.resource_id,
@@ -81,10 +81,10 @@ def release_service(
 
     def release(plan: _MeetingPlan) -> tuple[LiveFunction, dict[str, str]]:
         name = plan.live.name
-        with attach_error_spot(name), work.told(f"function `{name}`"):
+        with attach_error_spot(name), work.convert_errors(f"function `{name}`"):
             url = _cut_over(work, address, plan)
         endpoint = build_function_endpoint(url, plan.live.triggers)
-        return replace(plan.live, endpoint=endpoint), plan.noted(url)
+        return replace(plan.live, endpoint=endpoint), plan.build_notes(url)
 
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
     lives = []
@@ -118,7 +118,10 @@ def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) 
 
 def _open_function_route(work: Cloud4Work, one: LiveFunction) -> str:
     number = number_of("http", one.triggers)
-    with attach_error_spot(one.name, number), work.told(f"function `{one.name}`, its address"):
+    with (
+        attach_error_spot(one.name, number),
+        work.convert_errors(f"function `{one.name}`, its address"),
+    ):
         return open_public_route(work, one.resource_name)
 
 
@@ -134,7 +137,7 @@ def _update_clocks(work: Cloud4Work, plan: _MeetingPlan) -> None:
     for schedule in plan.schedules.values():
         if then.get(schedule.id) != schedule.digest:
             whose = f"function `{plan.live.name}`, {schedule.title}"
-            with attach_error_spot(plan.live.name, schedule.number), work.told(whose):
+            with attach_error_spot(plan.live.name, schedule.number), work.convert_errors(whose):
                 set_schedule(work, name, schedule)
             work.watch.hear(f"{plan.live.name}: created the trigger {schedule.id}")
     for ident in sorted(set(there) - set(plan.schedules)):

@@ -26,7 +26,7 @@ def delete_functions(
     A function cannot be deleted while it has any."""
 
     def remove(one: LiveFunction) -> None:
-        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
             _delete(work, address, one)
 
     run_parallel(remove, functions)

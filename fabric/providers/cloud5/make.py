@@ -41,7 +41,7 @@ def open_cloud5_deployer(around: CommandEnvironment, connections: Connections) -
         """Connect and require credentials only here: settings can be checked without them."""
         account = _read_account(env)
         key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
-        return connections.shared((*key, account.api_host), lambda: Cloud5Api(account))
+        return connections.find_or_make((*key, account.api_host), lambda: Cloud5Api(account))
 
     titles = WhiskTitles(_ID, "DigitalOcean")
     provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))

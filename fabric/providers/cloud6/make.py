@@ -47,7 +47,7 @@ def open_cloud6_deployer(around: CommandEnvironment, connections: Connections) -
         """Connect and require credentials only here: settings can be checked without them."""
         door = _read_door(env, url)
         key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
-        return connections.shared(key, lambda: WhiskApi(_ID, lambda _http: door))
+        return connections.find_or_make(key, lambda: WhiskApi(_ID, lambda _http: door))
 
     provider = WhiskProvider(WhiskTitles(_ID, "OpenWhisk"), _LIMITS, _JUDGED, connect, Alarms())
     return WhiskFunctions(hide=hide, provider=provider, place=place)

@@ -37,7 +37,9 @@ class ClusterWork(Struct, frozen=True):
     def there(self) -> dict[str, KubeObject]:
         """Return the existing objects of the service, by `Kind/name`."""
         return group_by_key(
-            one for one in self.tool.listed(format_selector(self.address)) if self.is_ours(one)
+            one
+            for one in self.tool.list_objects(format_selector(self.address))
+            if self.is_ours(one)
         )
 
     def is_ours(self, thing: KubeObject) -> bool:
@@ -106,7 +108,7 @@ def _is_kept(there: KubeObject) -> bool:
 
 def _refuse_foreign(work: ClusterWork, names: Iterable[str]) -> None:
     """Raise if a name is taken by an object of another owner."""
-    foreign = [one for one in work.tool.named(names) if not work.is_ours(one)]
+    foreign = [one for one in work.tool.find_named(names) if not work.is_ours(one)]
     if foreign:
         raise FabricError(*(_foreign_object_problem(work, one) for one in foreign))
 

@@ -34,7 +34,9 @@ def _wait_for_endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is
         return found
 
     def look() -> str | None:
-        return next((read_endpoint(one, work.own) for one in work.tool.named([name])), "") or None
+        return (
+            next((read_endpoint(one, work.own) for one in work.tool.find_named([name])), "") or None
+        )
 
     work.watch.hear("waiting for the address of the Ingress")
     waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))

@@ -63,7 +63,7 @@ def wait_for_rollout(work: ClusterWork, names: Sequence[str]) -> None:
     last: list[_Rolling] = []
 
     def look() -> bool | None:
-        things = work.tool.listed(format_selector(work.address), _KINDS)
+        things = work.tool.list_objects(format_selector(work.address), _KINDS)
         seen = _read_rollout(work, names, [one for one in things if work.is_ours(one)])
         if seen.problems:
             raise FabricError(*seen.problems)

@@ -33,10 +33,10 @@ class ClusterTool(Struct, frozen=True):
     cwd: Path
     env: Secret[Mapping[str, str]]
 
-    def listed(self, selector: str, kinds: str = _KINDS) -> list[KubeObject]:
+    def list_objects(self, selector: str, kinds: str = _KINDS) -> list[KubeObject]:
         return self._fetch_rows("get", kinds, "-l", selector)
 
-    def named(self, names: Iterable[str]) -> list[KubeObject]:
+    def find_named(self, names: Iterable[str]) -> list[KubeObject]:
         """Return the existing objects of these `Kind/name`, whatever their owner."""
         asked = sorted(names)
         return self._fetch_rows("get", *asked, "--ignore-not-found") if asked else []

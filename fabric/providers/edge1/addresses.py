@@ -46,7 +46,7 @@ def fetch_subdomain(work: Edge1Work) -> str:
 def open_address(work: Edge1Work, gate: str, kept: ReleaseState) -> str:
     """Open an address of the front Worker and return it."""
     if not work.own.hostname:
-        with work.told(f"the address of the front Worker `{gate}`"):
+        with work.convert_errors(f"the address of the front Worker `{gate}`"):
             below = fetch_subdomain(work)
             shut(work, gate, kept)
             _set_subdomain(work, gate, is_on=True)
@@ -54,7 +54,7 @@ def open_address(work: Edge1Work, gate: str, kept: ReleaseState) -> str:
         return other.replace("{worker}", gate) or f"{_HTTPS}{gate}.{below}.workers.dev"
     zone = work.api.account.zone
     pattern = f"{work.own.hostname}/*"
-    with work.told(f"the route `{pattern}` to the front Worker `{gate}`"):
+    with work.convert_errors(f"the route `{pattern}` to the front Worker `{gate}`"):
         _set_routes(work, zone, gate, pattern)
         for old in _list_zones(work, kept) - {zone}:
             _set_routes(work, old, gate, "")

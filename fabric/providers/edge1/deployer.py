@@ -87,7 +87,7 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         settings = find_setting_problems(self.own, self.place)
         return (*find_unsupported(address, functions), *settings)
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         return find_versions(self.find, address, marks)

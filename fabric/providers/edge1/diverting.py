@@ -49,7 +49,7 @@ def divert_gate(work: Edge1Work, address: DeploymentAddress, way: Diversion) -> 
     )
     if gate.upload is None:
         return ()
-    with work.told(f"the front Worker `{gate.name}` of `{address.service}`"):
+    with work.convert_errors(f"the front Worker `{gate.name}` of `{address.service}`"):
         activate_version(work, gate.name, upload_version(work, gate.name, gate.upload))
     return route_keys(functions)
 
@@ -61,7 +61,7 @@ def restore_gate(work: Edge1Work, way: Diversion) -> Sequence[str]:
     name, account = before[_GATE], work.api.account.account
     if account != before[_ACCOUNT]:
         raise FabricError(other_account_problem(before[_ACCOUNT]))
-    with work.told(f"the front Worker `{name}`"):
+    with work.convert_errors(f"the front Worker `{name}`"):
         rows = list_worker_versions(work, name)
         if rows is None:
             return ()

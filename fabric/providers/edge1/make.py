@@ -53,7 +53,7 @@ def open_edge1_observer(around: CommandEnvironment, connections: Connections) ->
 
 def _connect_api(account: Edge1Account, connections: Connections) -> Edge1Api:
     key = ("edge1", account.base_url, account.account, account.zone, account.token.reveal())
-    return connections.shared(key, lambda: Edge1Api(account))
+    return connections.find_or_make(key, lambda: Edge1Api(account))
 
 
 def _place(env: Mapping[str, str]) -> Edge1Place:

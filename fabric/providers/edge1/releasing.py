@@ -52,7 +52,7 @@ def _cut_over(
 ) -> None:
     wanted, name = read_version(one.resource_id), build_worker_name(address, one.name)
     known = kept.sure(_VERSION + one.name)
-    with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+    with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
         there = find_met_version(work, name) if known is None else known
         if there != wanted:
             activate_version(work, name, wanted)
@@ -70,7 +70,7 @@ def _update_crons(
     rows = ", ".join(f"`{row}`" for row in crons) or "none"
     number = number_of("cron", one.triggers)
     whose = f"function `{one.name}`, its schedules ({rows})"
-    with attach_error_spot(one.name, number), work.told(whose):
+    with attach_error_spot(one.name, number), work.convert_errors(whose):
         set_crons(work, build_worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
 
 
@@ -84,7 +84,7 @@ def _release_gate(
         return "", {}
     seen = gate.upload.tag
     if kept.sure(GATE) != seen:
-        with work.told(f"the front Worker `{gate.name}` of `{address.service}`"):
+        with work.convert_errors(f"the front Worker `{gate.name}` of `{address.service}`"):
             ident = upload_version(work, gate.name, gate.upload)
             if find_met_version(work, gate.name) != ident:
                 activate_version(work, gate.name, ident)

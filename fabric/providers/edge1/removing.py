@@ -23,7 +23,7 @@ def delete_functions(
 ) -> None:
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or build_worker_name(address, one.name)
-        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
             if _delete_own(work, name, build_worker_owner(address, one.name)):
                 work.watch.hear(f"{one.name}: deleted with all its versions")
 
@@ -40,7 +40,7 @@ def delete_service(
 def remove_gate(work: Edge1Work, address: DeploymentAddress) -> None:
     """Delete the front Worker after its routes, including routes of an interrupted deletion."""
     name, owner = build_gate_name(address), build_worker_owner(address)
-    with work.told(f"the front Worker `{name}` of `{address.service}`"):
+    with work.convert_errors(f"the front Worker `{name}` of `{address.service}`"):
         rows = list_worker_versions(work, name)
         if rows is not None and not has_own(rows, owner):
             _leave(work, name, owner)

@@ -85,7 +85,7 @@ class Edge1Work(Struct, frozen=True):
     def tell(self, call: ProviderCall) -> None:
         self.ask(call, object)
 
-    def told(self, whose: str) -> AbstractContextManager[None]:
+    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
         return convert_refusals(whose, self.quoted, classify_refusal)
 

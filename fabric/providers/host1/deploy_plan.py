@@ -58,7 +58,7 @@ def plan_deployment(
     rows = ((one.path, one.sha1, str(one.mode)) for one in files)
     mark = hash_fields([part for one in (*marks, *rows) for part in one])
     owner = build_project_owner(address)
-    return WantedDeployment(owner, owner.said(mark, marks), env, files)
+    return WantedDeployment(owner, owner.build_metadata(mark, marks), env, files)
 
 
 def refuse_orders(orders: Sequence[FunctionOrder]) -> None:

@@ -81,7 +81,7 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:

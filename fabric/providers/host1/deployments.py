@@ -88,7 +88,7 @@ class Host1Work(Struct, frozen=True):
         """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
-    def told(self, whose: str) -> AbstractContextManager[None]:
+    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
         return convert_refusals(whose, self.quoted, classify_refusal)
 
@@ -176,7 +176,7 @@ def _bring(work: Host1Work, files: Sequence[BuildFile]) -> None:
 def _bring_one(work: Host1Work, file: BuildFile) -> None:
     path = work.api.account.path("/v2/files")
     headers = (("x-vercel-digest", file.sha1),)
-    with work.told(f"the file `{file.path}`"):
+    with work.convert_errors(f"the file `{file.path}`"):
         work.ask(ProviderCall("POST", path, file.content, _BYTES, headers), object)
 
 

@@ -30,7 +30,7 @@ def open_host1_deployer(around: CommandEnvironment, connections: Connections) ->
         """Connect and require credentials only here: settings can be checked without them."""
         account = _read_account(env)
         key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
-        return connections.shared(key, lambda: Host1Api(account))
+        return connections.find_or_make(key, lambda: Host1Api(account))
 
     return Host1Projects(connect, Host1Place(env.get(_PROJECT, "")), hide=hide)
 

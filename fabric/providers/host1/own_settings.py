@@ -38,7 +38,7 @@ class ProjectOwner(Struct, frozen=True):
     def _digest(self) -> str:
         return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
-    def said(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
+    def build_metadata(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Build the metadata. `marks` maps names of functions to their marks."""
         parts = " ".join(sorted(_hash_part(*one) for one in marks))
         mark = mark[:_MARK_LENGTH]

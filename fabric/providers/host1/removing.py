@@ -41,5 +41,5 @@ def delete_service(
 
 
 def _delete(work: Host1Work, one: HostDeploymentRow) -> None:
-    with work.told(f"the deployment {one.ident}"):
+    with work.convert_errors(f"the deployment {one.ident}"):
         delete_deployment(work, one.ident)

@@ -79,7 +79,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:

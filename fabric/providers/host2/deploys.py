@@ -79,7 +79,7 @@ class Host2Work(Struct, frozen=True):
         """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
-    def told(self, whose: str) -> AbstractContextManager[None]:
+    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
         return convert_refusals(whose, self.quoted, classify_refusal)
 

@@ -24,7 +24,7 @@ def open_host2_deployer(around: CommandEnvironment, connections: Connections) ->
         """Connect and require credentials only here: settings can be checked without them."""
         account = _read_account(env)
         key = ("host2", account.base_url, account.site, account.token.reveal())
-        return connections.shared(key, lambda: Host2Api(account))
+        return connections.find_or_make(key, lambda: Host2Api(account))
 
     return Host2Sites(connect, Host2Place(env.get(_SITE, "")), hide=hide)
 

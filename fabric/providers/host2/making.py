@@ -112,7 +112,7 @@ def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
         if next(tries) == 0 or is_required(work, ident, upload.sha256):
             work.api.once(call, object)
 
-    with attach_error_spot(upload.function), work.told(f"function `{upload.function}`"):
+    with attach_error_spot(upload.function), work.convert_errors(f"function `{upload.function}`"):
         work.patient(act)
 
 

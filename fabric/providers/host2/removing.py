@@ -67,5 +67,5 @@ def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
 
 
 def _delete(work: Host2Work, one: DeployRow) -> None:
-    with work.told(f"the deploy {one.id}"):
+    with work.convert_errors(f"the deploy {one.id}"):
         delete_deploy(work, one.id)

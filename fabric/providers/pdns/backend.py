@@ -76,7 +76,7 @@ class PdnsBackend:
     @contextlib.contextmanager
     def _convert_errors(self, name: str) -> Iterator[None]:
         with convert_refusals(
-            f"the hostname `{name.rstrip('.')}` at PowerDNS", self._hide.quoted, _classify_refusal
+            f"the hostname `{name.rstrip('.')}` at PowerDNS", self._hide.quote, _classify_refusal
         ):
             yield
 

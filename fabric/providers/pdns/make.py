@@ -17,7 +17,7 @@ def open_pdns_backend(env: Mapping[str, str], connections: Connections) -> PdnsB
     refuse_plain("PDNS_API_BASE_URL", url)
     server = PdnsServer(url, Secret(key), env.get("PDNS_SERVER_ID") or "localhost")
     hide = build_redaction((key,), env.items())
-    api = connections.shared(
+    api = connections.find_or_make(
         ("pdns", url, server.server, key), lambda: PdnsApi(server, open_provider_http("pdns"))
     )
     return PdnsBackend(api, hide)

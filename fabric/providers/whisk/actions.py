@@ -74,7 +74,7 @@ def _deploy_version(making: _VersionMaking) -> LiveFunction:
     live = _build_live_function(work, address, plan.order.name, version)
     live = replace(
         live,
-        artifact_sha256=found.said(ARCHIVE) if found else plan.order.artifact.sha256,
+        artifact_sha256=found.read_annotation(ARCHIVE) if found else plan.order.artifact.sha256,
         mark=plan.order.mark,
         triggers=plan.order.triggers,
     )
@@ -109,7 +109,11 @@ def _find_matching_version(making: _VersionMaking) -> ActionRow | None:
     work, address, plan = making.work, making.address, making.plan
     named = read_version(plan.order.version)
     then = fetch_action(work, address, named) if named and named != plan.name else None
-    if then is not None and is_of(then, plan.owner) and then.said(MARK) == plan.order.mark:
+    if (
+        then is not None
+        and is_of(then, plan.owner)
+        and then.read_annotation(MARK) == plan.order.mark
+    ):
         return then
     found = fetch_action(work, address, plan.name)
     if found is not None and not is_of(found, plan.owner):
@@ -118,7 +122,7 @@ def _find_matching_version(making: _VersionMaking) -> ActionRow | None:
 
 
 def is_of(row: ActionRow, owner: str) -> bool:
-    return row.said(OWNER) == owner
+    return row.read_annotation(OWNER) == owner
 
 
 def _build_live_function(
@@ -146,14 +150,14 @@ def _find_by_mark(
     """Find a version with this mark, whatever its surroundings."""
     package, owner = fetch_own_package(work, address), format_action_owner(address, function)
     for row in list_versions(package, owner) if package else ():
-        if row.said(MARK) == mark:
+        if row.read_annotation(MARK) == mark:
             live = _build_live_function(work, address, function, row.name)
-            return replace(live, artifact_sha256=row.said(ARCHIVE), mark=mark)
+            return replace(live, artifact_sha256=row.read_annotation(ARCHIVE), mark=mark)
     return None
 
 
 def list_versions(package: PackageRow, owner: str) -> list[ActionRow]:
-    return [one for one in package.actions if is_of(one, owner) and one.said(AROUND)]
+    return [one for one in package.actions if is_of(one, owner) and one.read_annotation(AROUND)]
 
 
 def _find_active_version(
@@ -167,6 +171,8 @@ def _find_active_version(
         raise FabricError(
             foreign_resource_problem("action", row.name, format_action_owner(address, function))
         )
-    version = row.said(MET).partition(" ")[0]
+    version = row.read_annotation(MET).partition(" ")[0]
     live = _build_live_function(work, address, function, version)
-    return replace(live, artifact_sha256=row.said(ARCHIVE), mark=row.said(MARK))
+    return replace(
+        live, artifact_sha256=row.read_annotation(ARCHIVE), mark=row.read_annotation(MARK)
+    )

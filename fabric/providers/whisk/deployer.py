@@ -101,7 +101,7 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions, self.provider.limits))
 
-    def kept_versions(
+    def find_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         return find_versions(self.find, address, marks)

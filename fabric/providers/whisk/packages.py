@@ -22,7 +22,7 @@ class ActionRow(Struct, frozen=True):
     name: str
     annotations: tuple[WhiskAnnotation, ...] = ()
 
-    def said(self, name: str) -> str:
+    def read_annotation(self, name: str) -> str:
         return read_annotation(self.annotations, name)
 
 

@@ -69,7 +69,7 @@ def release_service(
     package = fetch_own_package(work, address) if moved else None
 
     def release(one: _FunctionRelease) -> dict[str, str]:
-        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
             if one in moved:
                 _cut_over(work, one, package)
             _update_clocks(work, address, one, kept, clocks)
@@ -100,7 +100,9 @@ def _cut_over(work: WhiskWork, plan: _FunctionRelease, package: PackageRow | Non
     if there is not None and not is_of(there, met.owner):
         raise FabricError(foreign_resource_problem("action", there.name, met.owner))
     component = f"/{work.place.namespace}/{package.name}/{met.version}"
-    document = build_active_document(met, component, version.said(ARCHIVE), version.said(MARK))
+    document = build_active_document(
+        met, component, version.read_annotation(ARCHIVE), version.read_annotation(MARK)
+    )
     call = build_json_call("PUT", f"/actions/{package.name}/{plan.name}?overwrite=true", document)
     work.ask(call, object)
     work.watch.hear(f"{plan.name}: {met.version} receives all traffic")
@@ -131,7 +133,7 @@ def _update_clocks(
     for clock in plan.clocks.values():
         if then.get(clock.id) != clock.digest:
             whose = f"function `{plan.name}`, {clock.title}"
-            with attach_error_spot(plan.name, clock.number), work.told(whose):
+            with attach_error_spot(plan.name, clock.number), work.convert_errors(whose):
                 clocks.set(work, clock)
             work.watch.hear(f"{plan.name}: created the trigger {clock.id}")
     for ident in set(there) - set(plan.clocks):

@@ -39,7 +39,7 @@ def _delete_matching(
 ) -> None:
     package = package_row(work, address)
     name = package_name(address)
-    own = {one.name: one.said(OWNER) for one in package.actions} if package else {}
+    own = {one.name: one.read_annotation(OWNER) for one in package.actions} if package else {}
     is_others = package is not None and not package.is_of(address)
     for ident, called in clocks.there(work, name).items():
         action = called.rpartition("/")[2]
@@ -49,12 +49,12 @@ def _delete_matching(
             clocks.delete(work, ident)
     if package is None:
         return
-    going = [one for one in package.actions if is_meant(one.said(OWNER))]
+    going = [one for one in package.actions if is_meant(one.read_annotation(OWNER))]
     run_parallel(lambda one: delete_action(work, name, one.name), sorted(going, key=_rank_deletion))
     work.watch.hear(f"{name}: {format_count(len(going), 'action')} deleted")
     begin = f"{package_owner(address)}/"
     for one in sorted(package.actions, key=_rank_deletion):
-        if not one.said(OWNER).startswith(begin):
+        if not one.read_annotation(OWNER).startswith(begin):
             work.watch.hear(
                 f"{name}: the action `{one.name}` does not belong to this service "
                 "and was not deleted"

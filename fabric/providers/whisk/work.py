@@ -68,6 +68,6 @@ class WhiskWork(Struct, frozen=True):
         """Retry a change as a whole; `act` must look first."""
         return self.patient(lambda: act(replace(self, waiting=ONCE)))
 
-    def told(self, whose: str) -> AbstractContextManager[None]:
+    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
         return convert_refusals(whose, self.quoted, self.judged)

@@ -134,7 +134,7 @@ def format_version_notice(runtime: str, version: str) -> str:
     wanted = _NUMBER.search(runtime)
     if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
         return ""
-    return f"it runs on {version} locally, and its runtime is {runtime}"
+    return f"runs on version {version} locally, but its runtime is {runtime}"
 
 
 def build_size_failure(size: int) -> CallFailure:

@@ -157,7 +157,7 @@ class HandlerChild:
             return
         self._take_output()
         self._version = self._version or said.version
-        end = said.end(self._output.taken())
+        end = said.end(self._output.take())
         self._settle(replace(end, version=self._version), ends=said.ends)
 
     def _is_silent(self) -> None:
@@ -182,7 +182,7 @@ class HandlerChild:
         self.kill()
         self._take_output()
         ms = round((time.monotonic() - self._since) * 1000)
-        logs = self._output.taken()
+        logs = self._output.take()
         end = CallEnd(b"null", logs, ms, failure=CallFailure(why, message))
         if was_asked:
             self._settle(end, ends=True)

@@ -25,7 +25,7 @@ class ChildOutput:
     def leave_it(self) -> None:
         self._is_left = True
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         """Return the output. Truncated output starts at a whole line, because a partial secret
         would not be redacted."""
         text, was_cut = bytes(self._bytes[-_KEPT:]), self._count > len(self._bytes)

@@ -282,7 +282,7 @@ class HandlerPool:
         entry, version = self._owners.pop(child)
         version.children.remove(child)
         if self._keeper is not None:
-            self._keeper.ended(child.pid)
+            self._keeper.report_end(child.pid)
         if version is not entry.now and version is not entry.next:
             self._tidy(version)
         if child.last_words is not None:

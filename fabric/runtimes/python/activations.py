@@ -37,7 +37,7 @@ _BODILESS = frozenset((204, 304))
 _Document = dict[str, object]
 
 
-def activated(folder: str, document: _Document) -> Callable[[_Document], _Document]:
+def make_activation(folder: str, document: _Document) -> Callable[[_Document], _Document]:
     """Return the function that the runtime calls. A relative path starts at the archive root."""
     os.chdir(folder)
     function = OpenFunction({**document, "folder": folder})
@@ -48,7 +48,7 @@ def activated(folder: str, document: _Document) -> Callable[[_Document], _Docume
         taken = _parse_request(given) if function.routes and _EVENT not in given else None
         if taken is None:
             return _call_event(function, given)
-        return _build_result(function.answered(taken), taken.method)
+        return _build_result(function.answer(taken), taken.method)
 
     return answer_parameters
 

@@ -66,7 +66,7 @@ class PythonRuntime:
             record_tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
             handler=f"{entry.module}.{find_handler_name(entry, inputs, source)}",
             toolchain=IDENTITY,
-            wanted=tuple(walk.wanted(closure.sources, standard)),
+            wanted=tuple(walk.list_wanted(closure.sources, standard)),
         )
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class _Walk(Struct, frozen=True):
             return ()
         return self._read_imports(path, _read(self.entry, path)).listed
 
-    def wanted(
+    def list_wanted(
         self, sources: Mapping[Sourced, bytes], standard: frozenset[str]
     ) -> Iterator[WantedModule]:
         for one, source in sources.items():

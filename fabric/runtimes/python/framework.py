@@ -39,11 +39,13 @@ class FrameworkRequest(Protocol):
 
 
 class FramedFunction(OpenFunction):
-    def answered(self, taken: HttpTaken) -> HttpGiven:
-        return message(200, "ready") if taken.path == _READY else super().answered(taken)
+    def answer(self, taken: HttpTaken) -> HttpGiven:
+        return message(200, "ready") if taken.path == _READY else super().answer(taken)
 
 
-def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:
+def make_framework_handler(
+    folder: str, document: dict[str, object]
+) -> Callable[[FrameworkRequest], _Answer]:
     """Return the function that the framework calls. A relative path starts at the archive root."""
     own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
@@ -52,7 +54,7 @@ def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkReque
     def answer_request(request: FrameworkRequest) -> _Answer:
         taken = _convert_request(request)
         is_event = not function.routes or _is_of_clock(taken, own[0])
-        given = _call_event(function, taken) if is_event else function.answered(taken)
+        given = _call_event(function, taken) if is_event else function.answer(taken)
         return given.body, given.status, given.headers
 
     return answer_request
@@ -78,7 +80,7 @@ def _call_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
         return message(400, "Bad Request")
     if isinstance(event, dict) and event.get("detail-type") == "Scheduled Event":
         event = {**event, "id": new_id(), "time": _time(taken.header(_DUE))}
-    return function.called(event)
+    return function.call(event)
 
 
 def _time(said: str) -> str:

@@ -15,7 +15,7 @@ _CALLING = "fabric.runtimes.python.calling"
 _MOST = 6 * 1024 * 1024
 
 
-def borrowed(*names: str) -> list[ModuleType]:
+def borrow_modules(*names: str) -> list[ModuleType]:
     """Import fabric's call modules and remove them from the handler's import path."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
     sys.path.insert(0, root)
@@ -71,7 +71,7 @@ def as_bytes(document: dict[str, object]) -> bytes:
         return dump_text(is_ascii=True)
 
 
-def failed(error: BaseException) -> dict[str, object]:
+def describe_error(error: BaseException) -> dict[str, object]:
     import traceback  # half as long as everything else together
 
     traceback.print_exc()
@@ -88,10 +88,10 @@ def main(asked: int, answer_to: int) -> None:
     said = json.loads(channel.requests.readline())
     how = "call" if said.get("convention", "event") != "event" else "call_event"
     try:
-        calling, values = borrowed(how, "said")
+        calling, values = borrow_modules(how, "said")
         handler = calling.load(values.Said(said))
     except BaseException as error:  # noqa: BLE001 - whatever a module throws is its answer
-        channel.answer({"id": 0, "ends": True, **failed(error)}, started)
+        channel.answer({"id": 0, "ends": True, **describe_error(error)}, started)
         os._exit(1)
     version = ".".join(map(str, sys.version_info[:3]))
     channel.answer({"id": 0, "ready": True, "version": version}, started)
@@ -107,7 +107,7 @@ def once(channel: Channel, number: int, call: object) -> None:
     try:
         channel.answer({"id": number, "response": call()}, since)  # type: ignore[operator]
     except BaseException as error:  # noqa: BLE001 - whatever a handler throws is its answer
-        channel.answer({"id": number, **failed(error)}, since)
+        channel.answer({"id": number, **describe_error(error)}, since)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ _HEADERS_OF_BYTES = frozenset(("content-length", "transfer-encoding"))
 _Document = dict[str, object]
 
 
-def invoked(folder: str, document: _Document) -> Callable[[bytes], object]:
+def make_invocation(folder: str, document: _Document) -> Callable[[bytes], object]:
     """Return the function that the runtime calls. A relative path starts at the archive root."""
     os.chdir(folder)
     function = OpenFunction({**document, "folder": folder})
@@ -41,7 +41,7 @@ def invoked(folder: str, document: _Document) -> Callable[[bytes], object]:
         taken = _parse_request(given) if function.routes else None
         if taken is None:
             return _call_event(function, given)
-        return _build_response(function.answered(taken), taken.method)
+        return _build_response(function.answer(taken), taken.method)
 
     return answer_event
 

@@ -45,7 +45,7 @@ class FunctionServer(AnsweringFunction):
         self._under_way = 0
 
     @contextlib.contextmanager
-    def counted(self) -> Iterator[None]:
+    def count_call(self) -> Iterator[None]:
         """Count a call from the first byte of the request to the last byte of the response."""
         with self._guard:
             self._under_way += 1
@@ -64,10 +64,10 @@ class FunctionServer(AnsweringFunction):
     def is_full(self) -> bool:
         return bool(self.most) and self.under_way > self.most
 
-    def answered(self, taken: HttpTaken) -> HttpGiven:
+    def answer(self, taken: HttpTaken) -> HttpGiven:
         if taken.path == _READY:
             return message(503, "ending") if self.is_ending else message(200, "ready")
-        return super().answered(taken)
+        return super().answer(taken)
 
 
 class RequestHandler(BaseHTTPRequestHandler):
@@ -77,7 +77,7 @@ class RequestHandler(BaseHTTPRequestHandler):
     server: "Listening"
 
     def handle_any(self) -> None:
-        with self.server.function.counted():
+        with self.server.function.count_call():
             self._handle()
 
     def _handle(self) -> None:
@@ -89,7 +89,7 @@ class RequestHandler(BaseHTTPRequestHandler):
         headers = [(name.lower(), value) for name, value in self.headers.items()]
         peer = str(self.client_address[0])
         taken = HttpTaken(self.command, self.path, headers, body, peer)
-        self._send(self.server.function.answered(taken))
+        self._send(self.server.function.answer(taken))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
 

@@ -18,7 +18,7 @@ from fabric.runtimes.python.serving_http import (
     event_of,
     message,
 )
-from fabric.runtimes.python.serving_routes import routed, routes_of
+from fabric.runtimes.python.serving_routes import match_route, routes_of
 
 # Calls at once; more of them wait.
 _THREADS = 64
@@ -37,15 +37,15 @@ class AnsweringFunction:
     def is_full(self) -> bool:
         return False
 
-    def answered(self, taken: HttpTaken) -> HttpGiven:
-        route = routed(self.routes, taken.method, taken.path)
+    def answer(self, taken: HttpTaken) -> HttpGiven:
+        route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
             return _build_unrouted_answer(route.allowed)
         if self.is_full:
             return message(429, "Too Many Requests")
-        return self.called(event_of(taken, route))
+        return self.call(event_of(taken, route))
 
-    def called(self, event: object) -> HttpGiven:
+    def call(self, event: object) -> HttpGiven:
         call = self.pool.submit(calling.call, self.handler, event)
         try:
             return answer_of(call.result(self.said.seconds or None))

@@ -11,16 +11,16 @@ from fabric.runtimes.python.serving_cors import (
     preflight_headers,
 )
 from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken
-from fabric.runtimes.python.serving_routes import routed
+from fabric.runtimes.python.serving_routes import match_route
 
 
 class OpenFunction(AnsweringFunction):
-    def answered(self, taken: HttpTaken) -> HttpGiven:
-        route = routed(self.routes, taken.method, taken.path)
+    def answer(self, taken: HttpTaken) -> HttpGiven:
+        route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
             told = preflight_headers(route.rows, taken.method, taken.header)
-            return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
-        given = super().answered(taken)
+            return super().answer(taken) if told is None else HttpGiven(204, [*told.items()], b"")
+        given = super().answer(taken)
         cors = cors_of_route(route.rows[0])
         return (
             _merge_headers(given, answer_headers(cors, taken.header("origin"))) if cors else given

@@ -45,7 +45,7 @@ def routes_of(rows: Iterable[Mapping[str, object]]) -> list[ServedRoute]:
     return sorted(found, key=lambda one: one.rank)
 
 
-def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
+def match_route(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
     """Match a request. Without routes, everything matches."""
     if not routes:
         return TakenRoute("$default")

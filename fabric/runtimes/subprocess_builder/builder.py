@@ -83,8 +83,8 @@ class ManyInterpreters:
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         return self._builder.entry(workspace, inputs)
 
-    def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
-        return self._builder.seen(workspace, inputs)
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
+        return self._builder.record_inputs(workspace, inputs)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         """Build one function in any of the interpreters."""

@@ -46,7 +46,7 @@ class _Wish(Struct, frozen=True):
         """Return the setting from the config, or its default."""
         return self.settings.get(key) or dict(back_end_facts(kind).defaults)[key]
 
-    def needed(self, key: str) -> str:
+    def require_setting(self, key: str) -> str:
         if value := self.settings.get(key):
             return value
         problem = Problem(
@@ -144,7 +144,7 @@ def _open_objstore1(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.cloud1 import read_store_account
     from fabric.state.backends.objstore1 import Objstore1
 
-    bucket = wish.needed("objstore1Bucket")
+    bucket = wish.require_setting("objstore1Bucket")
     prefix = wish.settings.get("objstore1Prefix", "")
     keys = read_store_account(wish.env.reveal(), "S3")
     if keys.endpoint:
@@ -164,7 +164,7 @@ def _open_objstore1(wish: _Wish) -> BackEndPair:
 def _open_objstore2(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.objstore2 import DEFAULT_ENDPOINT, Objstore2
 
-    bucket = wish.needed("objstore2Bucket")
+    bucket = wish.require_setting("objstore2Bucket")
     endpoint = _check_url(
         "OBJSTORE2_ENDPOINT_URL",
         wish.env.reveal().get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT,
@@ -193,7 +193,7 @@ def _open_objstore3(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.objstore3 import Objstore3
     from fabric.state.backends.shared_key import read_objstore3_account
 
-    container = wish.needed("objstore3Container")
+    container = wish.require_setting("objstore3Container")
     owner = read_objstore3_account(wish.env.reveal())
     _check_url("OBJSTORE3_ENDPOINT_URL", owner.endpoint)
     prefix = wish.settings.get("objstore3Prefix", "")

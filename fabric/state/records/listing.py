@@ -19,7 +19,7 @@ class RecordListing(Struct, frozen=True):
     records: Mapping[RecordRef, Record]
     problems: tuple[Problem, ...] = ()
 
-    def required(self) -> Mapping[RecordRef, Record]:
+    def require_complete(self) -> Mapping[RecordRef, Record]:
         """The records, where every one of them could be read."""
         if self.problems:
             raise FabricError(*self.problems)

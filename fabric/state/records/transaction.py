@@ -104,7 +104,7 @@ class RecordTransaction:
         locked_record = self._locked_records.get(ref)
         return locked_record.base if locked_record else self.record(ref)
 
-    def locked_record(self, ref: RecordRef) -> LockedRecord:
+    def lock_record(self, ref: RecordRef) -> LockedRecord:
         """Return a record under its lock. The first call takes all locks, in a fixed order."""
         with self._guard:
             if self._failure:

@@ -94,7 +94,7 @@ class _Way(Struct, frozen=True):
             insecure = insecure or (location.shown if location.scheme == "http" else "")
             leads_to = response.headers.get("Location", "")
             if response.status in _REDIRECTS and leads_to:
-                location = location.joined(leads_to)
+                location = location.join(leads_to)
                 continue
             if response.status != _OK:
                 raise _source_error(
@@ -151,7 +151,7 @@ class _Way(Struct, frozen=True):
         if location.scheme != "https":
             return channel
         try:
-            return self.network.secured(channel, location.host)
+            return self.network.start_tls(channel, location.host)
         except BaseException:
             channel.close()
             raise

@@ -24,7 +24,7 @@ class Location(Struct, frozen=True):
     def shown(self) -> str:
         return f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
 
-    def joined(self, reference: str) -> "Location":
+    def join(self, reference: str) -> "Location":
         """Return the target of a redirect."""
         return locate(urljoin(f"{self.scheme}://{self.authority}{self.target}", reference))
 

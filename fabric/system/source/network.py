@@ -16,7 +16,7 @@ class Network(Protocol):
         """Return all addresses of a host, best first. Raises OSError if there is none."""
 
     def connect(self, address: str, port: int, seconds: float) -> socket.socket: ...
-    def secured(self, plain: socket.socket, host: str) -> socket.socket:
+    def start_tls(self, plain: socket.socket, host: str) -> socket.socket:
         """Start TLS for the requested hostname, not for the address."""
 
 
@@ -31,5 +31,5 @@ class RealNetwork(Struct, frozen=True):
         # An address is not looked up again: what was checked is what is reached.
         return socket.create_connection((address, port), seconds)
 
-    def secured(self, plain: socket.socket, host: str) -> socket.socket:
+    def start_tls(self, plain: socket.socket, host: str) -> socket.socket:
         return ssl.create_default_context().wrap_socket(plain, server_hostname=host)

@@ -14,8 +14,8 @@ FORMS: Mapping[str, Callable[[Drawing], str]] = {
     "dot": format_dot,
     "mermaid": format_mermaid,
     "json": encode_graph,
-    "svg": lambda drawing: draw_svg(drawing.thinned()),
-    "html": lambda drawing: format_page(drawing.thinned()),
+    "svg": lambda drawing: draw_svg(drawing.remove_implied_edges()),
+    "html": lambda drawing: format_page(drawing.remove_implied_edges()),
 }
 
 

@@ -53,7 +53,7 @@ class Drawing(Struct, frozen=True):
             rows[number].append(need)
         return rows
 
-    def thinned(self) -> "Drawing":
+    def remove_implied_edges(self) -> "Drawing":
         """Remove edges that follow from two others, because a drawn chain would become a bundle."""
         needs = [frozenset(row) for row in self.needs]
         farther: list[frozenset[int]] = [

@@ -69,8 +69,8 @@ def _draw_head(found: RouterStatusOutcome, down: float) -> Iterator[str]:
     yield f"<title>{_escape_text(title)}</title>"
     yield f"<style>{read_picture_style()}\n{_STYLE}</style>"
     yield f'<rect class="back" width="{_WIDTH}" height="{down:g}"/>'
-    yield f'<text class="headline" x="{_MARGIN}" y="42">{_fit(title, _WIDTH - 64, 17.0)}</text>'
-    yield f'<text class="quiet" x="{_MARGIN}" y="64">{_fit(_format_state(found), 800)}</text>'
+    yield f'<text class="headline" x="{_MARGIN}" y="42">{_shorten(title, _WIDTH - 64, 17.0)}</text>'
+    yield f'<text class="quiet" x="{_MARGIN}" y="64">{_shorten(_format_state(found), 800)}</text>'
 
 
 def _format_state(found: RouterStatusOutcome) -> str:
@@ -87,7 +87,7 @@ def _name(found: RouterStatusOutcome, middle: float) -> Iterator[str]:
     top = middle - _BOX / 2
     yield '<g class="node run">'
     yield _draw_box(_MARGIN, top, _NAME_BOX)
-    text = _fit(found.hostname, _NAME_BOX - 24, 13.0)
+    text = _shorten(found.hostname, _NAME_BOX - 24, 13.0)
     yield f'<text x="{_MARGIN + 12}" y="{middle + 4:g}">{text}</text></g>'
 
 
@@ -105,9 +105,9 @@ def _draw_endpoint(number: int, row: EndpointRow, middle: float) -> Iterator[str
         f'{_format_health(row)}"><title>{_escape_text(_format_endpoint(row))}</title>'
     )
     yield _draw_box(left, top, _END_BOX)
-    first = _fit(f"{row.label}  {row.weight} %", _END_BOX - 24)
+    first = _shorten(f"{row.label}  {row.weight} %", _END_BOX - 24)
     yield f'<text class="service" x="{left + 12}" y="{top + 22}">{first}</text>'
-    second = _fit(f"{_format_endpoint(row)}  {row.url}".strip(), _END_BOX - 24)
+    second = _shorten(f"{_format_endpoint(row)}  {row.url}".strip(), _END_BOX - 24)
     yield f'<text x="{left + 12}" y="{top + 40}">{second}</text></g>'
 
 
@@ -128,7 +128,7 @@ def _draw_box(left: float, top: float, across: float) -> str:
     return f'<rect class="box" {place} rx="8"/>'
 
 
-def _fit(text: str, room: float, size: float = _TEXT) -> str:
+def _shorten(text: str, room: float, size: float = _TEXT) -> str:
     return escape(shorten_to_fit(text, room, size))
 
 

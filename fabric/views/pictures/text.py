@@ -46,7 +46,7 @@ def _format_last_time(path: CriticalPath) -> str:
     took = f"{format_duration(path.ms)} last time"
     if path.timed == len(path.numbers):
         return f", {took}"
-    return f", {path.timed} of which took {took}"
+    return f", {path.timed} of them took {took}"
 
 
 def _format_way(nodes: list[Node]) -> str:

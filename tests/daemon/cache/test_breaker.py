@@ -19,7 +19,7 @@ def test_one_in_a_pause_may_look_whether_he_is_back() -> None:
     clock = Moment()
     breaker = Breaker(clock, pause=5)
     assert breaker.may_try()
-    breaker.failed()
+    breaker.report_failure()
     assert [breaker.may_try() for _ in range(3)] == [False] * 3
     clock.now = 5
     assert [breaker.may_try() for _ in range(3)] == [True, False, False]
@@ -31,11 +31,11 @@ def test_one_in_a_pause_may_look_whether_he_is_back() -> None:
 def test_during_an_outage_tries_are_never_closer_than_the_pause(steps: list[int]) -> None:
     clock = Moment()
     breaker = Breaker(clock, pause=5)
-    breaker.failed()
+    breaker.report_failure()
     tries = [0.0]
     for step in steps:
         clock.now += step
         if breaker.may_try():
             tries.append(clock.now)
-            breaker.failed()
+            breaker.report_failure()
     assert all(later - sooner >= 5 for sooner, later in pairwise(tries))

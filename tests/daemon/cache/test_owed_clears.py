@@ -32,7 +32,7 @@ def written(folder: Path) -> list[str]:
 
 def pay_all(owed: OwedClears) -> None:
     for one in owed.owed:
-        owed.paid(one)
+        owed.remove_completed(one)
 
 
 def test_what_is_kept_is_known_to_the_next_one_and_to_nobody_else(
@@ -50,16 +50,16 @@ def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Told) -> 
     one = owed.add("dev")
     assert owed.owed == (one,)
     assert written(tmp_path) == [HERE]
-    owed.paid(one)
+    owed.remove_completed(one)
     assert owed.owed == ()
 
 
 def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: Told) -> None:
     owed = told.owed(tmp_path)
     owed.keep_all(("dev", "prod"))
-    owed.paid(owed.owed[0])
+    owed.remove_completed(owed.owed[0])
     assert stages(told.owed(tmp_path)) == ["prod"]
-    owed.paid(owed.owed[0])
+    owed.remove_completed(owed.owed[0])
     assert written(tmp_path) == [HERE]
 
 
@@ -97,7 +97,7 @@ def test_to_pay_an_old_debt_is_not_to_pay_a_newer_one(tmp_path: Path, told: Told
     owed.keep(owed.add("dev"))
     (begun,) = owed.owed
     owed.keep(owed.add("dev"))
-    owed.paid(begun)
+    owed.remove_completed(begun)
     assert stages(owed) == ["dev"]
     assert stages(told.owed(tmp_path)) == ["dev"]
     pay_all(owed)

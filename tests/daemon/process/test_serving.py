@@ -99,7 +99,9 @@ class Around:
         def write(line: str) -> None:
             self.lines.append(json.loads(line))
 
-        return ServeTools(self.make, self.ear.heard, write, self.ports.append, QUICK, LIMITS)
+        return ServeTools(
+            self.make, self.ear.wait_for_signal, write, self.ports.append, QUICK, LIMITS
+        )
 
     def ask(self, method: str, path: str, **headers: str) -> tuple[int, dict[str, Any]]:
         client = http.client.HTTPConnection("127.0.0.1", self.ports[0], timeout=30)

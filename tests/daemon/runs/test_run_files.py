@@ -78,7 +78,7 @@ def test_a_broken_record_is_none(change: dict[str, object] | str, tmp_path: Path
     document = json.loads(path.read_text())
     path.write_text(change if isinstance(change, str) else json.dumps({**document, **change}))
     assert files.find(run.id) is None
-    assert (ids(files), list(files.lost())) == ([], [])
+    assert (ids(files), list(files.list_lost_runs())) == ([], [])
 
 
 def test_a_record_under_another_name_is_none(tmp_path: Path) -> None:

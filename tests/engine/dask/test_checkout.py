@@ -203,7 +203,7 @@ def test_what_is_no_snapshot_or_not_as_long_as_it_says_is_missing(
     with pytest.raises(MissingError):
         packs.snapshot(stored)
     with pytest.raises(MissingError):
-        packs.joined(replace(stored, size=9))
+        packs.join(replace(stored, size=9))
     beyond = SnapshotFile("a", hash_bytes(b""), Extent("0", 4, 99))
     with pytest.raises(MissingError):
         packs.content(Snapshot({"0": stored.packs}, (beyond,)), beyond)

@@ -127,7 +127,9 @@ def test_what_is_built_there_is_what_is_built_here(bench: Bench) -> None:
     assert dict(built.before).keys() == set(built.seen.files)
     assert (builder.problem, bench.workers.asked) == (None, 1)
     assert builder.entry(bench.workspace, inputs) == HERE.entry(bench.workspace, inputs)
-    assert builder.seen(bench.workspace, inputs) == HERE.seen(bench.workspace, inputs)
+    assert builder.record_inputs(bench.workspace, inputs) == HERE.record_inputs(
+        bench.workspace, inputs
+    )
     builder.close()
 
 

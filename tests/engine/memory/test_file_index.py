@@ -45,7 +45,7 @@ def test_what_did_not_move_is_remembered(place: Place) -> None:
     assert index.unsaved
     index.save()
     again = place.opened()
-    assert again.settled_digest("a") == hash_bytes(b"one")
+    assert again.read_settled_digest("a") == hash_bytes(b"one")
     assert not again.unsaved
     again.save()
 
@@ -55,7 +55,7 @@ def test_what_was_written_just_now_is_read_each_time(place: Place) -> None:
     index = place.opened(late=0)
     assert index.digest("a") == hash_bytes(b"one")
     assert not index.unsaved
-    assert index.settled_digest("a") == hash_bytes(b"one")
+    assert index.read_settled_digest("a") == hash_bytes(b"one")
     assert index.unsaved, "once the run is over it may be kept"
 
 
@@ -98,7 +98,7 @@ def test_kinds_of_paths_have_words_of_their_own(place: Place) -> None:
     assert index.digest("run.sh") == hash_bytes(b"#!/bin/sh\n") + EXECUTABLE
     assert index.digest("nowhere") == index.digest("a/below") == ABSENT
     assert index.digest("loop") == index.digest("pipe") == UNREADABLE
-    assert index.settled_digest("nowhere") == ABSENT
+    assert index.read_settled_digest("nowhere") == ABSENT
 
 
 def test_what_moved_while_a_task_ran_is_named(place: Place) -> None:

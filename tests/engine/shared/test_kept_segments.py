@@ -19,7 +19,7 @@ def test_what_is_kept_is_there_for_the_next_command(tmp_path: Path) -> None:
     kept.keep(ONE, b"one")
     kept.remember(ASKED)
     again = KeptSegments(tmp_path)
-    assert again.asked() == ASKED
+    assert again.read_last_query() == ASKED
     assert again.segment(ONE) == b"one"
     assert again.segment(TWO) is None
 
@@ -51,7 +51,7 @@ def test_damage_is_nothing(tmp_path: Path) -> None:
     good = path.read_text()
     for text in ("", "{}", "[" * 100_000, good.replace(ONE, "../" + ONE[3:])):
         path.write_text(text)
-        assert kept.asked() is None
+        assert kept.read_last_query() is None
 
 
 def test_without_a_cache_nothing_is_kept(tmp_path: Path) -> None:
@@ -59,5 +59,5 @@ def test_without_a_cache_nothing_is_kept(tmp_path: Path) -> None:
         kept = KeptSegments(folder)
         kept.keep(ONE, b"one")
         kept.remember(ASKED)
-        assert kept.asked() is None
+        assert kept.read_last_query() is None
     assert list(tmp_path.iterdir()) == []

@@ -8,45 +8,45 @@ from fabric.engine.shared.outage import FAILURES, FRUITLESS_S, LEAST_S, Outage
 
 def test_a_content_is_waited_for_at_most_twice_as_long_as_making_it_took() -> None:
     outage = Outage()
-    assert outage.allowed(0.0) == LEAST_S
-    assert outage.allowed(1.5) == 3.0
-    assert outage.allowed(600.0) == FRUITLESS_S
-    assert Outage(60.0).allowed(0.0) == 20 * LEAST_S
-    assert Outage(60.0).allowed(600.0) == 60.0
-    assert Outage(0.1).allowed(0.0) == LEAST_S
+    assert outage.compute_wait(0.0) == LEAST_S
+    assert outage.compute_wait(1.5) == 3.0
+    assert outage.compute_wait(600.0) == FRUITLESS_S
+    assert Outage(60.0).compute_wait(0.0) == 20 * LEAST_S
+    assert Outage(60.0).compute_wait(600.0) == 60.0
+    assert Outage(0.1).compute_wait(0.0) == LEAST_S
 
 
 def test_so_many_failures_in_a_row_and_it_is_off() -> None:
     outage = Outage()
     for number in range(FAILURES):
         assert not outage.why
-        outage.failed(0.1, f"failure {number}")
+        outage.report_failure(0.1, f"failure {number}")
     assert outage.why == f"failure {FAILURES - 1}"
-    assert outage.allowed(100.0) == 0.0
+    assert outage.compute_wait(100.0) == 0.0
 
 
 def test_an_answer_ends_the_row() -> None:
     outage = Outage()
     for _ in range(10):
-        outage.failed(0.01, "no")
-        outage.failed(0.01, "no")
-        outage.answered()
+        outage.report_failure(0.01, "no")
+        outage.report_failure(0.01, "no")
+        outage.report_success()
     assert not outage.why
 
 
 def test_what_was_waited_in_vain_is_never_given_back() -> None:
     outage = Outage()
-    outage.failed(FRUITLESS_S - 1, "slow")
-    outage.answered()
-    assert outage.allowed(100.0) == 1.0
-    outage.failed(1.0, "slow again")
+    outage.report_failure(FRUITLESS_S - 1, "slow")
+    outage.report_success()
+    assert outage.compute_wait(100.0) == 1.0
+    outage.report_failure(1.0, "slow again")
     assert outage.why == "slow again"
 
 
 def test_the_first_reason_is_told() -> None:
     outage = Outage()
     outage.shut("it answered 401")
-    outage.failed(9.0, "slow")
+    outage.report_failure(9.0, "slow")
     assert outage.why == "it answered 401"
 
 
@@ -55,13 +55,13 @@ def test_no_run_waits_longer_in_vain_than_it_may(waits: list[tuple[bool, float]]
     """Whatever the server does, and whatever contents are worth."""
     outage, fruitless = Outage(), 0.0
     for came, worth in waits:
-        allowed = outage.allowed(worth)
+        allowed = outage.compute_wait(worth)
         if outage.why:
             assert allowed == 0.0
             continue
         if came:
-            outage.answered()
+            outage.report_success()
         else:
             fruitless += allowed
-            outage.failed(allowed, "nothing came")
+            outage.report_failure(allowed, "nothing came")
     assert fruitless <= FRUITLESS_S + 1e-9

@@ -44,7 +44,7 @@ class SilentTail:
     def fileno(self) -> int:
         return self._own.fileno()
 
-    def received(self) -> list[bytes]:
+    def receive(self) -> list[bytes]:
         raise TailEndedError("it ended")
 
     def keep(self) -> None:

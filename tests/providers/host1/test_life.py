@@ -235,7 +235,7 @@ def test_functions_that_were_in_many_deployments_go_back_to_the_one_they_share(
     site.up(hello, site.order("bye", BYE, word="late"))
     site.reset()
     marks = {one.name: one.mark for one in (hello, bye)}
-    found = site.deployer.kept_versions(site.address(), marks)
+    found = site.deployer.find_versions(site.address(), marks)
     assert site.calls() == 1
     versions = [found[one.name] for one in (hello, bye)]
     assert len(set(versions)) == 2

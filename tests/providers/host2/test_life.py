@@ -188,7 +188,7 @@ def test_functions_that_were_in_many_deploys_go_back_to_the_one_they_share(
     then = site.live("hello").resource_id
     site.up(site.order("hello", HTTP, word="two"), bye)
     site.up(hello, site.order("bye", BYE, word="late"))
-    found = site.deployer.kept_versions(site.address(), dict(marks(hello, bye)))
+    found = site.deployer.find_versions(site.address(), dict(marks(hello, bye)))
     versions = [found[one.name] for one in (hello, bye)]
     assert len(set(versions)) == 2
     orders = zip((hello, bye), versions, strict=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fabric.local.routes import HttpRoute, Matched, RouteTable
-from fabric.runtimes.python.serving_routes import routed, routes_of
+from fabric.runtimes.python.serving_routes import match_route, routes_of
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.project import REPO
 from tests.support.route_sets import RoutedRequest, requests, route_sets
@@ -79,7 +79,7 @@ def test_a_pod_of_python_chooses_as_a_local_run_does(
 ) -> None:
     table = routes_of(rows(routes))
     for one, wanted in zip(asked, locally(routes, asked), strict=True):
-        found = routed(table, one.method, one.path)
+        found = match_route(table, one.method, one.path)
         key = f"{wanted[1]} {wanted[2]}" if len(wanted) == 4 and isinstance(wanted[3], dict) else ""
         assert found.key == key
         assert found.parameters == (wanted[3] if key else {})

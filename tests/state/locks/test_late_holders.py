@@ -94,7 +94,7 @@ class Deploy:
             [Claim(REF, "deploy", Mode.COMMAND, "cloud1-lambda", "", (intent,), self._refuse)]
         )
         try:
-            locked_record = transaction.locked_record(REF)
+            locked_record = transaction.lock_record(REF)
             locked_record.require_lock()
             self.called = True
             locked_record.add(FunctionDone(intent.task, FunctionRecord(self.me.user, "key", "sha")))

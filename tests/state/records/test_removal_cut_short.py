@@ -41,7 +41,7 @@ def _removed(folder: Path, backend: Local | Stepping) -> None:
     transaction.expect(
         [Claim(REF, "remove", Mode.COMMAND, "cloud1-lambda", "", (intent,), lambda _: None)]
     )
-    locked = transaction.locked_record(REF)
+    locked = transaction.lock_record(REF)
     locked.add(FunctionGone(_TASK, "first"), ReleaseDone(_TASK, "", (), ""))
     assert transaction.close(_nothing_left) == ()
 

@@ -97,7 +97,7 @@ class Machine:
             raise ConnectionRefusedError(111, "Connection refused")
         return socket.create_connection(("127.0.0.1", self.port), seconds)
 
-    def secured(self, plain: socket.socket, host: str) -> socket.socket:
+    def start_tls(self, plain: socket.socket, host: str) -> socket.socket:
         """The server speaks no TLS: here https is a word only."""
         return plain
 

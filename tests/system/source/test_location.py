@@ -118,5 +118,5 @@ def test_a_url_is_taken_apart_and_shown_without_its_query(
 
 def test_a_redirect_may_be_relative() -> None:
     start = locate("https://x.test:444/a/b?c=d")
-    assert start.joined("../z").shown == "https://x.test:444/z"
-    assert start.joined("//y.test/z").shown == "https://y.test/z"
+    assert start.join("../z").shown == "https://x.test:444/z"
+    assert start.join("//y.test/z").shown == "https://y.test/z"

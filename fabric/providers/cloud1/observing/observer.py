@@ -57,5 +57,5 @@ class Cloud1Observer(Struct, frozen=True):
     @contextmanager
     def _connect_service(self, service: ObservedService) -> Iterator[Cloud1Clients]:
         whose = f"`{service.address.service}`"
-        with redact_errors(self.hide), convert_client_errors(whose, self.hide.quoted):
+        with redact_errors(self.hide), convert_client_errors(whose, self.hide.quote):
             yield self.connect(service.address.region)

@@ -99,7 +99,7 @@ class Cloud1Routing:
     @contextlib.contextmanager
     def _open_client(self, hostname: str) -> Iterator[Any]:
         """Open a client with retries: the batch is idempotent."""
-        with convert_client_errors(f"the hostname `{hostname}` at AWS", self._hide.quoted):
+        with convert_client_errors(f"the hostname `{hostname}` at AWS", self._hide.quote):
             yield self._connect("").of("route53")
 
 
@@ -145,7 +145,7 @@ def _build_check_config(desired: DesiredRouting, label: str) -> Mapping[str, Any
         return {}
     return {
         "FullyQualifiedDomainName": share.host,
-        "ResourcePath": desired.checked_path(share),
+        "ResourcePath": desired.join_health_path(share),
         "Port": _HTTPS_PORT,
         "FailureThreshold": _FAILURES,
         "EnableSNI": True,

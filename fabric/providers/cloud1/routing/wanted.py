@@ -41,5 +41,5 @@ def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
     """
     if not desired.check_path:
         return ""
-    digest = hash_fields((desired.owner, share.host, desired.checked_path(share)))
+    digest = hash_fields((desired.owner, share.host, desired.join_health_path(share)))
     return set_prefix(desired.owner) + digest[:_CHECK_LETTERS]

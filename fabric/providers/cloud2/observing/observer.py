@@ -52,5 +52,5 @@ class Cloud2Observer(Struct, frozen=True):
         with convert_call_errors(
             f"`{service.address.service}`", classify_refusal, self.hide
         ) as hide:
-            heard = redact_progress(watch, hide.quoted)
+            heard = redact_progress(watch, hide.quote)
             yield Cloud2Asking(self.api, self.place.project, region, heard, self.waiting)

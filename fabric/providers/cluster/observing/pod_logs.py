@@ -43,7 +43,7 @@ def fetch_log_lines(
 
 def _list_serving_pods(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
     names = {label_value(one.name): one.name for one in service.functions}
-    for thing in tool.listed(format_selector(service.address), "pods"):
+    for thing in tool.list_objects(format_selector(service.address), "pods"):
         function = names.get(read_texts_at(thing, "metadata", "labels").get(FUNCTION, ""))
         if function:
             yield _FunctionPod(_name(thing), function)
@@ -57,7 +57,7 @@ def _list_job_pods(tool: ClusterTool, service: ObservedService) -> Iterator[_Fun
         for one in service.functions
         for number in range(_MOST_CLOCKS)
     }
-    for thing in tool.listed(_OF_JOB, "pods"):
+    for thing in tool.list_objects(_OF_JOB, "pods"):
         job = read_texts_at(thing, "metadata", "labels").get(_OF_JOB, "")
         function = begins.get(f"{job.rpartition('-')[0]}-")
         if function:

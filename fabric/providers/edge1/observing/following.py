@@ -98,17 +98,17 @@ class TailedService:
     def _receive_lines(self, worker: str, hear: HearLines) -> None:
         function = next(one.name for one in self._service.functions if one.resource_name == worker)
         try:
-            found = self._tails[worker].received()
+            found = self._tails[worker].receive()
         except TailEndedError:
             self._tails.pop(worker).close()
             raise
         for one in found:
-            hear(self._lines.told(function, one))
+            hear(self._lines.parse_invocation(function, one))
 
     def _look_up(self, hear: HearLines) -> None:
         until = self._pace.now() + SECOND
         question = LogQuestion(TimeWindow(self._since, until), most=MOST_LINES)
-        hear(self._lines.kept(self._asking, question))
+        hear(self._lines.fetch_stored(self._asking, question))
         self._since = max(self._since, until - _OVERLAP)
 
     def _sleep_between(self, seconds: float, hear: HearLines, watch: CallContext) -> None:

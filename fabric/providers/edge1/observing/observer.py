@@ -36,7 +36,7 @@ class Edge1Observer(Struct, frozen=True):
         self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         with self._open_queries(service, watch) as asking:
-            return WorkerLines(service).kept(asking, asked)
+            return WorkerLines(service).fetch_stored(asking, asked)
 
     def numbers(
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
@@ -72,4 +72,4 @@ class Edge1Observer(Struct, frozen=True):
         with convert_call_errors(
             f"`{service.address.service}`", classify_refusal, self.hide
         ) as hide:
-            yield Edge1Asking(self.api, redact_progress(watch, hide.quoted), self.waiting)
+            yield Edge1Asking(self.api, redact_progress(watch, hide.quote), self.waiting)

@@ -42,7 +42,7 @@ class WorkerTail(Protocol):
 
     def fileno(self) -> int: ...
 
-    def received(self) -> list[bytes]: ...
+    def receive(self) -> list[bytes]: ...
 
     def keep(self) -> None:
         """Send a keepalive; called periodically."""
@@ -77,9 +77,9 @@ class ApiTail:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def received(self) -> list[bytes]:
+    def receive(self) -> list[bytes]:
         try:
-            return self._socket.received()
+            return self._socket.receive()
         except WebSocketError as error:
             raise TailEndedError(str(error)) from error
 
@@ -126,7 +126,7 @@ class ToolTail:
     def fileno(self) -> int:
         return self._out
 
-    def received(self) -> list[bytes]:
+    def receive(self) -> list[bytes]:
         found: list[bytes] = []
         while True:
             try:

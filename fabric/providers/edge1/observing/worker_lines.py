@@ -91,7 +91,7 @@ class WorkerLines:
     def __init__(self, service: ObservedService) -> None:
         self._service = service
 
-    def kept(self, asking: Edge1Asking, asked: LogQuestion) -> list[LogLine]:
+    def fetch_stored(self, asking: Edge1Asking, asked: LogQuestion) -> list[LogLine]:
         found: list[LogLine] = []
         for names in batch_functions(self._service.functions):
             found += self._fetch_batch(asking, names, asked)
@@ -119,7 +119,7 @@ class WorkerLines:
             self._number_lines((names[one.metadata.service], *_convert_event(one)) for one in rows)
         )
 
-    def told(self, function: str, content: bytes) -> list[LogLine]:
+    def parse_invocation(self, function: str, content: bytes) -> list[LogLine]:
         """Return the lines of one ended invocation; none if the text is not one."""
         try:
             call = msgspec.json.decode(content, type=_TailedCall)

@@ -57,11 +57,11 @@ class Edge1Routing:
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         named = f"{DNS_RECORDS}?name={desired.hostname}"
-        with self._calls.told(desired.hostname):
-            monitors = self._calls.listed(_MONITORS, tuple[MonitorRow, ...])
-            pools = self._calls.listed(_POOLS, tuple[PoolRow, ...])
-            balancers = self._calls.listed(_BALANCERS, tuple[BalancerRow, ...])
-            records = self._calls.listed(named, tuple[DnsRow, ...])
+        with self._calls.convert_errors(desired.hostname):
+            monitors = self._calls.fetch_list(_MONITORS, tuple[MonitorRow, ...])
+            pools = self._calls.fetch_list(_POOLS, tuple[PoolRow, ...])
+            balancers = self._calls.fetch_list(_BALANCERS, tuple[BalancerRow, ...])
+            records = self._calls.fetch_list(named, tuple[DnsRow, ...])
         ours = [one for one in monitors if one.description == format_ownership(desired.owner)][:1]
         pool = next((one for one in pools if one.name == build_pool_name(desired.owner)), None)
         return (
@@ -76,7 +76,7 @@ class Edge1Routing:
         need."""
         wanted = [one for one in actions if one.action is not RouterVerb.DELETE_CANDIDATE]
         ids: dict[RouterResource, str] = {}
-        with self._calls.told(desired.hostname):
+        with self._calls.convert_errors(desired.hostname):
             for one in wanted:
                 document = _build_document(desired, one.resource, ids)
                 ids[one.resource] = self._put(desired, one, document)

@@ -29,7 +29,7 @@ class NameCalls:
         self._hide = hide
         self._rights = rights
 
-    def listed(self, path: str, kind: type[T]) -> T:
+    def fetch_list(self, path: str, kind: type[T]) -> T:
         call = ProviderCall("GET", self.path(path))
         return self.patient(lambda: self.once(call, kind))
 
@@ -44,9 +44,9 @@ class NameCalls:
         return path.format(account=account.account, zone=account.zone)
 
     @contextlib.contextmanager
-    def told(self, hostname: str) -> Iterator[None]:
+    def convert_errors(self, hostname: str) -> Iterator[None]:
         with convert_refusals(
-            f"the hostname `{hostname}` at Cloudflare", self._hide.quoted, self._classify_refusal
+            f"the hostname `{hostname}` at Cloudflare", self._hide.quote, self._classify_refusal
         ):
             yield
 

@@ -27,5 +27,5 @@ def _connect_api(
     account = read_account(env, needed)
     token = account.token.reveal()
     key = ("edge1", account.base_url, account.account, account.zone, token)
-    api = connections.shared(key, lambda: Edge1Api(account))
+    api = connections.find_or_make(key, lambda: Edge1Api(account))
     return api, build_redaction((token,), env.items())

@@ -48,7 +48,7 @@ class Edge1PlainRecords:
         return plan_alias(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        with self._calls.told(desired.hostname):
+        with self._calls.convert_errors(desired.hostname):
             return tuple(self._fetch_parts(desired))
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
@@ -64,7 +64,7 @@ class Edge1PlainRecords:
             if tries == 1 or not self._is_done(desired):
                 self._send_batch(desired, changed)
 
-        with self._calls.told(desired.hostname):
+        with self._calls.convert_errors(desired.hostname):
             self._calls.patient(act)
 
     def _is_done(self, desired: DesiredRouting) -> bool:
@@ -85,7 +85,7 @@ class Edge1PlainRecords:
         """Yield all records of the hostname, and records of ours at an earlier hostname."""
         comment = record_comment(desired.owner)
         asked = f"match=any&name.exact={desired.hostname}&comment.exact={quote(comment)}"
-        for row in self._calls.listed(f"{DNS_RECORDS}?{asked}", tuple[DnsRow, ...]):
+        for row in self._calls.fetch_list(f"{DNS_RECORDS}?{asked}", tuple[DnsRow, ...]):
             is_ours = row.comment == comment
             if row.type in ADDRESS_TYPES and (is_ours or row.name == desired.hostname):
                 yield _build_part(row, desired, is_ours=is_ours)

@@ -49,7 +49,7 @@ def format_ownership(owner: str) -> str:
 
 def choose_monitor_path(desired: DesiredRouting) -> str:
     """Return the health path of the first endpoint, which is used for all."""
-    return desired.checked_path(desired.shares[0])
+    return desired.join_health_path(desired.shares[0])
 
 
 def format_monitor_detail(path: str) -> str:

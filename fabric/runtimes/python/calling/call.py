@@ -11,10 +11,10 @@ from types import ModuleType
 
 from fabric.runtimes.python.calling import apps, call_event, events
 from fabric.runtimes.python.calling.answers import answer_of_document
-from fabric.runtimes.python.calling.call_event import finished
+from fabric.runtimes.python.calling.call_event import await_response
 from fabric.runtimes.python.calling.context import Context
 from fabric.runtimes.python.calling.http_events import is_http, request_of
-from fabric.runtimes.python.calling.loading import LoadedHandler, load_module, named_in
+from fabric.runtimes.python.calling.loading import LoadedHandler, find_handler, load_module
 from fabric.runtimes.python.calling.requests import by_request
 from fabric.runtimes.python.calling.said import Said
 
@@ -27,7 +27,7 @@ def load(said: Said) -> LoadedHandler:
 
 
 def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
-    handler = named_in(module, said)
+    handler = find_handler(module, said)
     handler.convention = convention_of(handler.found, handler.name, said.convention)
     return handler
 
@@ -98,7 +98,7 @@ def _is_parse_call(node: ast.Call, event: str) -> bool:
 
 
 def call(handler: LoadedHandler, event: object) -> object:
-    return finished(_CALLS[handler.convention](handler, event))
+    return await_response(_CALLS[handler.convention](handler, event))
 
 
 def _call_with(handler: LoadedHandler, *values: object) -> object:
@@ -110,13 +110,13 @@ def _call_with(handler: LoadedHandler, *values: object) -> object:
 
 
 def _call_by_arguments(handler: LoadedHandler, event: object) -> object:
-    answer = finished(_call_with(handler, events.arguments_of(event, handler.said)))
+    answer = await_response(_call_with(handler, events.arguments_of(event, handler.said)))
     return answer_of_document(answer) if is_http(event) else answer
 
 
 def _call_by_http_arguments(handler: LoadedHandler, event: object) -> object:
     given = events.http_arguments_of(event, handler.said)
-    answer = finished(_call_with(handler, given, Context(handler.said)))
+    answer = await_response(_call_with(handler, given, Context(handler.said)))
     return answer_of_document(answer) if is_http(event) else answer
 
 
@@ -128,7 +128,7 @@ def _call_by_request(handler: LoadedHandler, event: object) -> object:
     def call_handler(request: object) -> object:
         return _call_with(handler, request)
 
-    return by_request(call_handler, request_of(event, handler.said), finished)
+    return by_request(call_handler, request_of(event, handler.said), await_response)
 
 
 def _call_by_wsgi(handler: LoadedHandler, event: object) -> object:

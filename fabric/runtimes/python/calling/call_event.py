@@ -1,12 +1,12 @@
 """Calls with (event, context), the most common kind, with few imports for a fast first call."""
 
 from fabric.runtimes.python.calling.context import Context
-from fabric.runtimes.python.calling.loading import LoadedHandler, load_module, named_in
+from fabric.runtimes.python.calling.loading import LoadedHandler, find_handler, load_module
 from fabric.runtimes.python.calling.said import Said
 
 
 def load(said: Said) -> LoadedHandler:
-    return named_in(load_module(said), said)
+    return find_handler(load_module(said), said)
 
 
 def call(handler: LoadedHandler, event: object) -> object:
@@ -18,10 +18,10 @@ def call(handler: LoadedHandler, event: object) -> object:
             "the return value is a coroutine, which this provider does not await: use a plain "
             "function that runs it, such as with asyncio.run"
         )
-    return finished(response)
+    return await_response(response)
 
 
-def finished(response: object) -> object:
+def await_response(response: object) -> object:
     """Await a response if it is awaitable."""
     if not hasattr(type(response), "__await__"):
         return response

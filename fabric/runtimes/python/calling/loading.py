@@ -21,7 +21,7 @@ def load_module(said: Said) -> ModuleType:
     return importlib.import_module(said.module.replace("/", "."))
 
 
-def named_in(module: ModuleType, said: Said) -> LoadedHandler:
+def find_handler(module: ModuleType, said: Said) -> LoadedHandler:
     """Find the handler that takes events; callers with other conventions check further."""
     name = _name(module, said)
     found = getattr(module, name)
