@@ -16,7 +16,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
-from fabric.tasks.contract import Made, MadeFile, Registry, TaskTools
+from fabric.tasks.contract import Registry, TaskResult, TaskTools, WrittenFile
 
 LEVELS = 8
 LIBS = tuple(f"lib/lib_{number}.txt" for number in range(10))
@@ -123,7 +123,7 @@ class Copy:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         inputs = task.inputs
         assert isinstance(inputs, CopyInputs)
@@ -138,7 +138,7 @@ class Zip:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         inputs = task.inputs
         assert isinstance(inputs, ZipInputs)
         packed = BytesIO()
@@ -154,7 +154,7 @@ class Publish:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream, shop
         inputs = task.inputs
         assert isinstance(inputs, PublishInputs)
@@ -167,8 +167,8 @@ def _read(shop: TaskTools, path: str) -> bytes:
         return file.read()
 
 
-def _made(name: str, content: bytes, read: tuple[str, ...]) -> Made:
-    return Made(hash_bytes(content), (MadeFile(name, content),), read=read)
+def _made(name: str, content: bytes, read: tuple[str, ...]) -> TaskResult:
+    return TaskResult(hash_bytes(content), (WrittenFile(name, content),), read=read)
 
 
 REGISTRY: Registry = {"copy": Copy(), "zip": Zip(), "publish": Publish()}

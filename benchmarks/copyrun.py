@@ -21,11 +21,11 @@ from fabric.engine.memory.memo import SealedPath
 from fabric.engine.result import RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.shortcuts import kept_graph, last_run_file
 from fabric.engine.shortcuts import last_run as packed
+from fabric.engine.shortcuts import last_run_file, stored_graph
 from fabric.engine.shortcuts.answers import (
     AnswerChange,
-    AskedCommand,
+    CommandCall,
     StoredAnswer,
     collect_basis,
     compute_path_prefix,
@@ -70,8 +70,8 @@ class Desk(Struct, frozen=True):
         return str(self.cache / manifest.FOLDER)
 
     @property
-    def asked(self) -> AskedCommand:
-        return AskedCommand(self.argv, str(self.root), frozenset(), os.environ)
+    def asked(self) -> CommandCall:
+        return CommandCall(self.argv, str(self.root), frozenset(), os.environ)
 
 
 def run(argv: tuple[str, ...]) -> int:
@@ -84,16 +84,16 @@ def run(argv: tuple[str, ...]) -> int:
 
 
 def _graph(tools: Desk) -> TaskGraph:
-    """The graph as it was kept, or woven anew: as fabric.app.project.compile does it."""
+    """The graph as it was kept, or compiled again, as fabric.app.project.compile does it."""
     asked = ("graph", str(tools.root))
-    kept = kept_graph.load(tools.sealed_cache, asked, os.environ, KINDS)
+    kept = stored_graph.load(tools.sealed_cache, asked, os.environ, KINDS)
     if kept:
         return kept.graph
     graph = _woven(tools)
     info = ProjectInfo(str(tools.root), "dev")
     sources = frozenset({str(tools.root / CONFIG)})
-    made = kept_graph.KeptGraph(info, graph, (), sources, frozenset())
-    kept_graph.save(tools.sealed_cache, asked, os.environ, made, tools.started_ns)
+    made = stored_graph.StoredGraph(info, graph, (), sources, frozenset())
+    stored_graph.save(tools.sealed_cache, asked, os.environ, made, tools.started_ns)
     return graph
 
 
@@ -176,13 +176,13 @@ def _shared(tools: Desk) -> "SharedCache | None":
     from fabric.app.request import Request
     from fabric.app.settings import read_settings
     from fabric.app.shared_cache import open_access
-    from fabric.engine.shared.kept_segments import KeptSegments
+    from fabric.engine.shared.stored_segments import StoredSegments
     from fabric.model.names import Verb
 
     cache = open_access(Request(Verb.BUILD, "build"), read_settings()).cache
     assert cache is not None
     cache.link = replace(cache.link, kinds=frozenset(KINDS))
-    cache.begin(KeptSegments(tools.cache))
+    cache.begin(StoredSegments(tools.cache))
     return cache
 
 

@@ -25,7 +25,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Measured:
     """What a side says of itself, one JSON line a round."""
 
     values: list[dict[str, float]] = field(default_factory=list)

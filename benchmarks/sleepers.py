@@ -26,7 +26,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import SystemClock
-from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 
 _NAP = 0.05
 
@@ -58,16 +58,16 @@ class Sleep:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream, shop
         inputs = task.inputs
         assert isinstance(inputs, SleepInputs)
         time.sleep(inputs.seconds)
         content = b'{"service":"%s"}' % inputs.service.encode()
         if not self._files:
-            return Made(hash_bytes(content), facts=(("service", inputs.service),))
-        made = MadeFile("deploy.json", content)
-        return Made(hash_bytes(content), (made,))
+            return TaskResult(hash_bytes(content), facts=(("service", inputs.service),))
+        made = WrittenFile("deploy.json", content)
+        return TaskResult(hash_bytes(content), (made,))
 
 
 def even(count: int) -> list[Task]:

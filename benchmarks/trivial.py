@@ -26,7 +26,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import SystemClock
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 
 _CAPS = Caps(2, 2)
 _OUTPUT = Output(hash_bytes(b""))
@@ -37,9 +37,9 @@ class Nothing:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del task, upstream, shop
-        return Made(_OUTPUT.digest)
+        return TaskResult(_OUTPUT.digest)
 
 
 class BareStepper(TaskRunner):

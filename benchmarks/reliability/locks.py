@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.reliability.field import REF, Field, new_field
 from benchmarks.reliability.tally import Tally
 from benchmarks.reliability.warm import Ended, Warm, warmed
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
 from fabric.state.records.transaction import read_unlocked

@@ -9,18 +9,18 @@ from benchmarks.copygraph import upstream_of
 from benchmarks.peers import python_peers
 from benchmarks.places import WORK, made, program
 from benchmarks.rounds import Side, alternate
-from benchmarks.row import Options, Result, Row, Told, beside, ms, shown
+from benchmarks.row import Measured, Options, Result, Row, beside, ms, shown
 
 _WIDE = 64
 
 
 def _even(options: Options) -> Sequence[Result]:
     count = options.size(1000)
-    narrow, wide = Told(), Told()
+    narrow, wide = Measured(), Measured()
     sides = [
         _side("engine, 8 workers", ("engine", "even", count, 8), narrow),
         _side("engine, 64 workers", ("engine", "even", count, _WIDE), wide),
-        _side("engine, 64 workers, a file each", ("files", "even", count, _WIDE), Told()),
+        _side("engine, 64 workers, a file each", ("files", "even", count, _WIDE), Measured()),
         _ninja(count),
     ]
     _, _, ours, ninja = shown(alternate(sides, options.rounds, warm_up=0))
@@ -35,7 +35,7 @@ def _even(options: Options) -> Sequence[Result]:
 def _uneven(options: Options) -> Sequence[Result]:
     log, links = options.size(1000), options.size(400)
     cases = [("uneven", log, 8), ("uneven", log, _WIDE), ("chain", links, 16)]
-    told = {(engine, case): Told() for case in cases for engine in ("engine", "barrier")}
+    told = {(engine, case): Measured() for case in cases for engine in ("engine", "barrier")}
     sides = [
         _side(f"{engine} {case}", (engine, *case), one) for (engine, case), one in told.items()
     ]
@@ -43,7 +43,7 @@ def _uneven(options: Options) -> Sequence[Result]:
     return [_case(engine, case, one) for (engine, case), one in told.items()]
 
 
-def _case(engine: str, case: tuple[str, int, int], told: Told) -> Result:
+def _case(engine: str, case: tuple[str, int, int], told: Measured) -> Result:
     shape, count, workers = case
     what = f"{count} log-normal naps" if shape == "uneven" else f"30 in a chain, {count} free"
     claim = f"makespan, {what}, {workers} workers"
@@ -52,14 +52,14 @@ def _case(engine: str, case: tuple[str, int, int], told: Told) -> Result:
     return _near(f"control with a level barrier, {what}, {workers} workers", told, 1.1, least=True)
 
 
-def _near(claim: str, told: Told, limit: float, *, least: bool = False) -> Result:
+def _near(claim: str, told: Measured, limit: float, *, least: bool = False) -> Result:
     times = [one["seconds"] for one in told.values]
     best = told.values[0]["bound"]
     ours = f"{ms(median(times))} ({ms(min(times))}..{ms(max(times))})"
     return Result(claim, ours, ms(best), median(times) / best, limit, at_least=least)
 
 
-def _side(name: str, argv: Sequence[object], told: Told) -> Side:
+def _side(name: str, argv: Sequence[object], told: Measured) -> Side:
     root = made(WORK / "trees" / f"naps-{'-'.join(map(str, argv))}", lambda _: None)
 
     def prepare() -> None:

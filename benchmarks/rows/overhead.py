@@ -6,12 +6,12 @@ from statistics import median
 from benchmarks.peers import python_peers
 from benchmarks.places import REPO, WORK, program
 from benchmarks.rounds import Side, alternate
-from benchmarks.row import Options, Result, Row, Told
+from benchmarks.row import Measured, Options, Result, Row
 from benchmarks.trivialgraph import COUNT
 
 
 def _run(options: Options) -> Sequence[Result]:
-    bare, whole, dask = Told(), Told(), Told()
+    bare, whole, dask = Measured(), Measured(), Measured()
     peer = (str(python_peers() / "bin/python"), str(REPO / "benchmarks" / "dasktool.py"))
     sides = [
         Side("scheduler", (program("trivial"), "scheduler"), WORK, check=bare.hear),
@@ -25,7 +25,7 @@ def _run(options: Options) -> Sequence[Result]:
     ]
 
 
-def _result(claim: str, ours: Told, theirs: Told, bound: float | None) -> Result:
+def _result(claim: str, ours: Measured, theirs: Measured, bound: float | None) -> Result:
     for one in (*ours.values, *theirs.values):
         if one["tasks"] != COUNT:
             raise SystemExit(f"{claim}: {one['tasks']} tasks ran, not {COUNT}")

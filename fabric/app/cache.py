@@ -9,7 +9,7 @@ from fabric.app.project.workspace import find_workspace
 from fabric.app.settings import Settings
 from fabric.engine.memory.cleanup import Housekeeping
 from fabric.engine.memory.cleanup import prune as drop_old
-from fabric.model.outcomes.looked_up import (
+from fabric.model.outcomes.queried import (
     CachePruneOutcome,
     CacheStatsOutcome,
     CacheVerifyOutcome,

@@ -7,7 +7,7 @@ from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import OutputsOutcome, ServiceAt, ServiceOutputs
-from fabric.model.outcomes.looked_up import ListedService, ServicesOutcome
+from fabric.model.outcomes.queried import ListedService, ServicesOutcome
 from fabric.model.problems import ExitCode
 from fabric.model.report import Report
 

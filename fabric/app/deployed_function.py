@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.read_receipts import find_receipt

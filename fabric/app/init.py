@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.settings import Settings
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.outcomes.scaffolded import InitOutcome
 from fabric.model.problems import ExitCode, FabricError, Place, Problem
 from fabric.model.report import Report

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.deployed_function import (
     Called,
@@ -20,15 +20,15 @@ from fabric.app.deployed_function import (
 )
 from fabric.app.observing.noted_calls import CallNotes
 from fabric.app.project.files import find_config_in
-from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
+from fabric.app.project.stored_source import use_kept_config
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.outcomes.json_struct import Json
-from fabric.model.outcomes.looked_up import InvokeOutcome
+from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report

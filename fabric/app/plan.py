@@ -245,7 +245,7 @@ def _number(made: Plan, task_id: str) -> int:
 def _find_dns_factory(work: Compiled, request: Request) -> "DnsSyncFactory | None":
     if not is_managing_dns(work.graph):
         return None
-    from fabric.app.router.kept_names import make_dns_factory  # few services have a router
+    from fabric.app.router.dns_updates import make_dns_factory  # few services have a router
 
     return make_dns_factory(request.where)
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.project.compiled import Compiled
-from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
+from fabric.engine.memory.remote_results import NOTHING, RemoteResults
 from fabric.graph.plan import Plan
 from fabric.model.problems import Problem, drop_repeated_problems
 
@@ -23,7 +23,7 @@ class Preview(Struct, frozen=True):
     work: Compiled
     plan: Plan
     entries: frozenset[str] = frozenset()
-    elsewhere: MadeElsewhere = NOTHING
+    elsewhere: RemoteResults = NOTHING
     sources: frozenset[str] | None = None
     refused: tuple[Problem, ...] = ()
 

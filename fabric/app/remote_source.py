@@ -9,7 +9,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.kept_source import keep_config
+from fabric.app.project.stored_source import keep_config
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.memory.file_index import let_settle

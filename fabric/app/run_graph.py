@@ -14,7 +14,7 @@ from fabric.app.settings import Settings
 from fabric.app.shared_cache import NO_ACCESS
 from fabric.app.signals import run_until_signaled
 from fabric.engine.bus import Bus
-from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
+from fabric.engine.memory.remote_results import NOTHING, RemoteResults
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.run_info import MakeListeners, RunInfo
@@ -43,7 +43,7 @@ class GraphJob(Struct, frozen=True):
     info: ProjectInfo
     graph: TaskGraph
     known: Mapping[int, Outcome] = {}
-    elsewhere: MadeElsewhere = NOTHING
+    elsewhere: RemoteResults = NOTHING
     untouched: int = 0
 
 

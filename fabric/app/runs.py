@@ -11,7 +11,7 @@ from fabric.app.project.files import COMPOSE_NAME, resolve_file
 from fabric.app.project.workspace import find_workspace
 from fabric.app.settings import Settings
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.outcomes.looked_up import PastRun, RunOutcome, RunsOutcome
+from fabric.model.outcomes.queried import PastRun, RunOutcome, RunsOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import find_nearest

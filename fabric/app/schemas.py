@@ -2,7 +2,7 @@
 
 import json
 
-from fabric.model.outcomes.looked_up import DocumentOutcome
+from fabric.model.outcomes.queried import DocumentOutcome
 from fabric.model.report import Report
 from fabric.system.schemas import read_schema_text
 

@@ -35,7 +35,7 @@ from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
     from fabric.engine.dask.executor import Executor
-    from fabric.engine.dask.remote_builds import FarBuilds
+    from fabric.engine.dask.remote_builds import RemoteBuilds
     from fabric.tasks.deploy_tools import DeployTools
 
 
@@ -77,7 +77,7 @@ class Session:
     registry: Registry
     place: CachePlace
     fetched: Problem | None
-    _builder: "ManyInterpreters | FarBuilds"
+    _builder: "ManyInterpreters | RemoteBuilds"
 
     def __init__(self, workspace: Path, settings: Settings, options: SessionOptions) -> None:
         self.workspace = workspace
@@ -156,7 +156,7 @@ class Session:
         )
         self.fetched = unusable_tools_problem(settings)
 
-    def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | FarBuilds":
+    def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | RemoteBuilds":
         """Use the executor for this run only. Its child processes end with the run."""
         settings, executor = self.settings, self._options.executor
         if executor is not None:
@@ -180,9 +180,9 @@ class Session:
             return
         cache.tell(graph, self.runner.memory, self.stores.trace_store)
         if self._options.keeps and self.place.problem is None:
-            from fabric.engine.shared.kept_segments import KeptSegments
+            from fabric.engine.shared.stored_segments import StoredSegments
 
-            cache.keep(KeptSegments(self.place.folder))
+            cache.keep(StoredSegments(self.place.folder))
 
     def share(self, result: RunResult) -> None:
         """Wait for uploads. An interrupted run uploads nothing more."""

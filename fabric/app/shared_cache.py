@@ -19,9 +19,9 @@ from fabric.model.secret import Secret
 from fabric.model.time_spans import parse_seconds
 
 if TYPE_CHECKING:
-    from fabric.engine.shared.kept_segments import KeptSegments
-    from fabric.engine.shared.link import HeadWords, SharedLink
+    from fabric.engine.shared.link import HeadTexts, SharedLink
     from fabric.engine.shared.shared_cache import SharedCache
+    from fabric.engine.shared.stored_segments import StoredSegments
     from fabric.remote.opening import SharedCacheAddress
 
 URL_VARIABLE = "FABRIC_REMOTE_CACHE_URL"
@@ -163,13 +163,13 @@ def find_base_folder(request: Request, settings: Settings) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def open_kept_segments(request: Request, settings: Settings) -> "KeptSegments":
+def open_kept_segments(request: Request, settings: Settings) -> "StoredSegments":
     """Read results of earlier queries from the nearest cache, before the workspace is known."""
-    from fabric.engine.shared.kept_segments import KeptSegments
+    from fabric.engine.shared.stored_segments import StoredSegments
 
     above = list_parent_caches(find_base_folder(request, settings), settings)
     found = next(filter(None, (open_usable_cache(one, settings) for one in above)), None)
-    return KeptSegments(found.path if found else None)
+    return StoredSegments(found.path if found else None)
 
 
 def has_other_commit(request: Request, settings: Settings) -> bool:
@@ -186,14 +186,14 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
     return asked.commit != find_commit(find_base_folder(request, settings), settings.env)
 
 
-def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadWords":
+def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadTexts":
     """List the commits to query, nearest first: this commit, its ancestors, then branches."""
-    from fabric.engine.shared.link import HeadWords
+    from fabric.engine.shared.link import HeadTexts
     from fabric.system.git_checkout import find_checkout_state
 
     found = find_checkout_state(folder, env)
     if found is None:
-        return HeadWords("", (_read_latest_commit("", ""),), (_read_latest_commit("", ""),))
+        return HeadTexts("", (_read_latest_commit("", ""),), (_read_latest_commit("", ""),))
     own = found.branch or _find_first_value(env, _BRANCHES)
     others = (_find_first_value(env, _BASES), found.default_branch)
     branches = dict.fromkeys(one for one in (own, *others) if one)
@@ -201,7 +201,7 @@ def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadWords":
     latest = [_read_latest_commit(found.repository, one) for one in branches] or [
         _read_latest_commit(found.repository, "")
     ]
-    return HeadWords(found.commit, (*commits, *latest), (commits[0], latest[0]))
+    return HeadTexts(found.commit, (*commits, *latest), (commits[0], latest[0]))
 
 
 def _read_latest_commit(repository: str, branch: str) -> str:

@@ -11,12 +11,12 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE, SharedAccess, open_access
 from fabric.engine.shared.background_uploads import describe_error
-from fabric.engine.shared.kept_segments import KeptSegments
 from fabric.engine.shared.shared_cache import SharedCache
+from fabric.engine.shared.stored_segments import StoredSegments
 from fabric.model.cache_modes import cache_modes
 from fabric.model.checks import Check, make_passed_check, make_warning_check
 from fabric.model.names import Verb
-from fabric.model.outcomes.looked_up import CacheStatusOutcome, DocumentOutcome
+from fabric.model.outcomes.queried import CacheStatusOutcome, DocumentOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName, OversizedError
@@ -86,7 +86,7 @@ def _inspect_shared_cache(access: SharedAccess, settings: Settings) -> SharedLoo
     cache = access.cache
     if cache is None:
         return SharedLook(_format_address(settings), problems=access.warnings)
-    cache.begin(KeptSegments(None))
+    cache.begin(StoredSegments(None))
     segments = cache.collect_answer().segments
     tasks = {task_id for one in segments.values() for task_id in one.traces}
     problems = access.warnings

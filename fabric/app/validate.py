@@ -11,7 +11,7 @@ from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.values import Config
 from fabric.model.late_values import fill_document, find_late_names
-from fabric.model.outcomes.looked_up import ConfigOutcome, ValidOutcome, ValidService
+from fabric.model.outcomes.queried import ConfigOutcome, ValidOutcome, ValidService
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 

@@ -45,7 +45,7 @@ def complete_choices(option: str) -> Complete:
 
 
 def _list_choices(option: str, said: Mapping[str, str]) -> Sequence[str]:
-    from fabric.model.back_ends import BackendKind
+    from fabric.model.backends import BackendKind
     from fabric.scaffold import choices
 
     template, provider, lang = (said.get(one, "") for one in ("template", "provider", "lang"))

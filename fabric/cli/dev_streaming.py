@@ -17,8 +17,8 @@ from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.time_spans import parse_seconds
+from fabric.views.messages import format_problem
 from fabric.views.streamed_text import back_text, format_diverted, format_restored
-from fabric.views.words import format_problem
 
 if TYPE_CHECKING:
     from fabric.cli.stream_options import StreamFlags

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from fabric.app.init import Ask, InitRequest
 from fabric.app.settings import Settings
 from fabric.cli.picker.ask import is_interactive, pick
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDERS
 from fabric.scaffold.choices import NO_MANAGER, list_languages, list_providers, list_templates
 from fabric.scaffold.templates import TEMPLATES, Language

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.app.local.dev import DevHearers, DevOptions, run_dev_loop
-from fabric.app.local.serve import Hearers, ServeOptions, serve
+from fabric.app.local.dev import DevListeners, DevOptions, run_dev_loop
+from fabric.app.local.serve import ServeListeners, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
 from fabric.cli.ineffective_options import refuse_useless
@@ -16,7 +16,7 @@ from fabric.cli.perform import Caller, Order, perform
 from fabric.cli.screen import Screen, escape_for_terminal
 from fabric.local.exchange import ServedCall
 from fabric.model.names import Verb
-from fabric.model.outcomes.looked_up import PresetCall
+from fabric.model.outcomes.queried import PresetCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.views.served_text import (
@@ -58,7 +58,7 @@ def serve_until_exit(flags: "LocalFlags") -> int:
     return perform(Order(build_local_request(flags), flags.screen), use_case)
 
 
-def build_serve_listeners(screen: Screen) -> Hearers:
+def build_serve_listeners(screen: Screen) -> ServeListeners:
     """Build the callbacks. They print progress to stderr."""
 
     def print_line(text: str) -> None:
@@ -85,7 +85,7 @@ def build_serve_listeners(screen: Screen) -> Hearers:
         if problems:
             print_line(format_broken_build(problems, screen.err))
 
-    return Hearers(print_ready, print_call, print_rebuild)
+    return ServeListeners(print_ready, print_call, print_rebuild)
 
 
 def run_dev(flags: "DevFlags") -> int:
@@ -102,7 +102,7 @@ def run_dev(flags: "DevFlags") -> int:
     return perform(Order(request, flags.screen), use_case)
 
 
-def build_dev_listeners(screen: Screen) -> DevHearers:
+def build_dev_listeners(screen: Screen) -> DevListeners:
     """Build the callbacks. Calls go to stdout if they are the only result; next steps go to
     stderr."""
     told = build_serve_listeners(screen)
@@ -122,7 +122,7 @@ def build_dev_listeners(screen: Screen) -> DevHearers:
         )
         sys.stderr.flush()
 
-    return DevHearers(print_preset_call, told.rebuilt, print_waiting)
+    return DevListeners(print_preset_call, told.rebuilt, print_waiting)
 
 
 def build_call_line(call: ServedCall) -> CallLine:

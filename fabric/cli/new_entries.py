@@ -58,11 +58,11 @@ TRIGGER_OPTIONS: Mapping[str, TriggerOption] = {
     ),
 }
 _PATTERN = ("source", "detail-type")
-Said = Mapping[str, str | tuple[str, ...]]
+GivenOptions = Mapping[str, str | tuple[str, ...]]
 
 
 def build_function_entry(
-    name: str, trigger: str, said: Said, opened: OpenConfig, person: Person
+    name: str, trigger: str, said: GivenOptions, opened: OpenConfig, person: Person
 ) -> NewEntry:
     """Build a function entry. `said` has the trigger options by name; empty ones were omitted."""
     given = {option: value for option, value in said.items() if value}
@@ -159,7 +159,7 @@ def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> s
     return collect_answers({"name": question}, person)["name"]
 
 
-def _choose_trigger(trigger: str, given: Said, opened: OpenConfig, person: Person) -> str:
+def _choose_trigger(trigger: str, given: GivenOptions, opened: OpenConfig, person: Person) -> str:
     """Choose the trigger: the option, the kind of the other options, http, or the user's choice."""
     kinds = {TRIGGER_OPTIONS[one].kind for one in given}
     told = trigger or (kinds.pop() if len(kinds) == 1 else "")
@@ -195,7 +195,7 @@ def _refuse_unsupported(kind: str, opened: OpenConfig) -> None:
         raise FabricError(Problem("usage/trigger-unsupported", message, hint))
 
 
-def _refuse_foreign(kind: str, given: Said) -> None:
+def _refuse_foreign(kind: str, given: GivenOptions) -> None:
     """An option without effect is a slip."""
     problems = [
         Problem(
@@ -210,7 +210,7 @@ def _refuse_foreign(kind: str, given: Said) -> None:
         raise FabricError(*problems)
 
 
-def _collect_fields(name: str, kind: str, given: Said, person: Person) -> dict[str, Json]:
+def _collect_fields(name: str, kind: str, given: GivenOptions, person: Person) -> dict[str, Json]:
     template = find_template(kind).fields
     questions = {}
     for option, row in TRIGGER_OPTIONS.items():
@@ -225,7 +225,7 @@ def _collect_fields(name: str, kind: str, given: Said, person: Person) -> dict[s
     return fields | _list_given_fields(rest)
 
 
-def _list_given_fields(given: Said) -> dict[str, Json]:
+def _list_given_fields(given: GivenOptions) -> dict[str, Json]:
     """List the optional fields that were given. Two of them form a pattern."""
     for option, said in given.items():
         row = TRIGGER_OPTIONS[option]

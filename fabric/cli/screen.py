@@ -15,9 +15,9 @@ from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.model.amounts import format_count
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report
+from fabric.views.messages import format_problem, format_warnings
 from fabric.views.report_text import report_text
 from fabric.views.style import Style, escape_for_display
-from fabric.views.words import format_problem, format_warnings
 
 if TYPE_CHECKING:
     from fabric.app.shortcuts.command_line import CommandLine

@@ -30,7 +30,7 @@ from fabric.config.values import (
 )
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, find_child
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 # Named again, so that a reader of configs finds all of their words here.
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
 from fabric.model.secret import NO_SECRETS, Secret

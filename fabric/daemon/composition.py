@@ -20,7 +20,7 @@ from fabric.daemon.actions import Actions, build_action_routes
 from fabric.daemon.api_routes import build_config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
 from fabric.daemon.cache.answers import AnswerSeal, CachedAnswers, Store, hash_owner
-from fabric.daemon.cache.owed_clears import OwedClears
+from fabric.daemon.cache.pending_invalidations import PendingInvalidations
 from fabric.daemon.changes import AfterChange, WorldChanges
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, find_served_workspace
 from fabric.daemon.http_types import ApiRoute, RequestOrigin
@@ -152,7 +152,7 @@ def _describe_server(
 
 
 def _store(
-    options: ServerOptions, owed: OwedClears, stack: contextlib.ExitStack
+    options: ServerOptions, owed: PendingInvalidations, stack: contextlib.ExitStack
 ) -> "RedisStore | None":
     if not options.cache.url:
         return None
@@ -164,14 +164,16 @@ def _store(
     return store
 
 
-def _open_owed_clears(around: ServerSurroundings, folder: Path) -> OwedClears:
+def _open_owed_clears(around: ServerSurroundings, folder: Path) -> PendingInvalidations:
     cache, digest = around.options.cache, ""
     if cache.url:
         from fabric.daemon.cache.redis_store import cache_digest  # an extra of its own
 
         digest = cache_digest(cache.url, cache.prefix)
     tell = around.log.say
-    return OwedClears(folder / "owed-clears", lambda told: tell("cache", message=told), digest)
+    return PendingInvalidations(
+        folder / "owed-clears", lambda told: tell("cache", message=told), digest
+    )
 
 
 def _make_after_change(clear: Callable[[str], object], counts: RunCounts) -> AfterChange:

@@ -14,7 +14,7 @@ from fabric.app.plan import PlanOptions, plan
 from fabric.app.project.files import find_config_in
 from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Request, Where
-from fabric.app.router.kept_names import make_dns_factory
+from fabric.app.router.dns_updates import make_dns_factory
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
 from fabric.config.yaml.read import encode_canonical
@@ -40,7 +40,7 @@ _LOOKS_AT_ONCE = 2
 _AS_URGENT_AS_ANY = (0.0, False)
 
 
-class AskedConfig(Struct, frozen=True):
+class RequestedConfig(Struct, frozen=True):
     """A request to the app layer, with the environment that its sender can use."""
 
     where: Where
@@ -84,7 +84,7 @@ class ConfigEndpoints:
     def _secrets(self) -> SecretUse:
         return SecretUse.READ if self._has_keys else SecretUse.REFUSED
 
-    def _parse_call(self, call: ApiCall, use: SecretUse) -> AskedConfig:
+    def _parse_call(self, call: ApiCall, use: SecretUse) -> RequestedConfig:
         """Parse a call. An empty body means the server's own project; other bodies are
         untrusted."""
         project = self._options.project
@@ -92,10 +92,10 @@ class ConfigEndpoints:
         where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
         if not call.body.strip():
             self._require_own()
-            return AskedConfig(where, replace(self._settings, bindable=EVERYTHING))
+            return RequestedConfig(where, replace(self._settings, bindable=EVERYTHING))
         own = self._read_own_backend(where) if b"backend" in call.body else ""
         settings = replace(self._settings, bindable=self._build_bindable(use, own))
-        return AskedConfig(replace(where, text=call.body), settings)
+        return RequestedConfig(replace(where, text=call.body), settings)
 
     def _read_own_backend(self, where: Where) -> str:
         """Return the server's backend section; empty without a readable config, which allows only
@@ -181,7 +181,9 @@ class Endpoints(ConfigEndpoints):
             call, asked, WorldChange("remove", work, encode_remove_report, call.origin)
         )
 
-    def _perform_change(self, call: ApiCall, asked: AskedConfig, change: WorldChange) -> ApiAnswer:
+    def _perform_change(
+        self, call: ApiCall, asked: RequestedConfig, change: WorldChange
+    ) -> ApiAnswer:
         """Run a change. The service is determined before the run is queued."""
         service, stage = find_service(asked), asked.settings.stage(asked.where.stage)
         if call.query.one(WAIT) == "0":
@@ -190,7 +192,7 @@ class Endpoints(ConfigEndpoints):
         return self._changes.carry_out(change, service, stage)
 
 
-def find_service(asked: AskedConfig) -> str:
+def find_service(asked: RequestedConfig) -> str:
     """Return the service of the run."""
     if asked.where.text is not None:
         return read_given(replace(asked.where, reads_secrets=False), asked.settings).service

@@ -13,10 +13,10 @@ from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Output, OutputFile, Task
 from fabric.model.task_id import TaskId
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 
 Upstream: TypeAlias = Sequence[tuple[Task, Output]]
-Make: TypeAlias = Callable[[Task, Upstream, TaskTools], Made]
+Make: TypeAlias = Callable[[Task, Upstream, TaskTools], TaskResult]
 
 
 class OutputContents:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.memory.memo import Memo
+from fabric.engine.memory.remote_results import NOTHING, RemoteResults
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.output_contents import OutputContents, Upstream
 from fabric.engine.output_folders import (
@@ -31,7 +31,7 @@ from fabric.model.task_id import TaskId, remove_target_suffix
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
-from fabric.tasks.contract import Made, Registry, TaskTools, is_record_kind
+from fabric.tasks.contract import Registry, TaskResult, TaskTools, is_record_kind
 
 if TYPE_CHECKING:
     from fabric.engine.shared.shared_cache import SharedCache
@@ -88,7 +88,7 @@ class TaskRunner:
             self._stores.trace_store.is_learned,
         )
 
-    def believe(self, elsewhere: MadeElsewhere) -> None:
+    def believe(self, elsewhere: RemoteResults) -> None:
         """Use traces from records as local ones from now on."""
         self.elsewhere = elsewhere
         together: dict[TaskId, tuple[Trace, ...]] = {}
@@ -218,11 +218,11 @@ class TaskRunner:
             warnings=(*made.warnings, *_find_moved_inputs(task, made, moved)), trace=trace,
         )  # fmt: skip
 
-    def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> Made:
+    def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> TaskResult:
         outputs = {need.id: output for need, output in upstream}
         return self._registry[task.kind].run(task, outputs, tools)
 
-    def _keep(self, task: Task, made: Made) -> Output:
+    def _keep(self, task: Task, made: TaskResult) -> Output:
         """Store the content first, then write the visible files."""
         contents: dict[str, bytes] = {}
         files = []
@@ -237,7 +237,7 @@ class TaskRunner:
         return output
 
     def _remember(
-        self, task: Task, upstream: Upstream, made: Made, result: tuple[Output, int, int]
+        self, task: Task, upstream: Upstream, made: TaskResult, result: tuple[Output, int, int]
     ) -> tuple[Trace | None, tuple[str, ...]]:
         """Keep the trace, unless an input moved while the task ran."""
         output, ms, began_ns = result
@@ -262,7 +262,7 @@ def _list_output_hashes(upstream: Upstream) -> Iterator[tuple[TaskId, Digest]]:
     return ((remove_target_suffix(need.id), output.digest) for need, output in upstream)
 
 
-def _find_moved_inputs(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem, ...]:
+def _find_moved_inputs(task: Task, made: TaskResult, moved: Sequence[str]) -> tuple[Problem, ...]:
     """Warn of a tool that writes its own inputs, because it would run every time."""
     named = sorted(set(moved) & set(dict(made.before)))
     if not named:
@@ -277,7 +277,7 @@ def _find_moved_inputs(task: Task, made: Made, moved: Sequence[str]) -> tuple[Pr
     )
 
 
-def _refuse_bad_names(task: Task, made: Made) -> None:
+def _refuse_bad_names(task: Task, made: TaskResult) -> None:
     """Reject output names that could mean another directory, because a cached result would be
     refused."""
     bad = [one.path for one in made.files if not is_plain_name(one.path)]

@@ -37,7 +37,7 @@ from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, 
 GONE = Output(hash_fields(("gone",)))
 
 
-class Wanted(Struct, frozen=True):
+class DesiredFunction(Struct, frozen=True):
     """One desired function: its future record."""
 
     name: str
@@ -65,7 +65,7 @@ def hash_declared_values(env: Pairs, salt: str) -> Pairs:
 
 def build_wanted(
     inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
-) -> Wanted:
+) -> DesiredFunction:
     """Build the desired function. Only its own archive and outputs of other services count."""
     name, _, env = spec
     own = package_id(inputs.service, name)
@@ -73,16 +73,16 @@ def build_wanted(
     entries = (*code, *inputs.entries_of(spec))
     settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
     key = compute_full_key(compute_static_hash(inputs.kind, entries), (), seen)
-    return Wanted(name, key, format_settings(settings), env, seen)
+    return DesiredFunction(name, key, format_settings(settings), env, seen)
 
 
 def list_wanted(
     inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pairs
-) -> list[Wanted]:
+) -> list[DesiredFunction]:
     return [build_wanted(inputs, spec, code, upstream) for spec in inputs.functions]
 
 
-def compare_with_live(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
+def compare_with_live(one: DesiredFunction, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
     """Compare a function with its deployed state. After a half-failed first deploy that is
     unknown."""
     if not was.settings:
@@ -116,7 +116,7 @@ def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> D
     return Decision(Action.RUN, reason, key, count, changes)
 
 
-def find_stale_functions(record: Record, asked: Iterable[Wanted]) -> list[Wanted]:
+def find_stale_functions(record: Record, asked: Iterable[DesiredFunction]) -> list[DesiredFunction]:
     """Find the functions that are not deployed under the desired key."""
     found = ((one, record.function(one.name)) for one in asked)
     return [one for one, was in found if was is None or was.key != one.key]
@@ -134,7 +134,9 @@ def _has_pending_intent(record: Record, task_id: str) -> bool:
     return any(intent.task == task_id for intent in record.pending)
 
 
-def _list_stale_changes(record: Record, stale: list[Wanted], *, inside: bool) -> tuple[Change, ...]:
+def _list_stale_changes(
+    record: Record, stale: list[DesiredFunction], *, inside: bool
+) -> tuple[Change, ...]:
     changes: list[Change] = []
     for one in stale:
         was = record.function(one.name)
@@ -144,7 +146,9 @@ def _list_stale_changes(record: Record, stale: list[Wanted], *, inside: bool) ->
     return tuple(changes)
 
 
-def _format_stale_reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> str:
+def _format_stale_reason(
+    record: Record, stale: list[DesiredFunction], dropped: tuple[str, ...]
+) -> str:
     if stale:
         is_going = any(one.operation is Operation.REMOVE for one in record.pending)
         what = "removal" if is_going else "last deploy"

@@ -7,7 +7,7 @@ NODE_OPTIONS, would execute code of the checkout.
 import re
 from collections.abc import Collection
 
-from fabric.model.back_ends import BACK_ENDS
+from fabric.model.backends import BACK_ENDS
 from fabric.model.catalog import PROVIDERS
 
 _PREFIXES = tuple(

@@ -28,7 +28,7 @@ from fabric.providers.payloads import (
     destroy_words,
 )
 from fabric.providers.redaction import Redaction, build_redaction
-from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
+from fabric.providers.run_command import Call, CommandEnvironment, CommandOutput, run_line
 from fabric.system.bounded_process import Overheard
 
 
@@ -65,7 +65,7 @@ class Command(Struct, frozen=True):
         )
         variable = self.facts.deploy_command_variable
         call = Call(variable, self.deploy_line, "deploy/command-failed", redaction)
-        told = Told(
+        told = CommandOutput(
             deploy_words(address, functions),
             deploy_documents(address, functions),
             deploy_order(address, functions),
@@ -114,7 +114,7 @@ class Command(Struct, frozen=True):
         if not self.destroy_line.strip():
             raise FabricError(_no_destroy_command_problem(address, variable))
         call = Call(variable, self.destroy_line, "remove/command-failed", self._build_redaction(()))
-        told = Told(
+        told = CommandOutput(
             destroy_words(address, functions),
             destroy_documents(address, functions),
             remove_order(address, functions),

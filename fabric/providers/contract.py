@@ -201,7 +201,7 @@ class Prepared(Protocol):
 
 
 @runtime_checkable
-class VersionKeeper(Protocol):
+class VersionFinder(Protocol):
     """A deployer whose provider keeps function versions, each with its environment."""
 
     def find_versions(

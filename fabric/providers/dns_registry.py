@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from fabric.model.routing import DesiredRouting, RouterPart
-from fabric.providers.cloud1.routing.wanted import plan_record_sets
+from fabric.providers.cloud1.routing.desired import plan_record_sets
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.providers.edge1.routing.plain_wanted import plan_alias
-from fabric.providers.edge1.routing.wanted import plan_balancer
-from fabric.providers.pdns.wanted import plan_rrset
+from fabric.providers.edge1.routing.desired import plan_balancer
+from fabric.providers.edge1.routing.plain_record import plan_alias
+from fabric.providers.pdns.desired import plan_rrset
 from fabric.providers.zone_file.records import plan_zone_records
 
 

@@ -26,13 +26,13 @@ from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.payloads import destroy_words
 from fabric.providers.redaction import build_redaction
-from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
+from fabric.providers.run_command import Call, CommandEnvironment, CommandOutput, run_line
 
 T = TypeVar("T")
 _OUTPUT = "observe/command-output"
 
 
-class _SaidLine(Struct, frozen=True):
+class _LineDocument(Struct, frozen=True):
     time: datetime.datetime
     function: str
     text: str
@@ -40,11 +40,11 @@ class _SaidLine(Struct, frozen=True):
     request: str = ""
 
 
-class _SaidLines(Struct, frozen=True):
-    lines: Sequence[_SaidLine]
+class _LinesDocument(Struct, frozen=True):
+    lines: Sequence[_LineDocument]
 
 
-class _SaidNumbers(Struct, frozen=True, rename="camel"):
+class _NumbersDocument(Struct, frozen=True, rename="camel"):
     function: str
     calls: int
     errors: int
@@ -52,11 +52,11 @@ class _SaidNumbers(Struct, frozen=True, rename="camel"):
     p95_ms: float | None = None
 
 
-class _SaidCounts(Struct, frozen=True):
-    functions: Sequence[_SaidNumbers]
+class _CountsDocument(Struct, frozen=True):
+    functions: Sequence[_NumbersDocument]
 
 
-class _SaidStep(Struct, frozen=True, rename="camel"):
+class _StepDocument(Struct, frozen=True, rename="camel"):
     id: str
     name: str
     started_at: datetime.datetime
@@ -65,17 +65,17 @@ class _SaidStep(Struct, frozen=True, rename="camel"):
     status: str = "ok"
 
 
-class _SaidCall(Struct, frozen=True, rename="camel"):
+class _CallDocument(Struct, frozen=True, rename="camel"):
     id: str
     function: str
     started_at: datetime.datetime
     ms: float
     status: str = "ok"
-    spans: Sequence[_SaidStep] = ()
+    spans: Sequence[_StepDocument] = ()
 
 
-class _SaidCalls(Struct, frozen=True):
-    traces: Sequence[_SaidCall]
+class _CallsDocument(Struct, frozen=True):
+    traces: Sequence[_CallDocument]
 
 
 class ObservedByCommand(Struct, frozen=True):
@@ -91,7 +91,7 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         more = {"filter": asked.text, "limit": asked.most_of(MOST_LINES)}
-        found = self._run_query(service, (asked.window, more), _SaidLines, watch)
+        found = self._run_query(service, (asked.window, more), _LinesDocument, watch)
         told: Counter[tuple[str, int, str]] = Counter()
         for one in _select_own_rows(found.lines, service, watch):
             at = convert_to_nanoseconds(one.time)
@@ -108,7 +108,7 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         whose = service.address
-        found = self._run_query(service, (window, {}), _SaidCounts, watch)
+        found = self._run_query(service, (window, {}), _CountsDocument, watch)
         return [
             FunctionNumbers(
                 whose.service,
@@ -125,7 +125,7 @@ class ObservedByCommand(Struct, frozen=True):
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        found = self._run_query(service, (window, {}), _SaidCalls, watch)
+        found = self._run_query(service, (window, {}), _CallsDocument, watch)
         calls = [
             _call(service.address, one) for one in _select_own_rows(found.traces, service, watch)
         ]
@@ -142,7 +142,7 @@ class ObservedByCommand(Struct, frozen=True):
         redaction = build_redaction(self.around.hide.reveal(), environment)
         call = Call(self.variable, self.line, "observe/command-failed", redaction)
         order = _order(service, *what)
-        told = Told(destroy_words(service.address, service.functions), {}, order)
+        told = CommandOutput(destroy_words(service.address, service.functions), {}, order)
         heard = run_line(call, told, self.around, watch)
         try:
             return msgspec.json.decode(heard.stdout, type=kind)
@@ -155,7 +155,7 @@ class ObservedByCommand(Struct, frozen=True):
             raise call.problem(wrong, said, _OUTPUT) from error
 
 
-Row = TypeVar("Row", _SaidLine, _SaidNumbers, _SaidCall)
+Row = TypeVar("Row", _LineDocument, _NumbersDocument, _CallDocument)
 
 
 def _select_own_rows(
@@ -189,7 +189,7 @@ def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]
     return json.dumps(document)
 
 
-def _call(address: DeploymentAddress, one: _SaidCall) -> TracedCall:
+def _call(address: DeploymentAddress, one: _CallDocument) -> TracedCall:
     steps = tuple(
         TracedStep(
             step.id,

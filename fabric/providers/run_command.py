@@ -50,7 +50,7 @@ def _shorten_line(line: str) -> str:
     return line if len(line) <= _QUOTED_LETTERS else f"{line[:_QUOTED_LETTERS]}…"
 
 
-class Told(Struct, frozen=True):
+class CommandOutput(Struct, frozen=True):
     """The input of a command: short variables, documents as variables, and standard input."""
 
     words: Mapping[str, str]
@@ -97,7 +97,7 @@ class Call(Struct, frozen=True):
 
 
 def run_line(
-    call: Call, told: Told, around: CommandEnvironment, watch: CallContext = NO_CONTEXT
+    call: Call, told: CommandOutput, around: CommandEnvironment, watch: CallContext = NO_CONTEXT
 ) -> Overheard:
     """Run the command until it succeeds, or raise the reason of its failure."""
     argv = call.argv()

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.remote.contract import CAPS, Carrier, CarrierRefusedError

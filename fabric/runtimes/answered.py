@@ -4,15 +4,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from fabric.runtimes.contract import Built, WantedModule
+from fabric.runtimes.contract import Built, ImportedModule
 
 _CODE = re.compile(r"\.(py|pyc|so|[\w-]+\.so)$")
 
 
-def find_unsatisfied_imports(built: Built) -> tuple[WantedModule, ...]:
+def find_unsatisfied_imports(built: Built) -> tuple[ImportedModule, ...]:
     """Return the imported modules that no file provides, each once, at its first place."""
     there = set(_list_modules(file.path for file in built.files))
-    missing: dict[tuple[str, str], WantedModule] = {}
+    missing: dict[tuple[str, str], ImportedModule] = {}
     for one in built.wanted:
         if there.isdisjoint(one.places):
             missing.setdefault((one.module, one.file), one)

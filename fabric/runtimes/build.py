@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, Runtime, Seen, Toolchain
+from fabric.runtimes.contract import Built, InputTrace, Runtime, Toolchain
 from fabric.runtimes.entry import (
     NODE_EXTENSIONS,
     PYTHON_EXTENSIONS,
@@ -16,7 +16,7 @@ from fabric.runtimes.entry import (
     refuse_not_utf8,
 )
 from fabric.runtimes.include import collect_included, join_builds
-from fabric.runtimes.seen import merge
+from fabric.runtimes.recorded_inputs import merge
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
 
@@ -55,7 +55,7 @@ class Runtimes:
         more = find_unpacked_folders(workspace / inputs.root, inputs, built.files)
         return replace(built, warnings=(*built.warnings, *more))
 
-    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> InputTrace:
         """Record the inputs of a build. A custom command is not run, because its inputs are the
         whole service."""
         if not inputs.command:

@@ -12,13 +12,13 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen, Toolchain
+from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing, Toolchain
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.nodejs.locks import LOCK_FILES, is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
-from fabric.runtimes.seen import merge, place, record_tried
+from fabric.runtimes.recorded_inputs import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 from fabric.system.owned_folder import create_temporary_folder
 from fabric.system.process import run_child
@@ -58,7 +58,7 @@ def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> B
     )
 
 
-def record_inputs(entry: EntryFile, inputs: BuildInputs) -> Seen:
+def record_inputs(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
     return merge(entry.seen, _record_service(entry, inputs))
 
 
@@ -106,7 +106,7 @@ def _failure_error(inputs: BuildInputs, what: str, output: str) -> FabricError:
     )
 
 
-def _record_service(entry: EntryFile, inputs: BuildInputs) -> Seen:
+def _record_service(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
     """Record all files of the service, including linked directories, and the markers of installed
     packages."""
     ignore = read_ignore_rules(entry.workspace, entry.root, inputs)
@@ -138,11 +138,11 @@ def _list_unlocked_folders(entry: EntryFile) -> Iterator[str]:
             yield modules
 
 
-def _record_below(workspace: str, folder: str, rules: tuple[str, ...]) -> Seen:
+def _record_below(workspace: str, folder: str, rules: tuple[str, ...]) -> InputTrace:
     names = list_files(folder, "**", rules)
     listing = Listing(place(workspace, folder), "**", names, rules)
     paths = [os.path.join(folder, name.rstrip("/")) for name in names]
-    return merge(record_tried(workspace, paths), Seen(listings=(listing,)))
+    return merge(record_tried(workspace, paths), InputTrace(listings=(listing,)))
 
 
 def _hash_files(workspace: str, paths: tuple[str, ...]) -> Pairs:

@@ -30,14 +30,14 @@ class Listing(Struct, frozen=True):
     ignore: tuple[str, ...] = ()
 
 
-class Seen(Struct, frozen=True):
+class InputTrace(Struct, frozen=True):
     """The recorded inputs of a build, as paths relative to the workspace (`../` allowed).
 
     `files` were read. `absent` did not exist. `listings` were searched. `links` are paths through a
     symbolic link (path, real path). `folders` are directories at paths where a file would have been
     used.
 
-    `fabric.runtimes.seen.look_ups_hold` checks them.
+    `fabric.runtimes.recorded_inputs.look_ups_hold` checks them.
     """
 
     files: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Seen(Struct, frozen=True):
     folders: tuple[str, ...] = ()
 
 
-class WantedModule(Struct, frozen=True):
+class ImportedModule(Struct, frozen=True):
     """An imported module as the source names it. `places` are the archive paths (without extension)
     that would satisfy it."""
 
@@ -70,12 +70,12 @@ class Built(Struct, frozen=True):
     """
 
     files: tuple[BuiltFile, ...]
-    seen: Seen
+    seen: InputTrace
     warnings: tuple[Problem, ...] = ()
     handler: str = ""
     toolchain: str = ""
     before: Pairs = ()
-    wanted: tuple[WantedModule, ...] = ()
+    wanted: tuple[ImportedModule, ...] = ()
     took_ms: int = 0
 
 
@@ -106,5 +106,5 @@ class Builder(Protocol):
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain: ...
     def entry(self, workspace: Path, inputs: BuildInputs) -> str: ...
-    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen: ...
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> InputTrace: ...
     def build(self, workspace: Path, inputs: BuildInputs) -> Built: ...

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Seen
-from fabric.runtimes.seen import Kind, Probe, place, record_tried
+from fabric.runtimes.contract import InputTrace
+from fabric.runtimes.recorded_inputs import Kind, Probe, place, record_tried
 
 NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
@@ -36,7 +36,7 @@ class EntryFile(Struct, frozen=True):
     probe: Probe
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> InputTrace:
         """The recorded lookup of the entry."""
         return record_tried(self.workspace, self.looked_at, self.probe)
 

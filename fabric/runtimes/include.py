@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import PRIVATE_NAMES
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
+from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing
 from fabric.runtimes.entry import unreadable_file_error
 from fabric.runtimes.globs import list_files, read_rules, split_pattern
-from fabric.runtimes.seen import merge, place, record_tried
+from fabric.runtimes.recorded_inputs import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
@@ -30,7 +30,7 @@ _PRIVATE = (
 
 class IgnoreRules(Struct, frozen=True):
     rules: tuple[str, ...]
-    seen: Seen
+    seen: InputTrace
 
 
 class Pattern(Struct, frozen=True):
@@ -61,7 +61,7 @@ def list_patterns(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
 def collect_included(workspace: Path, inputs: BuildInputs) -> Built:
     """Collect the extra files of one function."""
     if not inputs.include:
-        return Built((), Seen())
+        return Built((), InputTrace())
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
     ignore = read_ignore_rules(base, root, inputs)
@@ -141,7 +141,7 @@ def read_named(workspace: str, folder: str, listing: Listing) -> Built:
     files = tuple(
         _read(workspace, path, name) for path, name in zip(paths, listing.names, strict=True)
     )
-    return Built(files, merge(record_tried(workspace, paths), Seen(listings=(listing,))))
+    return Built(files, merge(record_tried(workspace, paths), InputTrace(listings=(listing,))))
 
 
 def _read(workspace: str, path: str, name: str) -> BuiltFile:
@@ -153,7 +153,7 @@ def _read(workspace: str, path: str, name: str) -> BuiltFile:
 
 def join_builds(main: Built, extra: Built) -> Built:
     """Add the extra files to the function's files, which take precedence at equal paths."""
-    if extra.seen == Seen():
+    if extra.seen == InputTrace():
         return main
     own = {file.path for file in main.files}
     more = tuple(file for file in extra.files if file.path not in own)

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
-from fabric.runtimes.contract import Seen
+from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
+from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.runtimes.requirements import (
     LOCK_FILE,
     find_bare_names,
@@ -26,7 +27,6 @@ from fabric.runtimes.requirements import (
     read_project_requirements,
     remove_packages,
 )
-from fabric.runtimes.seen import place, record_tried
 from fabric.runtimes.unread_sources import PROJECT, OtherTools
 from fabric.system.disk import read_bytes
 
@@ -48,7 +48,7 @@ class VendorSource(Struct, frozen=True):
 
     file: str
     text: str
-    seen: Seen
+    seen: InputTrace
     where: Secret[tuple[str, ...]] = NOWHERE
     without: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()

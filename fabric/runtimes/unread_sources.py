@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.runtimes.recorded_inputs import place
 from fabric.runtimes.requirements import (
     find_local_paths,
     is_own_lock,
@@ -18,7 +19,6 @@ from fabric.runtimes.requirements import (
     list_requirement_lines,
     normalize_package_name,
 )
-from fabric.runtimes.seen import place
 
 PROJECT = "pyproject.toml"
 _UV_LOCK = "uv.lock"

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
-from fabric.runtimes.contract import Built, BuiltFile, Seen
+from fabric.runtimes.contract import Built, BuiltFile, InputTrace
 from fabric.runtimes.locking import join_pins, resolve_targets
 from fabric.runtimes.pip import Pip, Target
+from fabric.runtimes.recorded_inputs import merge
 from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
     has_hashes,
@@ -23,7 +24,6 @@ from fabric.runtimes.requirements import (
     normalize_package_name,
     render_lock,
 )
-from fabric.runtimes.seen import merge
 from fabric.runtimes.wheels import unpack
 from fabric.system.disk import write_atomic
 from fabric.system.owned_folder import create_temporary_folder
@@ -95,7 +95,9 @@ def _download_packages(pip: Pip, text: str, target: Target, lock: str) -> Built:
     lacking = _find_missing_packages(target, missing)
     if lacking and own:
         raise FabricError(replace(lacking, hint=f"delete {lock} to lock again"))
-    return Built(_sort_files(files), Seen(), (*_warn_unlisted(unlisted), *filter(None, [lacking])))
+    return Built(
+        _sort_files(files), InputTrace(), (*_warn_unlisted(unlisted), *filter(None, [lacking]))
+    )
 
 
 def _find_missing_packages(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | None:
@@ -141,7 +143,7 @@ def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> Ven
     text = render_lock(name, found.text, join_pins(resolved), titles)
     file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
     write_atomic(Path(os.path.realpath(workspace), file), text.encode())
-    return VendorSource(file, text, Seen())
+    return VendorSource(file, text, InputTrace())
 
 
 def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Problem:

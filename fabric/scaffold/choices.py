@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from fabric.config.schema.service_name import SERVICE_NAME
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.catalog import (
     PROVIDERS,
     ProviderFacts,

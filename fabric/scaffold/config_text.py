@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.scaffold.choices import ManagerFacts, ProjectChoices
 from fabric.scaffold.templates import find_template
 

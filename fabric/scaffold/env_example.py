@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from fabric.model.back_ends import back_end_facts
+from fabric.model.backends import back_end_facts
 from fabric.model.catalog import ProviderFacts
 from fabric.scaffold.choices import ProjectChoices
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fabric.manifest import VERSION
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.catalog import ProviderFacts, find_provider_facts
 from fabric.model.distribution import Extra, find_extra, format_pinned_requirement
 from fabric.model.secrecy import is_secret_name

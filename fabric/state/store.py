@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.back_ends import back_end_facts
+from fabric.model.backends import back_end_facts
 from fabric.state.contract import Backend
 
 

@@ -14,7 +14,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from fabric.system.child_protocol import SILENT, ChildTalk, LineTeller, send_input
+from fabric.system.child_protocol import SILENT, ChildTalk, LineWriter, send_input
 from fabric.system.process import ask_to_end, end_child, kill_child, start_child
 
 _CHUNK = 1 << 16
@@ -66,9 +66,9 @@ def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
     child = start_child(argv, cwd=cwd, env=env, stdin=stdin, pass_fds=pass_fds)
     send_input(child, talk.stdin)
     assert child.stdout is not None and child.stderr is not None  # noqa: S101, PT018 - both piped
-    lines = LineTeller(talk.hear, limits.stderr)
-    out = _HeardStream(child.stdout, limits.stdout)
-    err = _HeardStream(child.stderr, limits.stderr, lines.take)
+    lines = LineWriter(talk.hear, limits.stderr)
+    out = _CapturedStream(child.stdout, limits.stdout)
+    err = _CapturedStream(child.stderr, limits.stderr, lines.take)
     life = _Life(child, talk, limits.seconds)
     try:
         ending = _read_until_end(life, out, err)
@@ -87,7 +87,7 @@ def _ignore_chunk(_chunk: bytes) -> None:
     pass
 
 
-class _HeardStream:
+class _CapturedStream:
     """Reads a stream, so that the child never blocks, and keeps the last bytes."""
 
     def __init__(
@@ -135,7 +135,7 @@ class _HeardStream:
 class _Ears:
     """The outputs of a child, and its end if a descriptor signals that."""
 
-    def __init__(self, child: subprocess.Popen[bytes], streams: Sequence[_HeardStream]) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], streams: Sequence[_CapturedStream]) -> None:
         self._poll = selectors.PollSelector()
         self._open = len(streams)
         self._end = _end_of(child)
@@ -151,7 +151,7 @@ class _Ears:
     def listen(self, seconds: float) -> None:
         """Wait for the next data, at most for this time."""
         for key, _ in self._poll.select(seconds if self._end is not None else min(seconds, _LOOK)):
-            if not isinstance(key.fileobj, _HeardStream):
+            if not isinstance(key.fileobj, _CapturedStream):
                 self._poll.unregister(key.fileobj)
             elif not key.fileobj.take():
                 self._poll.unregister(key.fileobj)
@@ -210,7 +210,7 @@ class _Life:
         return Ending.UNWANTED if self.was_asked else Ending.TIMED_OUT
 
 
-def _read_until_end(life: _Life, out: _HeardStream, err: _HeardStream) -> Ending:
+def _read_until_end(life: _Life, out: _CapturedStream, err: _CapturedStream) -> Ending:
     """Read until the child has ended; output of remaining processes is read for a moment longer."""
     ending = Ending.EXITED
     with contextlib.closing(_Ears(life.child, (out, err))) as ears:

@@ -34,7 +34,7 @@ class ChildTalk(Struct, frozen=True):
 SILENT = ChildTalk()
 
 
-class LineTeller:
+class LineWriter:
     """Splits bytes into whole lines, up to `most` bytes in total."""
 
     def __init__(self, hear: Callable[[bytes], None], most: int) -> None:

@@ -39,7 +39,7 @@ _UNDOES = {"known": "soon", "ended": "begun"}
 _STARTING = threading.Lock()
 
 
-class ChildKeeper:
+class ChildReaper:
     """A small process beside the children, in a separate process group. Thread-safe.
 
     It deletes `folder`, if given, after the children. If no process can be started, there is no
@@ -165,6 +165,6 @@ def keep_child(
 
 
 @functools.cache
-def _get_process_keeper(_pid: int) -> ChildKeeper:
+def _get_process_keeper(_pid: int) -> ChildReaper:
     """Return the shared keeper, which ends with the process."""
-    return ChildKeeper()
+    return ChildReaper()

@@ -28,7 +28,7 @@ class Bearer(Protocol):
     def token(self) -> str: ...
 
 
-class GivenToken(Struct, frozen=True):
+class IssuedToken(Struct, frozen=True):
     text: Secret[str]
 
     def token(self) -> str:
@@ -44,7 +44,7 @@ class AccountKey(Struct, frozen=True):
     key_id: str = ""
 
 
-class AskedToken(Struct, frozen=True):
+class RequestedToken(Struct, frozen=True):
     text: Secret[str]
     seconds: float
 
@@ -76,20 +76,20 @@ def build_token_request(account: AccountKey, scope: str, now: int) -> HttpReques
     return HttpRequest("POST", account.uri, Secret({"Content-Type": _FORM}), form.encode())
 
 
-def parse_token(reply: HttpReply) -> AskedToken:
+def parse_token(reply: HttpReply) -> RequestedToken:
     """Parse the token of a response. Raises ValueError if there is none."""
     try:
         answer = json.loads(reply.content)
         seconds = float(answer.get("expires_in", _LIFE_SECONDS))
-        return AskedToken(Secret(str(answer["access_token"])), seconds)
+        return RequestedToken(Secret(str(answer["access_token"])), seconds)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError("its response contains no token") from None
 
 
-class HeldToken:
+class StoredToken:
     """A thread-safe token cache; it requests a new token shortly before the old one expires."""
 
-    def __init__(self, ask: Callable[[], AskedToken], clock: Clock) -> None:
+    def __init__(self, ask: Callable[[], RequestedToken], clock: Clock) -> None:
         self._ask = ask
         self._clock = clock
         self._guard = threading.Lock()

@@ -177,7 +177,7 @@ class _Sending:
         return self._exporter.force_flush(timeout_millis)
 
 
-class _GivenIds:
+class _InheritedIds:
     """Ids are generated when a span begins, possibly long before it is exported."""
 
     next = SpanPlace("0" * 32, "0" * _SPAN_LETTERS)
@@ -194,13 +194,13 @@ class _GivenIds:
 
 def _build_provider(
     env: Mapping[str, str], about: Mapping[str, str], sending: _Sending, room: int
-) -> "tuple[TracerProvider, _GivenIds]":
+) -> "tuple[TracerProvider, _InheritedIds]":
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     own = {name: text for name, text in about.items() if not _has_resource_setting(env, name)}
-    ids = _GivenIds()
+    ids = _InheritedIds()
     provider = TracerProvider(
         resource=Resource.create(own),
         shutdown_on_exit=False,

@@ -11,8 +11,8 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.answered import find_unsatisfied_imports
 from fabric.runtimes.archive import hash_contents
-from fabric.runtimes.contract import Builder, Listing, Seen, Toolchain
-from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.runtimes.contract import Builder, InputTrace, Listing, Toolchain
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
@@ -51,18 +51,18 @@ class BuildKind:
         build."""
         return self._runtime.entry(self._workspace, _require_build_inputs(task))
 
-    def record_inputs(self, task: Task) -> Seen:
+    def record_inputs(self, task: Task) -> InputTrace:
         """Return the inputs of a build by running it without storing anything. Custom commands are
         not run."""
         return self._runtime.record_inputs(self._workspace, _require_build_inputs(task))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         inputs = _require_build_inputs(task)
         built = self._runtime.build(shop.workspace, inputs)
-        return Made(
+        return TaskResult(
             digest=hash_contents(built.files),
-            files=tuple(MadeFile(one.path, one.content, one.executable) for one in built.files),
+            files=tuple(WrittenFile(one.path, one.content, one.executable) for one in built.files),
             facts=(("handler", built.handler), *import_facts(find_unsatisfied_imports(built))),
             # A look-up that ended at a folder holds as long as a folder is there.
             read=(*built.seen.files, *built.seen.folders),

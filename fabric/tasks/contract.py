@@ -16,7 +16,7 @@ from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
 from fabric.model.task_id import TaskId
 
 
-class MadeFile(Struct, frozen=True):
+class WrittenFile(Struct, frozen=True):
     """A file that a task made, with its content, by its path inside the output."""
 
     path: str
@@ -24,7 +24,7 @@ class MadeFile(Struct, frozen=True):
     executable: bool = False
 
 
-class Made(Struct, frozen=True):
+class TaskResult(Struct, frozen=True):
     """The result of a task. Downstream keys use `digest`; files are stored by content.
 
     Without `keep` the result is used in this run only. `before` are hashes of input files from
@@ -32,7 +32,7 @@ class Made(Struct, frozen=True):
     """
 
     digest: Digest
-    files: tuple[MadeFile, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
     facts: Pairs = ()
     read: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class TaskKind(Protocol):
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Versions that belong to the key: of this kind's code and of its tools."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made: ...
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult: ...
 
 
 class RecordKind(TaskKind, Protocol):

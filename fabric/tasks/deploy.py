@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import (
-    Wanted,
+    DesiredFunction,
     build_live_output,
     find_dropped_functions,
     find_stale_functions,
@@ -25,14 +25,14 @@ from fabric.model.records.changes import (
     RecordChange,
     UnitDone,
 )
-from fabric.model.records.kept_values import ValueOwner
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
+from fabric.model.records.sealed_values import ValueOwner
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, watch_of
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
@@ -42,7 +42,7 @@ _VERSION = "1"
 class _Share(Struct, frozen=True):
     """One function of a deploy: the desired state, its config values and its order."""
 
-    wanted: Wanted
+    wanted: DesiredFunction
     values: Values
     order: FunctionOrder
 
@@ -66,7 +66,7 @@ class DeployKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_deploy_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         inputs = _require_deploy_inputs(task)
         ref = get_record_ref(inputs)
         locked_record = self._tools.records.lock_record(ref)
@@ -87,12 +87,12 @@ class DeployKind:
         deployed = self._call_provider(task, locked_record, [share.order for share in shares], shop)
         self._note(task, locked_record, shares, deployed)
         names = [one.name for one in asked]
-        return Made(build_live_output(locked_record.record, names).digest, keep=False)
+        return TaskResult(build_live_output(locked_record.record, names).digest, keep=False)
 
     def _share(
         self,
         ref: RecordRef,
-        one: Wanted,
+        one: DesiredFunction,
         values: Values,
         changed: bool,  # noqa: FBT001 - a plain answer of the line above
         sources: tuple[Mapping[TaskId, Output], TaskTools],
@@ -243,7 +243,7 @@ def _add_mark(share: _Share, salt: str) -> _Share:
     return replace(share, order=replace(share.order, mark=mark_of(share.wanted.key, salt)))
 
 
-def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:
+def _refuse_large(ref: RecordRef, one: DesiredFunction, size: int) -> None:
     """Before anything is called: no provider takes a part of an archive."""
     provider_id = dict(one.settings).get("provider-id", ref.provider)
     facts = find_provider_facts(provider_id)

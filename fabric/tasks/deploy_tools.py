@@ -9,8 +9,8 @@ from msgspec import Struct
 from fabric.model.names import Digest
 from fabric.model.problems import Problem
 from fabric.model.records.changes import RecordChange
-from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
+from fabric.model.records.sealed_values import OpenedValues, ValueOwner
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import DnsSyncInputs, Spec
@@ -98,7 +98,7 @@ class FunctionValues(Protocol):
         """Map variables to the current outputs of a service's upstreams."""
 
 
-class KeptValues(Protocol):
+class SealedValues(Protocol):
     """Values that records store sealed with a process key. Without a key none are stored."""
 
     def seal(self, owner: ValueOwner, values: Pairs) -> str: ...
@@ -165,7 +165,7 @@ class DeployTools(Struct, frozen=True):
     values: FunctionValues
     archives: Archives
     targets: TargetOfRecords
-    kept_values: KeptValues
+    kept_values: SealedValues
     places: PlacesInConfigs
     force: bool = False
     takes_today: bool = False

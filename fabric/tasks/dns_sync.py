@@ -8,7 +8,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import DnsSync
 
 _VERSION = "1"
@@ -48,7 +48,7 @@ class DnsSyncKind:
     def claim(self, task: Task) -> None:
         """Its lock is its own, and is held just while the name is changed."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         if self._names is None:
             raise TypeError(f"{task.id} has no DNS provider")
@@ -56,7 +56,7 @@ class DnsSyncKind:
         with shop.away():
             done = self._names.sync(_require_dns_inputs(task))
         shop.say(task.id, done.said)
-        return Made(hash_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
+        return TaskResult(hash_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
 
 
 def _require_dns_inputs(task: Task) -> DnsSyncInputs:

@@ -6,7 +6,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.providers.contract import CallContext
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import watch_of
 
 Observation = Callable[[CallContext], None]
@@ -21,8 +21,8 @@ class ObserveKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         return (InputEntry(EntryKind.CODE, task.kind, "1"),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         with shop.away():
             self._observations[task.id](watch_of(task, shop))
-        return Made(hash_bytes(b""), keep=False)
+        return TaskResult(hash_bytes(b""), keep=False)

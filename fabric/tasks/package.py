@@ -9,7 +9,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import PackageInputs
 from fabric.runtimes.archive import build_archive, hash_contents, unpack_archive
 from fabric.runtimes.contract import BuiltFile
-from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from fabric.tasks.unknown_imports import find_unknown_imports
 from fabric.tasks.vendor import PACKAGES
 
@@ -21,15 +21,15 @@ class PackageKind:
         del task
         return (InputEntry(EntryKind.CODE, "package", _VERSION),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         inputs = task.inputs
         if not isinstance(inputs, PackageInputs):
             raise TypeError(f"{task.id} is not a package")
         files = _require_distinct_files(task.id, _gather(upstream, shop))
         content = build_archive(files)
-        return Made(
+        return TaskResult(
             digest=hash_contents(files),
-            files=(MadeFile(f"{inputs.function}.zip", content),),
+            files=(WrittenFile(f"{inputs.function}.zip", content),),
             facts=(
                 ("sha256", hash_bytes(content)),
                 ("files", str(len(files))),

@@ -12,8 +12,8 @@ from fabric.graph.past_values import (
 )
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import FunctionRecord, RecordRef
+from fabric.model.records.sealed_values import OpenedValues, ValueOwner
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE
 from fabric.model.task import Pairs

@@ -7,7 +7,7 @@ from fabric.graph.plan import Known
 from fabric.model.problems import FabricError, UntouchedError, replace_problems
 from fabric.model.task import InputEntry, Output, Task
 from fabric.model.task_id import TaskId
-from fabric.tasks.contract import Made, RecordKind, TaskTools
+from fabric.tasks.contract import RecordKind, TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref
 from fabric.tasks.deploy_tools import PlacesInConfigs
 
@@ -28,7 +28,7 @@ class PlacedKind:
     def claim(self, task: Task) -> None:
         self._kind.claim(task)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         try:
             return self._kind.run(task, upstream, shop)
         except FabricError as error:

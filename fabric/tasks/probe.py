@@ -7,7 +7,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ProbeInputs
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 
 Look = Callable[[], Iterable[Check]]
 _FACT = "checks"
@@ -23,12 +23,12 @@ class ProbeKind:
         del task
         return (InputEntry(EntryKind.CODE, "probe", "1"),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream, shop
         if not isinstance(task.inputs, ProbeInputs):
             raise TypeError(f"{task.id} is not a probe")
         found = encode_checks(self._looks[task.inputs.check]())
-        return Made(hash_bytes(found.encode()), facts=((_FACT, found),), keep=False)
+        return TaskResult(hash_bytes(found.encode()), facts=((_FACT, found),), keep=False)
 
 
 def read_probe_checks(output: Output) -> tuple[Check, ...]:

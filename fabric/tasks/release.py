@@ -16,7 +16,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
 from fabric.tasks.after_failure import record_doubt_on_failure
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref, list_output_hashes, merge_pairs, with_outside
 from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, Values, watch_of
 
@@ -42,7 +42,7 @@ class ReleaseKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_release_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         inputs = _require_release_inputs(task)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         locked_record = self._tools.records.lock_record(ref)
@@ -63,7 +63,7 @@ class ReleaseKind:
         # Only a real release reaches anybody: another follows from its deploys, any time again.
         locked_record.add(done, durable=mode is Mode.REAL)
         output = release_output(locked_record.record)
-        return Made(output.digest, facts=output.facts, keep=False)
+        return TaskResult(output.digest, facts=output.facts, keep=False)
 
     def _discard_if_forced(self, record: Record) -> Record:
         """Discard the known state if the release is forced, so that it is read from the

@@ -14,7 +14,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
 from fabric.providers.contract import CallContext
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
 from fabric.tasks.release import list_live_functions
@@ -37,7 +37,7 @@ class RemoveKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_remove_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         inputs = _require_remove_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
@@ -52,7 +52,7 @@ class RemoveKind:
         # In one piece: with the first of them the task counts as ended.
         rest = () if inputs.function else (ReleaseDone(task.id, "", (), ""),)
         locked_record.add(*(FunctionGone(task.id, name) for name in gone), *rest)
-        return Made(GONE.digest, keep=False)
+        return TaskResult(GONE.digest, keep=False)
 
     def _delete_functions(
         self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallContext

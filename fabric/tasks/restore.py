@@ -26,11 +26,11 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref, order_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
-from fabric.tasks.kept_versions import find_versions_to_restore
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
+from fabric.tasks.provider_versions import find_versions_to_restore
 from fabric.tasks.release import list_functions_to_release
 
 _VERSION = "1"
@@ -63,7 +63,7 @@ class RestoreKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_restore_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         inputs = _require_restore_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
@@ -72,7 +72,7 @@ class RestoreKind:
             self._restore_functions(task, locked_record, shop)
         if not inputs.function:
             self._restore_service(task, locked_record, shop)
-        return Made(GONE.digest, keep=False)
+        return TaskResult(GONE.digest, keep=False)
 
     def _restore_functions(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _require_restore_inputs(task)

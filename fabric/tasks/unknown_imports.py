@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from fabric.model.problems import Place, Problem
 from fabric.model.task import Output, Pairs
-from fabric.runtimes.contract import WantedModule
+from fabric.runtimes.contract import ImportedModule
 
 _NOTED = "import"
 _MODULES = "modules"
@@ -16,7 +16,7 @@ _UNTOLD = "?"
 _CODE = re.compile(r"^([A-Za-z_]\w*)(\.py|\.so|\.[\w-]+\.so)$")
 
 
-def import_facts(missing: Iterable[WantedModule]) -> Pairs:
+def import_facts(missing: Iterable[ImportedModule]) -> Pairs:
     """Encode the imports that the build's own files do not resolve."""
     return tuple((_NOTED, f"{one.module} {one.line} {one.file}") for one in missing)
 
@@ -71,14 +71,14 @@ def _is_known_module(module: str, known: Collection[str]) -> bool:
     )
 
 
-def _decode_wanted_modules(build: Output) -> Iterator[WantedModule]:
+def _decode_wanted_modules(build: Output) -> Iterator[ImportedModule]:
     for name, value in build.facts:
         if name == _NOTED:
             module, line, file = value.split(" ", 2)
-            yield WantedModule(module, file, int(line))
+            yield ImportedModule(module, file, int(line))
 
 
-def _unknown_import_problem(one: WantedModule) -> Problem:
+def _unknown_import_problem(one: ImportedModule) -> Problem:
     return Problem(
         "build/unknown-import",
         f"`{one.file}` imports `{one.module}`, which cannot be resolved in the project, its "

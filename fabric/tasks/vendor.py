@@ -8,7 +8,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import build_archive, hash_contents
 from fabric.runtimes.contract import Built
-from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from fabric.tasks.unknown_imports import encode_modules
 
 _VERSION = "2"
@@ -25,15 +25,15 @@ class VendorKind:
         del task
         return (InputEntry(EntryKind.CODE, "vendor", _VERSION),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         del upstream
         inputs = task.inputs
         if not isinstance(inputs, VendorInputs):
             raise TypeError(f"{task.id} is not a vendor task")
         fetched = self._fetch(shop.workspace, inputs)
-        return Made(
+        return TaskResult(
             digest=hash_contents(fetched.files),
-            files=(MadeFile(PACKAGES, build_archive(fetched.files)),),
+            files=(WrittenFile(PACKAGES, build_archive(fetched.files)),),
             facts=(
                 ("packages", str(len(fetched.files))),
                 encode_modules(one.path for one in fetched.files),

@@ -1,14 +1,14 @@
 """Text for cache commands."""
 
 from fabric.model.amounts import format_count
-from fabric.model.outcomes.looked_up import (
+from fabric.model.outcomes.queried import (
     CachePruneOutcome,
     CacheStatsOutcome,
     CacheStatusOutcome,
     CacheVerifyOutcome,
 )
+from fabric.views.messages import format_size
 from fabric.views.style import Style
-from fabric.views.words import format_size
 
 
 def format_cache_stats(found: CacheStatsOutcome, _style: Style) -> str:

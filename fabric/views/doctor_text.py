@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabric.model.amounts import format_count
-from fabric.model.outcomes.looked_up import CheckRow, DoctorOutcome
+from fabric.model.outcomes.queried import CheckRow, DoctorOutcome
 from fabric.views.style import Style
 
 

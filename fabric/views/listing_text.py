@@ -2,7 +2,7 @@
 
 from fabric.model.amounts import format_count, format_duration
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.outcomes.looked_up import (
+from fabric.model.outcomes.queried import (
     ConfigOutcome,
     PastRun,
     RunOutcome,

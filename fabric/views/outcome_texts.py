@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from fabric.model.amounts import format_count
-from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, routed, watched
+from fabric.model.outcomes import deployed, generated, planned, queried, recorded, routed, watched
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.views import (
     cache_text,
@@ -21,16 +21,16 @@ from fabric.views.observed_text import format_logs, format_metrics, format_trace
 from fabric.views.style import Style
 
 
-def _invoke_text(called: looked_up.InvokeOutcome, _style: Style) -> str:
+def _invoke_text(called: queried.InvokeOutcome, _style: Style) -> str:
     return json.dumps(called.response)
 
 
-def _format_served(served: looked_up.ServedOutcome, _style: Style) -> str:
+def _format_served(served: queried.ServedOutcome, _style: Style) -> str:
     calls = format_count(served.calls, "call")
     return f"{calls}, {served.failed} failed" if served.failed else calls
 
 
-def _format_document(given: looked_up.DocumentOutcome, _style: Style) -> str:
+def _format_document(given: queried.DocumentOutcome, _style: Style) -> str:
     return given.words
 
 
@@ -43,22 +43,22 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.ReleasesOutcome: deploy_text.format_releases,
     deployed.OutputsOutcome: deploy_text.format_outputs,
     generated.GenerateOutcome: generate_text.generate_text,
-    looked_up.ValidOutcome: listing_text.format_valid,
-    looked_up.ConfigOutcome: listing_text.format_config,
-    looked_up.ServicesOutcome: listing_text.format_services,
-    looked_up.InvokeOutcome: _invoke_text,
-    looked_up.ServedOutcome: _format_served,
-    looked_up.StreamedOutcome: streamed_text.format_streamed,
-    looked_up.RestoredOutcome: streamed_text.format_restoration,
-    looked_up.DevOutcome: lambda _dev, _style: "",
-    looked_up.DoctorOutcome: format_doctor,
-    looked_up.RunsOutcome: listing_text.format_runs,
-    looked_up.RunOutcome: listing_text.run_text,
-    looked_up.CacheStatsOutcome: cache_text.format_cache_stats,
-    looked_up.CacheStatusOutcome: cache_text.format_cache_status,
-    looked_up.CacheVerifyOutcome: cache_text.verify_text,
-    looked_up.CachePruneOutcome: cache_text.prune_text,
-    looked_up.DocumentOutcome: _format_document,
+    queried.ValidOutcome: listing_text.format_valid,
+    queried.ConfigOutcome: listing_text.format_config,
+    queried.ServicesOutcome: listing_text.format_services,
+    queried.InvokeOutcome: _invoke_text,
+    queried.ServedOutcome: _format_served,
+    queried.StreamedOutcome: streamed_text.format_streamed,
+    queried.RestoredOutcome: streamed_text.format_restoration,
+    queried.DevOutcome: lambda _dev, _style: "",
+    queried.DoctorOutcome: format_doctor,
+    queried.RunsOutcome: listing_text.format_runs,
+    queried.RunOutcome: listing_text.run_text,
+    queried.CacheStatsOutcome: cache_text.format_cache_stats,
+    queried.CacheStatusOutcome: cache_text.format_cache_status,
+    queried.CacheVerifyOutcome: cache_text.verify_text,
+    queried.CachePruneOutcome: cache_text.prune_text,
+    queried.DocumentOutcome: _format_document,
     watched.LogsOutcome: format_logs,
     watched.MetricsOutcome: format_metrics,
     watched.TracesOutcome: format_traces,

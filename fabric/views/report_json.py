@@ -7,7 +7,7 @@ from msgspec.json import decode
 
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
-from fabric.model.outcomes.looked_up import DocumentOutcome
+from fabric.model.outcomes.queried import DocumentOutcome
 from fabric.model.outcomes.recorded import RecordOutcome, StoredOutcome
 from fabric.model.records.record_document import encode_record
 from fabric.model.report import Report, encode_problem

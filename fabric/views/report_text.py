@@ -7,9 +7,9 @@ from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.scaffolded import InitOutcome
 from fabric.model.report import Report
+from fabric.views.messages import build_text
 from fabric.views.scaffold_text import init_text
 from fabric.views.style import Style
-from fabric.views.words import build_text
 
 Views: TypeAlias = Mapping[type[JsonStruct], Callable[..., str]]
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fabric.model.outcomes.looked_up import PresetCall
+from fabric.model.outcomes.queried import PresetCall
 from fabric.model.problems import Problem
+from fabric.views.messages import format_problem
 from fabric.views.style import Style
-from fabric.views.words import format_problem
 
 _FAILED, _REFUSED = 500, 400
 _MEGABYTE = 1024 * 1024

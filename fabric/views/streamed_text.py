@@ -1,7 +1,7 @@
 """Text for diverted and restored routes."""
 
 from fabric.model.amounts import format_count
-from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService, StreamedOutcome
+from fabric.model.outcomes.queried import RestoredOutcome, RestoredService, StreamedOutcome
 from fabric.views.style import Style
 
 

@@ -2,7 +2,7 @@
 
 from fabric.app.build import build_outcome
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.lazy_sequence import LazySequence
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import Digest, Verb
 from fabric.model.task import Output, Task
@@ -29,8 +29,8 @@ class Fleet:
             return Outcome(status, "because", Output(Digest(f"{number:064}")))
 
         ids = tuple(TaskId(f"build:api/f{number:03}") for number in range(COUNT))
-        graph = TaskGraph(MadeWhenRead(COUNT, task), ids, ((),) * COUNT, (0,) * COUNT)
-        return RunResult(graph, MadeWhenRead(COUNT, outcome), 12, looked_at=ran)
+        graph = TaskGraph(LazySequence(COUNT, task), ids, ((),) * COUNT, (0,) * COUNT)
+        return RunResult(graph, LazySequence(COUNT, outcome), 12, looked_at=ran)
 
 
 def test_a_run_over_few_of_many_looks_at_those_alone() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fabric.app.compose import list_services
 from fabric.app.settings import Settings
-from fabric.model.outcomes.looked_up import ListedService, ServicesOutcome
+from fabric.model.outcomes.queried import ListedService, ServicesOutcome
 from fabric.model.problems import FabricError
 
 CONFIG = """

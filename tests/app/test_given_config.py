@@ -13,8 +13,8 @@ from fabric.app.shortcuts.compiled import compile_or_load
 from fabric.app.validate import show_config, validate
 from fabric.model.bindable import Bindable, SecretUse
 from fabric.model.names import Verb
-from fabric.model.outcomes.looked_up import ConfigOutcome
 from fabric.model.outcomes.planned import PlanOutcome
+from fabric.model.outcomes.queried import ConfigOutcome
 from fabric.model.problems import FabricError, Problem
 from tests.support.use_cases import Workplace
 

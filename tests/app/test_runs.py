@@ -7,7 +7,7 @@ import pytest
 
 from fabric.app.runs import list_runs, show_run
 from fabric.app.settings import Settings
-from fabric.model.outcomes.looked_up import RunOutcome
+from fabric.model.outcomes.queried import RunOutcome
 from fabric.views.report_json import encode_report
 from tests.support.old_files import old_file
 

@@ -9,7 +9,7 @@ from fabric.app.request import Request, Where
 from fabric.cli.answer import answer
 from fabric.cli.options import ScreenFlags
 from fabric.cli.perform import Caller, Order, Outlets, build_question_request, perform
-from fabric.model.outcomes.looked_up import DocumentOutcome
+from fabric.model.outcomes.queried import DocumentOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 

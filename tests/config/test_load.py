@@ -7,7 +7,7 @@ import pytest
 
 from fabric.config.schema.documents import list_schema_files
 from fabric.config.values import BuildSettings, DeploySettings, ProviderOverride
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDER_IDS
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 

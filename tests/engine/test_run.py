@@ -21,7 +21,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from tests.support.fakes import Bench, JoinKind, LateClock, join
 
 
@@ -176,7 +176,7 @@ class HangingKind(JoinKind):
         super().__init__()
         self.begun, self.may_end = threading.Event(), threading.Event()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         self.begun.set()
         self.may_end.wait()
         return super().run(task, upstream, shop)
@@ -185,7 +185,7 @@ class HangingKind(JoinKind):
 class CutKind(HangingKind):
     """A task whose child is killed."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         super().run(task, upstream, shop)
         raise FabricError(Problem("deploy/command-failed", "was terminated by signal 9"))
 

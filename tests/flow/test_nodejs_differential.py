@@ -11,8 +11,8 @@ from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.contract import Seen
-from fabric.runtimes.seen import look_ups_hold
+from fabric.runtimes.contract import InputTrace
+from fabric.runtimes.recorded_inputs import look_ups_hold
 from tests.support.bundler_cache import real_runtimes
 from tests.support.node_project import EDIT_KINDS, begin
 
@@ -31,7 +31,7 @@ def runtimes() -> Iterator[Runtimes]:
 PLACES = ((".", "app/one"), ("app", "one"))
 
 
-def clean_build(runtimes: Runtimes, workspace: Path, service: str) -> tuple[str, Seen] | None:
+def clean_build(runtimes: Runtimes, workspace: Path, service: str) -> tuple[str, InputTrace] | None:
     inputs = BuildInputs("one", "hello", service, "src/hello.handler", "nodejs20.x")
     try:
         built = runtimes.build(workspace, inputs)
@@ -40,7 +40,7 @@ def clean_build(runtimes: Runtimes, workspace: Path, service: str) -> tuple[str,
     return hash_contents(built.files), built.seen
 
 
-def digests(root: Path, seen: Seen) -> list[str]:
+def digests(root: Path, seen: InputTrace) -> list[str]:
     return [hash_bytes((root / path).read_bytes()) for path in seen.files]
 
 

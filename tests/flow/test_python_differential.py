@@ -8,7 +8,7 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.contract import Seen
+from fabric.runtimes.contract import InputTrace
 from tests.support.python_edits import INPUTS, edit, source
 from tests.support.runtimes_project import digests, unchanged, write
 
@@ -16,7 +16,7 @@ EDITS = 150
 RUNTIMES = Runtimes(Path("no-tools"), {}, install=False)
 
 
-def clean_build(workspace: Path) -> tuple[str, Seen] | None:
+def clean_build(workspace: Path) -> tuple[str, InputTrace] | None:
     try:
         built = RUNTIMES.build(workspace, INPUTS)
     except FabricError:

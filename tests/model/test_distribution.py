@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabric.model.back_ends import BACK_ENDS
+from fabric.model.backends import BACK_ENDS
 from fabric.model.catalog import PROVIDERS
 from fabric.model.distribution import (
     DISTRIBUTION,

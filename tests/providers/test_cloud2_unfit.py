@@ -10,7 +10,7 @@ from fabric.providers.cloud2.capability_checks import (
     find_unsupported,
     find_unsupported_clocks,
 )
-from fabric.providers.cloud2.own_settings import (
+from fabric.providers.cloud2.settings import (
     Cloud2Settings,
     build_function_name,
     build_owner,

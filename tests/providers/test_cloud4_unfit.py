@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cloud4.documents import choose_cpu, is_cpu_allowed
-from fabric.providers.cloud4.own_settings import (
+from fabric.providers.cloud4.settings import (
     Cloud4Place,
     FunctionVersion,
     PublishedMark,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.catalog import DeployUnit, find_provider_facts
-from fabric.providers.contract import Identified, VersionKeeper
+from fabric.providers.contract import Identified, VersionFinder
 from fabric.providers.places import RegionBound, SingleServiceTarget
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
@@ -154,7 +154,7 @@ def test_a_path_with_accents_is_met_however_it_is_sent(shop: ProviderShop) -> No
 
 
 def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: ProviderShop) -> None:
-    if not isinstance(shop.site.deployer, VersionKeeper):
+    if not isinstance(shop.site.deployer, VersionFinder):
         return  # its rule is the one of all other modes
     for mood in ("glad", "sad"):
         shop.more = f"env: {{MOOD: {mood}}}\n"

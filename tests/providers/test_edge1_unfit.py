@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from fabric.providers.contract import FunctionDraft
 from fabric.providers.edge1.capability_checks import find_unsupported
 from fabric.providers.edge1.crons import convert_schedule
-from fabric.providers.edge1.own_settings import build_worker_name, build_worker_owner
 from fabric.providers.edge1.rate import RateBudget
+from fabric.providers.edge1.settings import build_worker_name, build_worker_owner
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.providers.contract import FunctionDraft
 from fabric.providers.host1.capability_checks import find_unsupported
 from fabric.providers.host1.crons import convert_own_cron
-from fabric.providers.host1.own_settings import (
+from fabric.providers.host1.resource_names import (
     build_function_name,
     build_project_owner,
     choose_vercel_runtime,

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from fabric.model.secret import Secret
 from fabric.providers.contract import FunctionDraft
 from fabric.providers.host2.capability_checks import find_unsupported
-from fabric.providers.host2.own_settings import (
+from fabric.providers.host2.paths import build_expression, is_overlapping, is_within, parse_shape
+from fabric.providers.host2.resource_names import (
     build_function_name,
     build_service_owner,
     parse_version,
 )
-from fabric.providers.host2.paths import build_expression, is_overlapping, is_within, parse_shape
 from fabric.providers.host2.route_plan import SiteRoute, find_collisions, plan_function_routes
 from fabric.providers.host2.uploads import choose_site_runtime
 from tests.support.orders import address, trigger

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.contract import FunctionDraft
 from fabric.providers.registry import open_deployer
-from fabric.providers.whisk.own_names import (
+from fabric.providers.whisk.resource_names import (
     WhiskPlace,
     build_version_name,
     format_resource_id,

@@ -8,7 +8,7 @@ import pytest
 from fabric.config.load import ConfigText, load_config
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.values import Config
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.catalog import PROVIDERS
 from fabric.model.names import TriggerKind
 from fabric.scaffold.choices import (

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fabric.manifest import VERSION
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDERS
 from fabric.model.distribution import DISTRIBUTION
 from fabric.model.secrecy import is_secret_name

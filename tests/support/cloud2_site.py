@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cloud2.deployer import Cloud2Functions
-from fabric.providers.cloud2.own_settings import parse_revision
+from fabric.providers.cloud2.settings import parse_revision
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.registry import open_deployer

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cloud4.deployer import Cloud4Functions
-from fabric.providers.cloud4.own_settings import parse_version
+from fabric.providers.cloud4.settings import parse_version
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.registry import open_deployer

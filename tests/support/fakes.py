@@ -25,7 +25,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock, SystemClock
-from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from tests.support.seals import SEAL, sealed
 
 
@@ -74,7 +74,7 @@ class JoinKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         return (InputEntry(EntryKind.CODE, "join", self.version),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         self.ran.append(task.id)
         inputs = task.inputs
         assert isinstance(inputs, JoinInputs)
@@ -88,8 +88,8 @@ class JoinKind:
             raise FabricError(Problem("join/failed", f"{task.id} was told to fail"))
         text = "".join(one.partition("#")[0] for one in texts)
         content = (text.upper() if inputs.upper else text).encode()
-        made = MadeFile(f"{inputs.function}.txt", content)
-        return Made(hash_bytes(content), (made,), read=inputs.sources)
+        made = WrittenFile(f"{inputs.function}.txt", content)
+        return TaskResult(hash_bytes(content), (made,), read=inputs.sources)
 
 
 @dataclass

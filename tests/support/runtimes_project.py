@@ -5,8 +5,8 @@ from pathlib import Path
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, Seen
-from fabric.runtimes.seen import look_ups_hold
+from fabric.runtimes.contract import Built, InputTrace
+from fabric.runtimes.recorded_inputs import look_ups_hold
 
 
 def write(workspace: Path, files: Mapping[str, str]) -> Path:
@@ -25,11 +25,11 @@ def text_of(built: Built, name: str) -> str:
     return next(file.content.decode() for file in built.files if file.path == name)
 
 
-def digests(workspace: Path, seen: Seen) -> tuple[str, ...]:
+def digests(workspace: Path, seen: InputTrace) -> tuple[str, ...]:
     return tuple(hash_bytes((workspace / path).read_bytes()) for path in seen.files)
 
 
-def unchanged(workspace: Path, seen: Seen, known: tuple[str, ...]) -> bool:
+def unchanged(workspace: Path, seen: InputTrace, known: tuple[str, ...]) -> bool:
     return look_ups_hold(str(workspace.resolve()), seen) and digests(workspace, seen) == known
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_protocol import LONGEST_LINE, ChildTalk, LineTeller
+from fabric.system.child_protocol import LONGEST_LINE, ChildTalk, LineWriter
 
 DEAF = """\
 import signal, sys, time
@@ -36,7 +36,7 @@ def test_a_child_reads_all_of_its_input_and_its_end(tmp_path: Path) -> None:
 
 def told(chunks: list[bytes], most: int = 1 << 20) -> list[bytes]:
     heard: list[bytes] = []
-    teller = LineTeller(heard.append, most)
+    teller = LineWriter(heard.append, most)
     for chunk in chunks:
         teller.take(chunk)
     teller.end_line()

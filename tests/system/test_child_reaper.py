@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fabric.system.child_reaper import ChildKeeper
+from fabric.system.child_reaper import ChildReaper
 from tests.support.project import REPO
 from tests.support.until import is_alive, until
 
@@ -51,7 +51,7 @@ def test_a_child_and_what_it_started_end_with_a_caller_that_was_killed(tmp_path:
 
 def test_who_has_ended_is_ended_no_more() -> None:
     with sleeping() as over, sleeping() as other:
-        keeper = ChildKeeper()
+        keeper = ChildReaper()
         keeper.begun(over.pid)
         keeper.begun(other.pid)
         keeper.report_end(over.pid)
@@ -62,7 +62,7 @@ def test_who_has_ended_is_ended_no_more() -> None:
 
 def test_a_keeper_that_somebody_ended_has_a_successor_that_knows_all() -> None:
     with sleeping() as first, sleeping() as second:
-        keeper = ChildKeeper()
+        keeper = ChildReaper()
         keeper.begun(first.pid)
         assert keeper.pid
         os.kill(keeper.pid, signal.SIGKILL)
@@ -76,7 +76,7 @@ def test_it_holds_nothing_open_that_its_caller_left_for_children(tmp_path: Path)
     with (tmp_path / "lock").open("w") as ours:
         fcntl.flock(ours, fcntl.LOCK_EX)
         fcntl.fcntl(ours, fcntl.F_SETFD, 0)  # every child is handed it
-        keeper = ChildKeeper()
+        keeper = ChildReaper()
     # Ours is closed: where another lock on the file can be had, nobody holds it open.
     with (tmp_path / "lock").open("w") as again:
         fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +85,7 @@ def test_it_holds_nothing_open_that_its_caller_left_for_children(tmp_path: Path)
 
 def test_many_threads_tell_one_keeper() -> None:
     with sleeping() as child:
-        keeper = ChildKeeper()
+        keeper = ChildReaper()
 
         def tell(first: int) -> None:
             for number in range(first, first + 50):
@@ -106,7 +106,7 @@ def test_who_is_just_being_started_is_found_by_its_input() -> None:
     reader, writer = os.pipe()
     start = functools.partial(subprocess.Popen, ["sleep", "600"], start_new_session=True)
     with start(stdin=reader) as child, sleeping() as other:
-        keeper = ChildKeeper()
+        keeper = ChildReaper()
         keeper.soon(os.fstat(reader).st_ino)
         keeper.close()
         assert child.wait() == -signal.SIGKILL
@@ -118,5 +118,5 @@ def test_who_is_just_being_started_is_found_by_its_input() -> None:
 def test_its_folder_goes_with_it(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     (folder / "in").mkdir(parents=True)
-    ChildKeeper(folder).close()
+    ChildReaper(folder).close()
     assert not folder.exists()

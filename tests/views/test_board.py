@@ -14,8 +14,8 @@ from fabric.views.board import (
     format_board,
     format_outcome_line,
 )
+from fabric.views.messages import format_warnings
 from fabric.views.style import Style, escape_for_display
-from fabric.views.words import format_warnings
 
 PLAIN = Style()
 WAITING = ServiceRow("w", 1, 3, {}, 0)

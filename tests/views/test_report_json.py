@@ -3,8 +3,8 @@
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.deployed import RollbackOutcome
-from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
+from fabric.model.outcomes.queried import DocumentOutcome
 from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.problems import Place, Problem
 from fabric.model.report import Report

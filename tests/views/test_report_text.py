@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.names import Verb
-from fabric.model.outcomes import built, deployed, looked_up, planned
+from fabric.model.outcomes import built, deployed, planned, queried
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.outcomes.looked_up import InvokeOutcome, ListedService, ServicesOutcome
 from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
+from fabric.model.outcomes.queried import InvokeOutcome, ListedService, ServicesOutcome
 from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.report import Report
 from fabric.views.outcome_texts import TEXTS
@@ -21,7 +21,7 @@ from tests.support.outcomes import plan_outcome, planned_service, planned_task
 PLAIN = Style()
 KINDS: set[type[JsonStruct]] = {
     kind
-    for module in (built, deployed, looked_up, planned)
+    for module in (built, deployed, queried, planned)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, JsonStruct) and kind.__name__.endswith("Outcome")
 }

@@ -18,7 +18,7 @@ from fabric.app.dask.shared_store import build_shared_store
 from fabric.app.settings import Settings, read_settings
 from fabric.engine.dask.build_places import BuildPlaces, ChildProgram
 from fabric.engine.dask.fetching import Packs
-from fabric.engine.dask.messages import FarAnswer, SameSide, decode_question, encode
+from fabric.engine.dask.messages import RemoteBuildAnswer, SameSide, decode_question, encode
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide
 from fabric.manifest import VERSION
@@ -46,7 +46,9 @@ def build_on_worker(asked: bytes, key: str) -> bytes:
         return encode(_get_process_side().answer(decode_question(asked), is_wanted))
     except (ValueError, msgspec.DecodeError):
         return encode(
-            FarAnswer(worker.address, lacks="runs a different version of fabric, or cannot build")
+            RemoteBuildAnswer(
+                worker.address, lacks="runs a different version of fabric, or cannot build"
+            )
         )
 
 

@@ -11,7 +11,7 @@ from fabric.app.deploy.partial_deploy_checks import find_partial_deploys
 from fabric.app.deploy.preview import find_missing_upstreams
 from fabric.app.deploy.scope import DeployScope, find_lost_records, mode_mismatch_problem
 from fabric.app.deploy.shared_places import find_shared_targets
-from fabric.app.deploy.unfit_functions import find_unsupported_functions
+from fabric.app.deploy.unsupported_settings import find_unsupported_functions
 from fabric.app.project.compiled import Compiled
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan

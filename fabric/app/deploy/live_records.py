@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import apply_recorded_placement, build_placement

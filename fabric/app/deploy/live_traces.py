@@ -16,7 +16,7 @@ from fabric.app.deploy.shared_traces import (
     encode_trace_document,
 )
 from fabric.app.session import Session
-from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
+from fabric.engine.memory.remote_results import RemoteResults, Traces
 from fabric.engine.memory.trace_rows import Row
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.result import RunResult
@@ -33,7 +33,7 @@ from fabric.tasks.deploy import get_record_ref
 _PACKAGE = "package"
 
 
-def import_shared_traces(session: Session, graph: TaskGraph, scope: DeployScope) -> MadeElsewhere:
+def import_shared_traces(session: Session, graph: TaskGraph, scope: DeployScope) -> RemoteResults:
     """Import traces of other machines, for tasks that have no local trace."""
     found: dict[TaskId, Traces] = {}
     strange = _list_unbuilt_services(session.stores.trace_store, graph)
@@ -50,7 +50,7 @@ def import_shared_traces(session: Session, graph: TaskGraph, scope: DeployScope)
                 trace = told and _import_trace(session, tasks[task_id], told, record.salt)
                 if trace:
                     found[task_id] = (trace,)
-    return MadeElsewhere(found, frozenset(found))
+    return RemoteResults(found, frozenset(found))
 
 
 def _import_trace(session: Session, task: Task, told: Row, salt: str) -> Trace | None:

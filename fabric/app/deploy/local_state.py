@@ -6,7 +6,7 @@ from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.graph.plan import Plan
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.problems import Problem
 from fabric.model.records.record import Mode
 from fabric.state.backends.registry import is_on_this_machine

@@ -16,8 +16,8 @@ from fabric.graph.traces import ABSENT, ListingTrace, Look
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import EntryKind, Pairs, Task
-from fabric.runtimes.contract import Seen
-from fabric.runtimes.seen import place
+from fabric.runtimes.contract import InputTrace
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.parallel import run_for_each
 from fabric.tasks.build import BuildKind
 
@@ -105,7 +105,7 @@ def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
         return ()
     rows = zip(made.graph.tasks, made.decisions, strict=True)
     unknown = [task for task, decision in rows if task.kind == "build" and not decision.trace]
-    found: dict[str, Seen] = {}
+    found: dict[str, InputTrace] = {}
 
     def look_through(task: Task) -> None:
         found[task.id] = kind.record_inputs(task)
@@ -116,7 +116,7 @@ def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
     return [_convert_seen(found[task.id]) for task in unknown]
 
 
-def _convert_seen(seen: Seen) -> _LookedAt:
+def _convert_seen(seen: InputTrace) -> _LookedAt:
     listings = tuple(
         ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
         for one in seen.listings

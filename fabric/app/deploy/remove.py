@@ -8,29 +8,29 @@ from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, open_usable_cache
 from fabric.app.deploy.access import find_access_problems
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.location_checks import find_account_problems
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Removing
+from fabric.app.deploy.remove_functions import (
+    has_deployed_functions,
+    report_removed_functions,
+    select_removed_functions,
+    single_function_problem,
+)
 from fabric.app.deploy.scope import (
     DeployScope,
     ScopeOptions,
     mode_mismatch_problem,
     open_deploy_scope,
 )
-from fabric.app.deploy.single_functions import (
-    has_deployed_functions,
-    report_removed_functions,
-    select_removed_functions,
-    single_function_problem,
-)
-from fabric.app.project.kept_source import drop_config
 from fabric.app.project.modes import choose_mode
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.recorded import open_recorded
+from fabric.app.project.stored_source import drop_config
 from fabric.app.project.upstreams import list_all_dependents, map_needs
 from fabric.app.request import Request
 from fabric.app.router_targets import find_router_references
@@ -54,7 +54,7 @@ from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.records.unwritten import find_unwritten_problem
 from fabric.system.clock import read_file_time_ns
 from fabric.system.file_systems import free_bytes, is_same_disk
-from fabric.views.words import format_size
+from fabric.views.messages import format_size
 
 # What a few records, locks and journals need.
 _ROOM = 256 << 10

@@ -13,11 +13,11 @@ from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import build_project_info
 from fabric.app.deploy.rollback_options import find_lost_archives, find_moved_upstreams
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.recorded import open_recorded
+from fabric.app.project.stored_source import use_kept_config
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
 from fabric.app.run_problems import list_run_problems
@@ -32,7 +32,7 @@ from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.report import Report, encode_problem
 from fabric.model.spelling import find_nearest
 from fabric.system.clock import read_file_time_ns
-from fabric.tasks.kept_versions import list_past_environments
+from fabric.tasks.provider_versions import list_past_environments
 
 
 class RollbackOptions(Struct, frozen=True):

@@ -7,13 +7,13 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.config_values import ConfigValues
 from fabric.app.deploy.deploy_work import DeployWork, Units
-from fabric.app.deploy.kept_archives import KeptArchives
 from fabric.app.deploy.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.problem_places import ProblemPlaces
+from fabric.app.deploy.stored_archives import StoredArchives
 from fabric.app.project.placement import Placement
 from fabric.app.request import Where
 from fabric.app.settings import Settings
@@ -134,7 +134,7 @@ def _build_scope(
         KnownRecords(transaction, work.settings.clock),
         PlacedDeployers(work, upstreams, connections),
         values,
-        KeptArchives(transaction, work.placements),
+        StoredArchives(transaction, work.placements),
         targets,
         kept_values,
         ProblemPlaces(work),

@@ -33,7 +33,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checks import Check, make_failed_check, make_passed_check
-from fabric.model.outcomes.looked_up import CheckRow, DoctorOutcome
+from fabric.model.outcomes.queried import CheckRow, DoctorOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef

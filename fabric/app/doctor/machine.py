@@ -20,7 +20,7 @@ from fabric.runtimes.versions import (
 )
 from fabric.system.file_systems import free_bytes, is_network, is_private, is_writable
 from fabric.system.mixed_installation import find_mixed_installation
-from fabric.views.words import format_size
+from fabric.views.messages import format_size
 
 _LOW = 1 << 30
 _TOO_LOW = 50 << 20

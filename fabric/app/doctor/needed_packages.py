@@ -9,7 +9,7 @@ from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.catalog import find_provider_facts
 from fabric.model.checks import Check, make_failed_check, make_warning_check
 from fabric.model.distribution import MODULES, Extra, PackageNeed, find_extra

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.access import find_missing_credentials
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import build_read_only_deployers

@@ -19,7 +19,7 @@ from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.local.batches import BatchResult, evaluate_batch, retry_batch
 from fabric.model.outcomes.json_struct import Json
-from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
+from fabric.model.outcomes.queried import DevOutcome, PresetCall
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
@@ -34,7 +34,7 @@ class DevOptions(Struct, frozen=True):
     once: bool = False
 
 
-class DevHearers(Struct, frozen=True):
+class DevListeners(Struct, frozen=True):
     """Callbacks for each call, each new build, and the available next actions."""
 
     called: Callable[[PresetCall], None]
@@ -47,7 +47,7 @@ def run_dev_loop(
     settings: Settings,
     make_listeners: MakeListeners,
     options: DevOptions,
-    hearers: DevHearers,
+    hearers: DevListeners,
 ) -> Report:
     choice = _Choice(options.preset, next(iter(request.functions), ""))
     # A slip is told before anything is built.
@@ -81,7 +81,7 @@ class _DevLoop:
     """The children of the functions, and the calls that are made of them."""
 
     def __init__(
-        self, first: LocalBuild, choice: _Choice, settings: Settings, hearers: DevHearers
+        self, first: LocalBuild, choice: _Choice, settings: Settings, hearers: DevListeners
     ) -> None:
         self.loop = EventLoop()
         self.last: tuple[PresetCall, ...] = ()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.local.restore import restore_diverted_services
-from fabric.app.local.serve import Hearers, ServedService, ServeOptions, serve_functions
+from fabric.app.local.serve import ServedService, ServeListeners, ServeOptions, serve_functions
 from fabric.app.local.tunnel import Tunnel, parse_tunnel, verify_tunnel
 from fabric.app.local.wiring import (
     DivertedService,
@@ -31,7 +31,7 @@ from fabric.app.settings import Settings
 from fabric.config.rules.config import PRODUCTION
 from fabric.engine.run_info import MakeListeners
 from fabric.local.tunnel_end import TunnelEnd
-from fabric.model.outcomes.looked_up import RestoredService, StreamedOutcome
+from fabric.model.outcomes.queried import RestoredService, StreamedOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.system.urls import is_plain
@@ -53,7 +53,7 @@ class StreamSubscribers(Struct, frozen=True):
     """Callbacks beside those of a local server: restored routes, diverted routes, skipped
     diversion, and routes back in the cloud."""
 
-    served: Hearers
+    served: ServeListeners
     restored: Callable[[RestoredService], None]
     wired: Callable[[Tunnel, WiredRoutes], None]
     not_wired: Callable[[Problem], None]

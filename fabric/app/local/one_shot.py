@@ -18,7 +18,7 @@ from fabric.config.values import Config
 from fabric.engine.run_info import MakeListeners
 from fabric.local.routes import Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json
-from fabric.model.outcomes.looked_up import InvokeOutcome
+from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import (

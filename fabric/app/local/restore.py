@@ -13,7 +13,7 @@ from fabric.app.project.placement import Placement
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService
+from fabric.model.outcomes.queried import RestoredOutcome, RestoredService
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.model.report import Report

@@ -21,7 +21,7 @@ from fabric.local.http_server import HttpServer, listen
 from fabric.local.routes import RouteTable
 from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.outcomes.looked_up import ServedOutcome
+from fabric.model.outcomes.queried import ServedOutcome
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
@@ -44,7 +44,7 @@ class ServeOptions(Struct, frozen=True):
     tunnel: TunnelEnd | None = None
 
 
-class Hearers(Struct, frozen=True):
+class ServeListeners(Struct, frozen=True):
     """Callbacks for the address and routes, each call, and each new build."""
 
     ready: Callable[[str, LocalService], None]
@@ -57,7 +57,7 @@ def serve(
     settings: Settings,
     make_listeners: MakeListeners,
     options: ServeOptions,
-    hearers: Hearers,
+    hearers: ServeListeners,
 ) -> Report:
     with serve_functions(request, settings, make_listeners, options, hearers) as served:
         served.run()
@@ -70,7 +70,7 @@ def serve_functions(
     settings: Settings,
     make_listeners: MakeListeners,
     options: ServeOptions,
-    hearers: Hearers,
+    hearers: ServeListeners,
 ) -> Iterator["ServedService"]:
     """Serve the functions. The port is opened first, so that nothing is built in vain."""
     listening = listen(HOST, options.port)
@@ -89,7 +89,7 @@ class ServedService:
     handler is set."""
 
     def __init__(
-        self, first: LocalBuild, settings: Settings, options: ServeOptions, hearers: Hearers
+        self, first: LocalBuild, settings: Settings, options: ServeOptions, hearers: ServeListeners
     ) -> None:
         self.loop = EventLoop()
         limits = PoolLimits(options.instances)

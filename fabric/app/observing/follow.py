@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from fabric.app.observing.asked import Observing
 from fabric.app.observing.followed_time import FollowedTime, LookBack
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
 from fabric.app.observing.observe import choose_exit_code, run_looks
+from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
 from fabric.app.run_problems import list_run_problems
@@ -35,7 +35,7 @@ _TICK = 0.1
 _LONGEST_PAUSE = 10.0
 
 
-class FollowHearers(Struct, frozen=True):
+class FollowListeners(Struct, frozen=True):
     """Callbacks for lines and source failures. The line callback returns whether to continue."""
 
     lines: Callable[[list[LogLine]], bool]
@@ -47,7 +47,7 @@ def follow(
     settings: Settings,
     make_listeners: MakeListeners,
     asked: Observing,
-    hearers: FollowHearers,
+    hearers: FollowListeners,
 ) -> Report:
     """Follow the logs. Existing lines come first. A requested stop counts as success."""
     stream = LineStream(settings.clock, hearers.lines)

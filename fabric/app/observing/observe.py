@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.app.observing.asked import Observing
 from fabric.app.observing.line_merge import sort_lines
+from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph

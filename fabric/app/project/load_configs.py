@@ -38,14 +38,14 @@ from fabric.app.settings import Settings
 from fabric.config.compose import complete_compose
 from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
-from fabric.model.back_ends import is_of_other_back_end
+from fabric.model.backends import is_of_other_back_end
 from fabric.model.bindable import EVERYTHING, SecretUse
 from fabric.model.problems import FabricError, Place, Problem
 
 GIVEN_NAME = "request body"
 
 
-class GivenConfig(Struct, frozen=True):
+class SuppliedConfig(Struct, frozen=True):
     """A config text that replaces the content of `file`."""
 
     file: Path
@@ -67,7 +67,7 @@ class ConfigRequest(Struct, frozen=True):
     keeps_router: bool = False
     reads_secrets: bool = True
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
-    given: GivenConfig | None = None
+    given: SuppliedConfig | None = None
 
     def gives(self, file: Path) -> bool:
         return self.given is not None and self.given.file == file

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.app.project.placement import Placement
 from fabric.config.rules.env_size import find_fullest_function
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.records.record import Mode, Record
 
 

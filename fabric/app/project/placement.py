@@ -7,7 +7,7 @@ from msgspec import Struct, convert
 from msgspec.structs import astuple
 
 from fabric.app.project.files import EnvPlace
-from fabric.model.back_ends import back_end_facts
+from fabric.model.backends import back_end_facts
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
 

@@ -22,7 +22,7 @@ from fabric.app.project.files import (
     locate_config,
     resolve_file,
 )
-from fabric.app.project.load_configs import ConfigRequest, GivenConfig, load_all, load_one
+from fabric.app.project.load_configs import ConfigRequest, SuppliedConfig, load_all, load_one
 from fabric.app.project.opened import Project
 from fabric.app.project.services import (
     ComposedService,
@@ -133,7 +133,7 @@ def _refuse_ways_out(
 
 
 def _build_config_request(where: Where, stage: str, path: Path) -> ConfigRequest:
-    given = None if where.text is None else GivenConfig(path, where.text)
+    given = None if where.text is None else SuppliedConfig(path, where.text)
     return replace(_build_default_request(where, stage), given=given)
 
 

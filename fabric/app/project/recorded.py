@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
+from fabric.app.project.stored_source import use_kept_config
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fabric.app.deploy.production_guard import AskFor, confirm_stage
 from fabric.app.deploy.scope import OpenDnsSync
 from fabric.app.request import Request
-from fabric.app.router.kept_names import make_dns_factory
-from fabric.app.router.look_before import look_before
+from fabric.app.router.dns_updates import make_dns_factory
+from fabric.app.router.preflight import look_before
 from fabric.app.router.scope import RouterRequest, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, sync_router
 from fabric.app.settings import Settings

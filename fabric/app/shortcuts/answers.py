@@ -20,8 +20,8 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts import last_run, last_run_file
 from fabric.engine.shortcuts.answers import (
     AnswerChange,
-    AskedCommand,
     Basis,
+    CommandCall,
     collect_basis,
     compute_path_prefix,
     list_result_traces,
@@ -151,8 +151,8 @@ def _make_absence_test(session: Session) -> Callable[[TaskInputs], bool]:
 
 def _build_asked_command(
     command_line: CommandLine, names: frozenset[str], session: Session
-) -> AskedCommand:
-    return AskedCommand(command_line.argv, command_line.cwd, names, session.settings.called_with)
+) -> CommandCall:
+    return CommandCall(command_line.argv, command_line.cwd, names, session.settings.called_with)
 
 
 def _list_stored_contents(

@@ -16,7 +16,7 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.memo import SealedPath
-from fabric.engine.shortcuts import kept_graph
+from fabric.engine.shortcuts import stored_graph
 from fabric.model.hashing import hash_bytes
 from fabric.model.task_inputs import INPUTS_BY_KIND
 from fabric.system.clock import read_file_time_ns
@@ -52,7 +52,7 @@ def _cache(request: Request, settings: Settings) -> SealedPath | None:
 
 
 def _load_compiled(cache: SealedPath, asked: Sequence[str], settings: Settings) -> Compiled | None:
-    kept = kept_graph.load(cache, asked, settings.env, INPUTS_BY_KIND)
+    kept = stored_graph.load(cache, asked, settings.env, INPUTS_BY_KIND)
     if kept is None:
         return None
     placements, dependencies = map(unpack_placements, kept.placements)
@@ -63,16 +63,16 @@ def _load_compiled(cache: SealedPath, asked: Sequence[str], settings: Settings) 
 
 def _keep(cache: SealedPath, asked: Sequence[str], found: tuple[Compiled, Settings, int]) -> None:
     made, settings, started_ns = found
-    kept = kept_graph.KeptGraph(
+    kept = stored_graph.StoredGraph(
         made.info, made.graph, made.services, made.sources, made.bound_names,
         (pack_placements(made.placements), pack_placements(made.dependencies)),
     )  # fmt: skip
     # No session is open yet, whose marker would tell what a kill left here.
     with mark_writing(cache.path, ()):
-        kept_graph.save(cache, asked, settings.env, kept, started_ns)
+        stored_graph.save(cache, asked, settings.env, kept, started_ns)
     if not settings.bindable.is_own:
         with contextlib.suppress(OSError):  # of others that were at it meanwhile
-            kept_graph.keep_newest(cache.path, _MOST_OF_CALLERS)
+            stored_graph.keep_newest(cache.path, _MOST_OF_CALLERS)
 
 
 def _add_cache_problem(work: Compiled, settings: Settings) -> Compiled:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.deploy.scope import lock_policy
 from fabric.app.project.opened import Project
@@ -17,7 +17,7 @@ from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.spelling import suggest_spelling

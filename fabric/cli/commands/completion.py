@@ -94,7 +94,7 @@ def completion(flags: CompletionFlags) -> int:
     The script completes `fabric` and `fabricd`.
     """
     from fabric.cli.answer import answer
-    from fabric.model.outcomes.looked_up import DocumentOutcome
+    from fabric.model.outcomes.queried import DocumentOutcome
     from fabric.model.report import Report
 
     script = _build_script(flags.shell)

@@ -139,6 +139,6 @@ def _build_options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
 
 def _make_dns_factory(where: "Where", lock_timeout: float) -> "DnsSyncFactory":
     """Build the DNS factory. Called only for services with a router."""
-    from fabric.app.router.kept_names import make_dns_factory
+    from fabric.app.router.dns_updates import make_dns_factory
 
     return make_dns_factory(where, lock_timeout)

@@ -91,7 +91,7 @@ fabric help environment   list the environment variables that fabric reads
 def help_topic(flags: HelpFlags) -> int:
     """Show a help topic: exit-codes or environment."""
     from fabric.cli.answer import answer
-    from fabric.model.outcomes.looked_up import DocumentOutcome
+    from fabric.model.outcomes.queried import DocumentOutcome
     from fabric.model.report import Report
 
     text = _LIST if flags.topic is None else _read_topic(flags.topic)

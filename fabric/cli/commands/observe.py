@@ -23,7 +23,7 @@ from fabric.cli.run_options import Otlp
 from fabric.model.log_levels import LEVELS
 
 if TYPE_CHECKING:
-    from fabric.app.observing.asked import Observing
+    from fabric.app.observing.parse_options import Observing
     from fabric.app.request import Request
     from fabric.app.settings import Settings
     from fabric.cli.perform import Caller, UseCase
@@ -65,7 +65,7 @@ class WhichCalls(Struct, frozen=True):
     ]
 
 
-class ToldFlags(Struct, frozen=True):
+class LogOutputFlags(Struct, frozen=True):
     """The outputs of a query's events. No run log is written, because nothing changes."""
 
     events: Events
@@ -114,13 +114,13 @@ class LogsFlags(Struct, frozen=True):
             "--ndjson", is_flag=True, help="Print one JSON object per line as lines arrive."
         ),
     ]
-    told: ToldFlags
+    told: LogOutputFlags
     screen: ScreenFlags
 
 
 class MetricsFlags(Struct, frozen=True):
     which: WhichCalls
-    told: ToldFlags
+    told: LogOutputFlags
     screen: ScreenFlags
 
 
@@ -138,7 +138,7 @@ class TracesFlags(Struct, frozen=True):
             help="Maximum number of traces to show.",
         ),
     ]
-    told: ToldFlags
+    told: LogOutputFlags
     screen: ScreenFlags
 
 
@@ -266,7 +266,7 @@ def _request(command: str, which: WhichCalls) -> "Request":
 
 
 def _parse_question(kind: str, which: WhichCalls, settings: "Settings") -> "Observing":
-    from fabric.app.observing.asked import Observing, parse_time_window
+    from fabric.app.observing.parse_options import Observing, parse_time_window
 
     return Observing(kind, parse_time_window(which.since, which.until, settings.clock.now()))
 
@@ -293,10 +293,10 @@ def _convert_to_lines(report: "Report") -> "Report":
 def _follow_lines(
     request: "Request", caller: "Caller", asked: "Observing", *, as_json: bool
 ) -> "Report":
-    from fabric.app.observing.follow import FollowHearers, follow
+    from fabric.app.observing.follow import FollowListeners, follow
 
     screen = caller.screen
-    hearers = FollowHearers(
+    hearers = FollowListeners(
         lambda lines: _print(lines, screen, as_json=as_json),
         lambda text: _print_notice(text, screen),
     )

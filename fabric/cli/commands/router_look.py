@@ -54,7 +54,7 @@ fabric router dns-history --stage prod --json
 @pass_flags(RouterFlags)
 def dns_history(flags: RouterFlags) -> int:
     """Show DNS changes and traffic weights, newest first."""
-    from fabric.app.router.look import report_dns_history as history
+    from fabric.app.router.queries import report_dns_history as history
 
     return report_routing("dns-history", flags, history)
 
@@ -72,8 +72,8 @@ def status(flags: StatusFlags) -> int:
 
     Also shows whether DNS is in sync.
     """
-    from fabric.app.router.look import draw_endpoints
-    from fabric.app.router.look import report_router_status as router_status
+    from fabric.app.router.queries import draw_endpoints
+    from fabric.app.router.queries import report_router_status as router_status
     from fabric.cli.ineffective_options import refuse_useless
 
     form = flags.graph
@@ -103,7 +103,7 @@ def endpoints(flags: RouterFlags) -> int:
 
     Shows the result and the response time.
     """
-    from fabric.app.router.look import report_endpoints as router_endpoints
+    from fabric.app.router.queries import report_endpoints as router_endpoints
 
     return report_routing("endpoints", flags, router_endpoints)
 
@@ -121,7 +121,7 @@ def simulate(flags: SimulateFlags) -> int:
 
     Requests are split by weight. Results are reproducible.
     """
-    from fabric.app.router.look import simulate as simulated
+    from fabric.app.router.queries import simulate as simulated
 
     return report_routing(
         "simulate",
@@ -141,6 +141,6 @@ fabric router chaos-verify --stage prod --json
 @pass_flags(RouterFlags)
 def chaos_verify(flags: RouterFlags) -> int:
     """Simulate the failure of each endpoint, and of all endpoints."""
-    from fabric.app.router.look import verify_chaos as verify
+    from fabric.app.router.queries import verify_chaos as verify
 
     return report_routing("chaos-verify", flags, verify)

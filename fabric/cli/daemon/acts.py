@@ -14,7 +14,7 @@ from fabric.cli.daemon.orders import (
 )
 from fabric.cli.screen import Screen, escape_for_terminal
 from fabric.cli.start import get_command_start
-from fabric.model.outcomes.looked_up import DocumentOutcome
+from fabric.model.outcomes.queried import DocumentOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import find_nearest

@@ -5,8 +5,8 @@ from enum import StrEnum
 from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.model.events import Stamped, TaskEnded, TaskOutput
 from fabric.views.board import format_outcome_line
+from fabric.views.messages import format_run_event
 from fabric.views.style import Style
-from fabric.views.words import format_run_event
 
 
 class Logs(StrEnum):

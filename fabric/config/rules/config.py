@@ -26,7 +26,7 @@ from fabric.config.yaml.nodes import (
     place_of,
 )
 from fabric.config.yaml.syntax import format_excerpt, has_binding
-from fabric.model.back_ends import BACK_ENDS, BackendKind, back_end_facts
+from fabric.model.backends import BACK_ENDS, BackendKind, back_end_facts
 from fabric.model.catalog import PROVIDER_IDS, find_provider_facts
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling

@@ -16,7 +16,7 @@ from fabric.config.values import (
     PubsubTrigger,
     Trigger,
 )
-from fabric.model.back_ends import back_end_facts
+from fabric.model.backends import back_end_facts
 from fabric.model.catalog import format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place, Problem

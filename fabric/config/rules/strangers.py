@@ -17,7 +17,7 @@ from fabric.config.yaml.nodes import (
     place_of,
 )
 from fabric.config.yaml.read import encode_canonical, read_text
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.problems import Problem
 from fabric.model.secrecy import PRIVATE_NAMES
 

@@ -3,7 +3,7 @@
 from fabric.config.schema.function import ENV_NAME
 from fabric.config.schema.shapes import Field, Fields, OneOf, Text, match_whole
 from fabric.config.schema.triggers import FILLED
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 
 _KIND = OneOf(tuple(BackendKind), "a backend", "config/unknown-backend")
 _TABLE = Text(match_whole("[A-Za-z_][A-Za-z0-9_]{0,62}"), "a table name")

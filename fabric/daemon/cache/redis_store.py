@@ -17,7 +17,7 @@ from redis.retry import Retry
 from fabric.daemon.cache.bounded_socket import BoundedSocket, limit_sockets
 from fabric.daemon.cache.breaker import Breaker
 from fabric.daemon.cache.lookup import Lookup
-from fabric.daemon.cache.owed_clears import OwedClear, OwedClears
+from fabric.daemon.cache.pending_invalidations import PendingInvalidation, PendingInvalidations
 from fabric.daemon.options import PATIENCE
 from fabric.model.problems import FabricError, Problem
 
@@ -46,7 +46,9 @@ class RedisStore:
     Each text begins with the epoch of its stage. Texts of another epoch count as deleted.
     """
 
-    def __init__(self, url: str, prefix: str, owed: OwedClears, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, url: str, prefix: str, owed: PendingInvalidations, patience: float = PATIENCE
+    ) -> None:
         self._prefix = prefix
         self._patience = patience
         self._pool = _open_pool(url, patience / 2)
@@ -88,7 +90,7 @@ class RedisStore:
     def close(self) -> None:
         self._client.close()
 
-    def _clear(self, one: OwedClear) -> None:
+    def _clear(self, one: PendingInvalidation) -> None:
         if not self._try_call(lambda: self._begin_epoch(one)):
             self._owed.keep(one)
             return
@@ -132,7 +134,7 @@ class RedisStore:
         finally:
             self._pool.release(connection)
 
-    def _begin_epoch(self, one: OwedClear) -> bool:
+    def _begin_epoch(self, one: PendingInvalidation) -> bool:
         epoch_key, _ = self._build_stage_keys(one.stage)
         self._client.set(epoch_key, _generate_epoch(), px=_EPOCH_MS)
         self._owed.remove_completed(one)

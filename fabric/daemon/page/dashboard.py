@@ -12,7 +12,7 @@ from fabric.app.stage_status import StageNow, stage_now, stage_status
 from fabric.daemon.http_types import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
 from fabric.daemon.page.assets import KEY_FORM, PageFiles
-from fabric.daemon.page.first_words import with_first_words
+from fabric.daemon.page.initial_page import with_first_words
 from fabric.daemon.page.status import deploy_times, encode_status
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun

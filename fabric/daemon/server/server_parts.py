@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.daemon.server.gate import Admission, CallHead
 from fabric.daemon.server.limits import ServerLimits
-from fabric.daemon.server.tasks import Teller
+from fabric.daemon.server.tasks import ServerLog
 
 StartResponse: TypeAlias = Callable[..., object]
 Wsgi: TypeAlias = Callable[[dict[str, object], StartResponse], Iterable[bytes]]
@@ -18,7 +18,7 @@ class ServerParts(Struct, frozen=True):
 
     app: Wsgi
     admit: Callable[[CallHead, str], Admission]
-    teller: Teller
+    teller: ServerLog
     new_id: Callable[[], str]
     shares_address: Callable[[str], bool]
     limits: ServerLimits = ServerLimits()

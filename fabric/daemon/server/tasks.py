@@ -36,7 +36,7 @@ class AccessLine(Struct, frozen=True):
     traceparent: str = ""
 
 
-class Teller(Protocol):
+class ServerLog(Protocol):
     """The receiver of request events."""
 
     def monotonic(self) -> float: ...
@@ -55,7 +55,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
         return found
 
     def service(self) -> None:
-        teller: Teller = self.channel.server.parts.teller
+        teller: ServerLog = self.channel.server.parts.teller
         began = teller.monotonic()
         try:
             super().service()

@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.1
 _TRIES = 2
 
 
-class NotWantedError(Exception):
+class CancelledBuildError(Exception):
     """The client has disconnected or cancelled the build."""
 
 
@@ -50,7 +50,7 @@ class BuildPlace:
     ) -> BuildAnswer:
         """Build. Raises LostChildError if child processes die repeatedly.
 
-        Raises NotWantedError once the child has ended because the client is gone.
+        Raises CancelledBuildError once the child has ended because the client is gone.
         """
         asked = replace(question, workspace=str(self._laid_out.folder))
         for tried in range(1, _TRIES + 1):
@@ -70,7 +70,7 @@ class BuildPlace:
         while not wait_for((call,), _LOOK_SECONDS).done:
             if not is_wanted():
                 self._end_child()
-                raise NotWantedError
+                raise CancelledBuildError
         return call.result()
 
     def _end_child(self) -> None:

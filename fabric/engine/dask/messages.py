@@ -25,7 +25,7 @@ class SameSide(Struct, frozen=True):
     keys: tuple[str, ...] = ()
 
 
-class FarQuestion(Struct, frozen=True):
+class RemoteBuildRequest(Struct, frozen=True):
     """One build request. `depth` is the number of searched parent directories.
 
     `toolchain` identifies the build tools. `environment` is the client's environment for commands.
@@ -39,7 +39,7 @@ class FarQuestion(Struct, frozen=True):
     environment: Pairs = ()
 
 
-class FarAnswer(Struct, frozen=True):
+class RemoteBuildAnswer(Struct, frozen=True):
     """The result of a build, or the reason for its failure. `stored` contains contents omitted from
     `built`, concatenated with these `sizes`.
 
@@ -60,14 +60,14 @@ class FarAnswer(Struct, frozen=True):
     took_ms: int = 0
 
 
-def encode(said: FarQuestion | FarAnswer) -> bytes:
+def encode(said: RemoteBuildRequest | RemoteBuildAnswer) -> bytes:
     """Encode a message. Raises ValueError for invalid Unicode."""
     return msgspec.msgpack.encode(said)
 
 
-def decode_question(content: bytes) -> FarQuestion:
-    return msgspec.msgpack.decode(content, type=FarQuestion)
+def decode_question(content: bytes) -> RemoteBuildRequest:
+    return msgspec.msgpack.decode(content, type=RemoteBuildRequest)
 
 
-def decode_answer(content: bytes) -> FarAnswer:
-    return msgspec.msgpack.decode(content, type=FarAnswer)
+def decode_answer(content: bytes) -> RemoteBuildAnswer:
+    return msgspec.msgpack.decode(content, type=RemoteBuildAnswer)

@@ -15,21 +15,21 @@ from msgspec.structs import replace
 from fabric.engine.dask.contract import GaveUpError, GoneError, Workers
 from fabric.engine.dask.fetching import MissingError, Packs
 from fabric.engine.dask.messages import (
-    FarAnswer,
-    FarQuestion,
+    RemoteBuildAnswer,
+    RemoteBuildRequest,
     SameSide,
     decode_answer,
     encode,
 )
-from fabric.engine.dask.sending import SentSnapshot, SnapshotSender
+from fabric.engine.dask.sending import SnapshotSender, UploadedSnapshot
 from fabric.engine.dask.worker_side import with_contents
 from fabric.engine.shared.background_uploads import describe_error
 from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Builder, Built, Seen, Toolchain
-from fabric.runtimes.seen import look_ups_hold
+from fabric.runtimes.contract import Builder, Built, InputTrace, Toolchain
+from fabric.runtimes.recorded_inputs import look_ups_hold
 
 _NAMED = 3
 # What is wrong with a worker, and not with the build.
@@ -50,7 +50,7 @@ class Cluster(Struct, frozen=True):
     packs: Packs
 
 
-class FarBuilds:
+class RemoteBuilds:
     """A builder around another one, for one run. Thread-safe."""
 
     def __init__(self, builder: Builder, cluster: Cluster, sender: SnapshotSender) -> None:
@@ -59,7 +59,7 @@ class FarBuilds:
         self._sender = sender
         self._lock = threading.Lock()
         self._sending = threading.Lock()
-        self._sent: SentSnapshot | None = None
+        self._sent: UploadedSnapshot | None = None
         self._is_sent_anew = False
         self._gone = ""
         self._reasons: Counter[str] = Counter()
@@ -89,7 +89,7 @@ class FarBuilds:
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         return self._builder.entry(workspace, inputs)
 
-    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> InputTrace:
         return self._builder.record_inputs(workspace, inputs)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
@@ -116,7 +116,7 @@ class FarBuilds:
     def close(self) -> None:
         self._cluster.workers.close()
 
-    def _send_snapshot(self, workspace: Path) -> SentSnapshot:
+    def _send_snapshot(self, workspace: Path) -> UploadedSnapshot:
         """Upload the workspace snapshot once per run, when the first build needs it."""
         with self._sending:
             if self._sent is None and not self._gone:
@@ -128,7 +128,7 @@ class FarBuilds:
                 raise BuiltHereError(self._gone)
             return self._sent
 
-    def _send_again(self, workspace: Path, lacking: SentSnapshot) -> SentSnapshot:
+    def _send_again(self, workspace: Path, lacking: UploadedSnapshot) -> UploadedSnapshot:
         """Upload everything again, because the store can have deleted earlier uploads."""
         with self._sending:
             if self._sent is lacking and not self._is_sent_anew:
@@ -139,7 +139,7 @@ class FarBuilds:
             return self._sent
 
     def _build_with_snapshot(
-        self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot
+        self, workspace: Path, inputs: BuildInputs, sent: UploadedSnapshot
     ) -> Built:
         answer = self._query_workers(workspace, inputs, sent)
         if answer.is_missing:
@@ -153,7 +153,9 @@ class FarBuilds:
         )
         return replace(built, took_ms=answer.took_ms)
 
-    def _query_workers(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
+    def _query_workers(
+        self, workspace: Path, inputs: BuildInputs, sent: UploadedSnapshot
+    ) -> RemoteBuildAnswer:
         """Query workers until one can build for this machine."""
         unlike = ""
         for _ in range(_TRIES):
@@ -167,13 +169,15 @@ class FarBuilds:
             unlike = f"{answer.worker} {answer.lacks}"
         raise BuiltHereError(unlike)
 
-    def _query_worker(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
+    def _query_worker(
+        self, workspace: Path, inputs: BuildInputs, sent: UploadedSnapshot
+    ) -> RemoteBuildAnswer:
         if self._gone:
             raise BuiltHereError(self._gone)
         toolchain = self._builder.toolchain(workspace, inputs)
         told = toolchain.environment if inputs.command else ()
         workers, depth = self._cluster.workers, len(workspace.parents)
-        question = FarQuestion(
+        question = RemoteBuildRequest(
             self._cluster.side, sent.stored, inputs, depth, toolchain.identity, told
         )
         try:
@@ -188,7 +192,7 @@ class FarBuilds:
             self._gone = f"{workers.place} {error}"
             raise BuiltHereError(self._gone) from error
 
-    def _fetch_outputs(self, answer: FarAnswer, built: Built) -> Built:
+    def _fetch_outputs(self, answer: RemoteBuildAnswer, built: Built) -> Built:
         if answer.stored is None:
             return built
         lost = f"the output of {answer.worker} is not in the shared cache"
@@ -204,7 +208,7 @@ class FarBuilds:
         return whole
 
 
-def _convert_failure(answer: FarAnswer) -> Exception:
+def _convert_failure(answer: RemoteBuildAnswer) -> Exception:
     """Convert a remote failure. It can be caused by files that were not uploaded, such as `.git`,
     so this machine decides."""
     if answer.problems[0].code in _EXECUTORS:
@@ -213,7 +217,7 @@ def _convert_failure(answer: FarAnswer) -> Exception:
 
 
 def _check_matches_local(
-    workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnapshot
+    workspace: Path, inputs: BuildInputs, built: Built, sent: UploadedSnapshot
 ) -> Built:
     """Check that the inputs of the remote build equal the local files."""
     before = _find_sent_hashes(workspace, built.seen.files, sent)
@@ -227,7 +231,9 @@ def _check_matches_local(
     return replace(built, before=before)
 
 
-def _find_sent_hashes(workspace: Path, paths: tuple[str, ...], sent: SentSnapshot) -> Pairs | None:
+def _find_sent_hashes(
+    workspace: Path, paths: tuple[str, ...], sent: UploadedSnapshot
+) -> Pairs | None:
     """Return the hashes of files as uploaded; None if a file was not uploaded."""
     found = []
     for path in paths:
@@ -254,7 +260,7 @@ def _silent_workers_problem(silent: Sequence[str]) -> Problem | None:
     )
 
 
-def _explain_difference(inputs: BuildInputs, sent: SentSnapshot) -> str:
+def _explain_difference(inputs: BuildInputs, sent: UploadedSnapshot) -> str:
     stayed = _list_unsent_paths(inputs, sent)
     if stayed:
         return (
@@ -264,7 +270,7 @@ def _explain_difference(inputs: BuildInputs, sent: SentSnapshot) -> str:
     return "the builds read files outside the workspace, or files that were moved"
 
 
-def _list_unsent_paths(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
+def _list_unsent_paths(inputs: BuildInputs, sent: UploadedSnapshot) -> tuple[str, ...]:
     """List the service's files that were not uploaded."""
     prefix = "" if inputs.root in ("", ".") else f"{inputs.root}/"
     return tuple(path for path in sent.left_out if path.startswith(prefix))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.dask.uploaded_blobs import SentContents, keep_sent, load_sent
+from fabric.engine.dask.uploaded_blobs import UploadedBlobs, keep_sent, load_sent
 from fabric.engine.dask.workspace_files import WorkspaceFiles, list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.background_uploads import Errands, describe_error
@@ -43,7 +43,7 @@ class SharedStore(Struct, frozen=True):
     cache: str
 
 
-class SentSnapshot(Struct, frozen=True):
+class UploadedSnapshot(Struct, frozen=True):
     """An uploaded snapshot. `digests` are the file hashes at upload time, as in traces."""
 
     stored: StoredBytes
@@ -63,12 +63,12 @@ class SnapshotSender:
         self._clock = clock
         self._calls: list[Future[None]] = []
 
-    def send(self, workspace: Path, *, anew: bool = False) -> SentSnapshot:
+    def send(self, workspace: Path, *, anew: bool = False) -> UploadedSnapshot:
         """Raises FabricError where the shared cache does not take it."""
         now = int(self._clock.now().timestamp())
         before = load_sent(self._cache_folder, self._files.seal)
         if anew or not before.holds(self._store.cache, now):
-            before = SentContents(self._store.cache, now)
+            before = UploadedBlobs(self._store.cache, now)
         found = list_workspace_files(str(workspace))
         after, files = self._place_contents(before, found, workspace)
         snapshot = Snapshot(after.streams, files, found.links, found.empty_folders)
@@ -77,11 +77,11 @@ class SnapshotSender:
         self._settle(0)
         keep_sent(self._cache_folder, self._files.seal, after)
         digests = {one.path: one.digest + EXECUTABLE * one.executable for one in files}
-        return SentSnapshot(stored, digests, found.left_out)
+        return UploadedSnapshot(stored, digests, found.left_out)
 
     def _place_contents(
-        self, before: SentContents, found: WorkspaceFiles, workspace: Path
-    ) -> tuple[SentContents, tuple[SnapshotFile, ...]]:
+        self, before: UploadedBlobs, found: WorkspaceFiles, workspace: Path
+    ) -> tuple[UploadedBlobs, tuple[SnapshotFile, ...]]:
         """Return where all contents are stored. New ones are uploaded in a separate stream."""
         stream = str(len(before.streams))
         cutter, packs = PackCutter(stream), list[Digest]()
@@ -99,7 +99,7 @@ class SnapshotSender:
             files.append(SnapshotFile(path, digest, extents[digest], is_executable))
         packs += self._put(self._seal_packs(cutter.last()))
         streams = {**before.streams, **({stream: tuple(packs)} if packs else {})}
-        return SentContents(before.cache, before.at, streams, extents), tuple(files)
+        return UploadedBlobs(before.cache, before.at, streams, extents), tuple(files)
 
     def _hash_file(self, path: str) -> tuple[Digest, bool]:
         found = self._files.digest(path)

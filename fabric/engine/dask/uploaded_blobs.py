@@ -21,7 +21,7 @@ _GOOD_SECONDS = 7 * 86400
 _MOST_STREAMS = 32
 
 
-class SentContents(Struct, frozen=True):
+class UploadedBlobs(Struct, frozen=True):
     """`cache` is which shared cache it is, `at` when the first of it was sent."""
 
     cache: str = ""
@@ -34,16 +34,16 @@ class SentContents(Struct, frozen=True):
         return self.cache == cache and is_fresh and len(self.streams) < _MOST_STREAMS
 
 
-def load_sent(cache_folder: Path, seal: CacheSeal) -> SentContents:
+def load_sent(cache_folder: Path, seal: CacheSeal) -> UploadedBlobs:
     """Load the list. If it is unreadable, everything is uploaded again."""
     try:
         content = seal.unseal(_NAME, read_bytes(cache_folder / SHARED / _NAME))
-        return msgspec.msgpack.decode(content or b"", type=SentContents)
+        return msgspec.msgpack.decode(content or b"", type=UploadedBlobs)
     except (OSError, msgspec.DecodeError, ValueError):
-        return SentContents()
+        return UploadedBlobs()
 
 
-def keep_sent(cache_folder: Path, seal: CacheSeal, sent: SentContents) -> None:
+def keep_sent(cache_folder: Path, seal: CacheSeal, sent: UploadedBlobs) -> None:
     if not cache_folder.is_dir():
         return
     with contextlib.suppress(FabricError, OSError):

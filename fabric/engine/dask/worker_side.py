@@ -5,10 +5,15 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.engine.dask.build_places import BuildPlaces, NotWantedError
+from fabric.engine.dask.build_places import BuildPlaces, CancelledBuildError
 from fabric.engine.dask.checkout import DamagedSnapshotError
 from fabric.engine.dask.fetching import MissingError, Packs
-from fabric.engine.dask.messages import INLINE_BYTES, FarAnswer, FarQuestion, SameSide
+from fabric.engine.dask.messages import (
+    INLINE_BYTES,
+    RemoteBuildAnswer,
+    RemoteBuildRequest,
+    SameSide,
+)
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.shared.background_uploads import describe_error
 from fabric.model.amounts import format_count
@@ -33,56 +38,68 @@ class WorkerSide(Struct, frozen=True):
     places: BuildPlaces
     clock: Clock
 
-    def answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
+    def answer(
+        self, question: RemoteBuildRequest, is_wanted: Callable[[], bool]
+    ) -> RemoteBuildAnswer:
         """Answer a question. Never raises: errors are written to the worker's log with the
         question."""
         if why := describe_difference(self.side, question.side):
-            return FarAnswer(self.place, lacks=why, is_unlike=True)
+            return RemoteBuildAnswer(self.place, lacks=why, is_unlike=True)
         begin = self.clock.monotonic()
         answer = self._handle_question(question, is_wanted)
         return replace(answer, took_ms=round((self.clock.monotonic() - begin) * 1000))
 
-    def _handle_question(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
+    def _handle_question(
+        self, question: RemoteBuildRequest, is_wanted: Callable[[], bool]
+    ) -> RemoteBuildAnswer:
         try:
             return self._convert_answer(question, self._build_in_place(question, is_wanted))
         except (MissingError, DamagedSnapshotError):
-            return FarAnswer(self.place, is_missing=True)
+            return RemoteBuildAnswer(self.place, is_missing=True)
         except (CarrierError, TimeoutError) as error:
-            return FarAnswer(self.place, lacks=describe_error(error), is_cut_off=True)
-        except NotWantedError:
-            return FarAnswer(self.place)
+            return RemoteBuildAnswer(self.place, lacks=describe_error(error), is_cut_off=True)
+        except CancelledBuildError:
+            return RemoteBuildAnswer(self.place)
         except LostChildError:
-            return FarAnswer(self.place, problems=(_child_death_problem(question, self.place),))
+            return RemoteBuildAnswer(
+                self.place, problems=(_child_death_problem(question, self.place),)
+            )
         except Exception as error:  # noqa: BLE001 - the boundary of a worker
-            return FarAnswer(self.place, lacks=f"cannot build: {describe_error(error)}")
+            return RemoteBuildAnswer(self.place, lacks=f"cannot build: {describe_error(error)}")
 
-    def _build_in_place(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
+    def _build_in_place(
+        self, question: RemoteBuildRequest, is_wanted: Callable[[], bool]
+    ) -> BuildAnswer:
         asked = BuildQuestion("", question.inputs, question.toolchain, question.environment)
         snapshot = self.packs.snapshot(question.snapshot)
         with self.places.one(question.depth) as place:
             return place.answer(snapshot, asked, is_wanted)
 
-    def _convert_answer(self, question: FarQuestion, answer: BuildAnswer) -> FarAnswer:
+    def _convert_answer(
+        self, question: RemoteBuildRequest, answer: BuildAnswer
+    ) -> RemoteBuildAnswer:
         if answer.built is not None:
             return self._store_result(answer.built)
         if answer.problems:
-            return FarAnswer(self.place, problems=answer.problems)
+            return RemoteBuildAnswer(self.place, problems=answer.problems)
         if answer.other_toolchain:
             there = f"has {answer.other_toolchain} instead of {question.toolchain}"
-            return FarAnswer(self.place, lacks=there)
-        return FarAnswer(self.place, lacks="reads something that exists only on this machine")
+            return RemoteBuildAnswer(self.place, lacks=there)
+        return RemoteBuildAnswer(
+            self.place, lacks="reads something that exists only on this machine"
+        )
 
-    def _store_result(self, built: Built) -> FarAnswer:
+    def _store_result(self, built: Built) -> RemoteBuildAnswer:
         """Contents by digest, where they are more than a message should carry."""
         contents = [one.content for one in built.files]
         if sum(map(len, contents)) <= INLINE_BYTES:
-            return FarAnswer(self.place, built)
+            return RemoteBuildAnswer(self.place, built)
         stored, objects = store_bytes(self.store.keys, contents)
         for call in [self.store.errands.put(name, content) for name, content in objects]:
             call.result(_PUT_SECONDS)
         bare = tuple(replace(one, content=b"") for one in built.files)
         sizes = tuple(map(len, contents))
-        return FarAnswer(self.place, replace(built, files=bare), stored=stored, sizes=sizes)
+        return RemoteBuildAnswer(self.place, replace(built, files=bare), stored=stored, sizes=sizes)
 
 
 def describe_difference(there: SameSide, here: SameSide) -> str:
@@ -110,7 +127,7 @@ def with_contents(built: Built, content: bytes, sizes: Sequence[int]) -> Built |
     return replace(built, files=tuple(files))
 
 
-def _child_death_problem(question: FarQuestion, place: str) -> Problem:
+def _child_death_problem(question: RemoteBuildRequest, place: str) -> Problem:
     function = f"`{question.inputs.service}/{question.inputs.function}`"
     return Problem(
         "build/child-lost",

@@ -14,7 +14,7 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.runtimes.globs import list_files
-from fabric.runtimes.seen import Probe, place
+from fabric.runtimes.recorded_inputs import Probe, place
 from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fabric.engine.shared.background_uploads import Errands
-from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
-from fabric.engine.shared.link import AskWords, HeadWords, SharedLink
+from fabric.engine.shared.link import AskWords, HeadTexts, SharedLink
+from fabric.engine.shared.stored_segments import LastQuery, StoredSegments
 from fabric.model.names import Digest
 from fabric.remote.contract import CarrierError, ObjectKind, ObjectName
 from fabric.remote.heads import MOST_SEGMENTS, Head, decode_head
@@ -24,7 +24,7 @@ class Learned(Struct, frozen=True):
     """`segments` by their names, nearest and newest first, and the objects that they were read
     from. `base` is the head that the next one is made of."""
 
-    words: HeadWords
+    words: HeadTexts
     segments: dict[Digest, Segment]
     stored: dict[Digest, bytes]
     base: Head | None = None
@@ -37,7 +37,7 @@ class Learning:
         self,
         link: SharedLink,
         errands: Errands,
-        kept: KeptSegments,
+        kept: StoredSegments,
         ask_words: AskWords,
         now: Callable[[], int],
     ) -> None:
@@ -60,7 +60,7 @@ class Learning:
                 return found
         return self._query_cache(words)
 
-    def _load_stored(self, words: HeadWords, asked: LastAsked) -> Learned | None:
+    def _load_stored(self, words: HeadTexts, asked: LastQuery) -> Learned | None:
         """Return the stored result for this commit; None if a part is missing."""
         stored = {name: self._kept.segment(name) for name in asked.segments}
         whole = {name: content for name, content in stored.items() if content is not None}
@@ -69,7 +69,7 @@ class Learning:
             return None
         return Learned(words, segments, whole, was_asked=False)
 
-    def _query_cache(self, words: HeadWords) -> Learned:
+    def _query_cache(self, words: HeadTexts) -> Learned:
         heads = list(self._fetch_heads(words))
         names = dict.fromkeys(name for head in heads for name in head.segments)
         nearest = tuple(names)[:MOST_SEGMENTS]
@@ -78,7 +78,7 @@ class Learning:
         base = heads[0] if heads else None
         return Learned(words, segments, stored, base, self._foreign)
 
-    def _fetch_heads(self, words: HeadWords) -> Iterator[Head]:
+    def _fetch_heads(self, words: HeadTexts) -> Iterator[Head]:
         """Fetch all heads in parallel, nearest first. One failure fails all, because a partial
         result would look complete."""
         names = [

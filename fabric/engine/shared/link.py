@@ -37,7 +37,7 @@ class SharedLink(Struct, frozen=True):
         return tuple(dict.fromkeys((self.scope, MAIN)))
 
 
-class HeadWords(Struct, frozen=True):
+class HeadTexts(Struct, frozen=True):
     """The names of heads to look up, nearest first, and the names for this run's head."""
 
     commit: str
@@ -45,14 +45,14 @@ class HeadWords(Struct, frozen=True):
     write: tuple[str, ...]
 
     @property
-    def of_part(self) -> "HeadWords":
+    def of_part(self) -> "HeadTexts":
         """Return the names for a shard: it reads no head that another shard can write, and it
         writes no head that a later shard reads first.
 
         Without a commit there is only one name for both.
         """
         read = tuple(one for one in self.read if self.commit and one not in self.write[:1])
-        return HeadWords(self.commit, read, self.write[:1])
+        return HeadTexts(self.commit, read, self.write[:1])
 
 
-AskWords = Callable[[], HeadWords]
+AskWords = Callable[[], HeadTexts]

@@ -50,7 +50,7 @@ _IN_FLIGHT = 4
 _NONE: frozenset[Digest] = frozenset()
 
 
-class SentPack(Struct, frozen=True):
+class UploadedPack(Struct, frozen=True):
     stream: str
     number: int
     call: "Future[None]"
@@ -83,7 +83,7 @@ class Publishing:
         self._learned: Learned | None = None
         self._cutters: dict[str, PackCutter] = {}
         self._streams: dict[str, list[Digest]] = {}
-        self._sent: list[SentPack] = []
+        self._sent: list[UploadedPack] = []
         self._extents: dict[Digest, Extent] = {}
         self._rows: dict[TaskId, tuple[Trace, ...]] = {}
         self.failure = ""
@@ -139,7 +139,7 @@ class Publishing:
     def _send(self, stream: str, pack: bytes) -> None:
         name, stored = seal_object(self._link.keys, ObjectKind.PACK, pack)
         names = self._streams.setdefault(stream, [])
-        self._sent.append(SentPack(stream, len(names), self._errands.put(name, stored)))
+        self._sent.append(UploadedPack(stream, len(names), self._errands.put(name, stored)))
         names.append(name.digest)
         under_way = [one for one in self._sent if not one.call.done()]
         if len(under_way) > _IN_FLIGHT:
@@ -161,7 +161,7 @@ class Publishing:
         if segment.traces:
             self._put_segment(segment)
 
-    def _has_come(self, sent: SentPack) -> bool:
+    def _has_come(self, sent: UploadedPack) -> bool:
         try:
             sent.call.result(self._compute_time_left(_LAST_PART))
         except CarrierRefusedError as error:

@@ -16,12 +16,12 @@ from fabric.engine.shared.background_uploads import (
     is_hopeless,
     start_background_thread,
 )
-from fabric.engine.shared.far_contents import FarContents
-from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
 from fabric.engine.shared.learning import Learned, Learning
-from fabric.engine.shared.link import AskWords, HeadWords, SharedLink
+from fabric.engine.shared.link import AskWords, HeadTexts, SharedLink
 from fabric.engine.shared.outage import Outage
 from fabric.engine.shared.publishing import Offer, Publishing
+from fabric.engine.shared.remote_contents import RemoteContents
+from fabric.engine.shared.stored_segments import LastQuery, StoredSegments
 from fabric.graph.keyed_traces import trace_here
 from fabric.graph.plan import Memory
 from fabric.graph.taskgraph import TaskGraph
@@ -35,7 +35,7 @@ from fabric.remote.heads import is_due
 from fabric.remote.seal import SealKey
 from fabric.system.clock import Clock
 
-_NOTHING = Learned(HeadWords("", (), ()), {}, {}, was_asked=False)
+_NOTHING = Learned(HeadTexts("", (), ()), {}, {}, was_asked=False)
 _HINT = "check FABRIC_REMOTE_CACHE_URL, its token and the network: fabric cache status"
 
 
@@ -52,7 +52,7 @@ class SharedCache:
         self._clock = clock
         self._begin = clock.monotonic()
         self._outage = Outage(link.wait_s)
-        self._far = FarContents(errands, link.keys, self._outage, clock)
+        self._far = RemoteContents(errands, link.keys, self._outage, clock)
         # What the thread brings, and what of it came in time.
         self._answer: Learned | None = None
         self._found: Learned | None = None
@@ -64,12 +64,12 @@ class SharedCache:
         self._waited_s = 0.0
         self._hits = 0
 
-    def begin(self, kept: KeptSegments) -> None:
+    def begin(self, kept: StoredSegments) -> None:
         """Start the query in the background."""
         if not start_background_thread(partial(self._learn, kept)):
             self._is_over.set()
 
-    def _learn(self, kept: KeptSegments) -> None:
+    def _learn(self, kept: StoredSegments) -> None:
         try:
             if self.link.reads:
                 now = self._get_now
@@ -99,7 +99,7 @@ class SharedCache:
                 self._outage.shut(describe_error(self._error if in_time else None))
         return self._found or _NOTHING
 
-    def keep(self, kept: KeptSegments) -> None:
+    def keep(self, kept: StoredSegments) -> None:
         """Store the query result, or its failure, for the next command."""
         found = self._found if self._is_known else None
         if self.link.is_part or (found is not None and not found.was_asked):
@@ -111,17 +111,17 @@ class SharedCache:
             kept.keep(name, found.stored[name])
         names = tuple(found.segments)
         kept.remember(
-            LastAsked(self.link.cache, found.words.commit, self._get_now(), ok=True, segments=names)
+            LastQuery(self.link.cache, found.words.commit, self._get_now(), ok=True, segments=names)
         )
 
-    def _keep_failure(self, kept: KeptSegments) -> None:
+    def _keep_failure(self, kept: StoredSegments) -> None:
         """Store a failure. A wrong key or token is retried immediately, a silent server only after
         a while."""
         commit = self._ask_words().commit
         before = kept.read_last_query()
         is_told = before is not None and before.holds(self.link.cache, commit, self._get_now())
         if self._outage.why and not is_told and not is_hopeless(self._error):
-            kept.remember(LastAsked(self.link.cache, commit, self._get_now(), ok=False))
+            kept.remember(LastQuery(self.link.cache, commit, self._get_now(), ok=False))
 
     def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
         """Add shared traces of these tasks, after the local ones."""

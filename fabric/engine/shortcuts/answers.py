@@ -27,7 +27,7 @@ _FEW = 64
 _TRIES = 3
 
 
-class AskedCommand(Struct, frozen=True):
+class CommandCall(Struct, frozen=True):
     """A command line and its surroundings, as stage 0 will see them again."""
 
     argv: tuple[str, ...]
@@ -124,7 +124,7 @@ def list_result_traces(result: RunResult) -> list[tuple[TaskInputs, Trace]] | No
 
 
 def store_answer(
-    folder: str, asked: AskedCommand, basis: Basis, files: FileIndex, answer: StoredAnswer
+    folder: str, asked: CommandCall, basis: Basis, files: FileIndex, answer: StoredAnswer
 ) -> bytes | None:
     """The salt it was stored under, or None. Never fails a run: the long way answers the same."""
     present, absent = _list_watched_paths(basis, files)
@@ -137,7 +137,7 @@ def store_answer(
 
 def renew_answer(
     moved_files: MovedFiles,
-    asked: AskedCommand,
+    asked: CommandCall,
     change: AnswerChange,
     files: FileIndex,
     answer: StoredAnswer,
@@ -188,7 +188,7 @@ def _select_unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[st
 
 def _encode_answer(
     folder: str,
-    asked: AskedCommand,
+    asked: CommandCall,
     watched: Watched,
     basis: Basis,
     rest: tuple[FileIndex, StoredAnswer],
@@ -297,7 +297,7 @@ def _join_path(cwd: str, path: str) -> str:
     return path if path.startswith("/") else f"{cwd}/{path}"
 
 
-def _encode_answer_head(asked: AskedCommand) -> tuple[bytes, bytes, Sequence[str]]:
+def _encode_answer_head(asked: CommandCall) -> tuple[bytes, bytes, Sequence[str]]:
     salt = os.urandom(16)
     names = sorted(asked.names)
     return salt, manifest.header(salt, asked.argv, asked.cwd, names, asked.env), names

@@ -16,7 +16,7 @@ from fabric.engine.memory.pieces import Pieces
 from fabric.engine.memory.trace_rows import decode_traces, encode_trace
 from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.lazy_sequence import LazySequence
 from fabric.engine.shortcuts.packing import Kinds, pack_inputs
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
@@ -159,13 +159,13 @@ def complete_result(last: LastRun, part: Reached, result: RunResult, kinds: Kind
 
     count = last.count
     graph = TaskGraph(
-        MadeWhenRead(count, unpack_task),
-        MadeWhenRead(count, lambda number: TaskId(last.record(number).id)),
-        MadeWhenRead(count, lambda number: last.record(number).needs),
-        MadeWhenRead(count, lambda number: last.record(number).level),
+        LazySequence(count, unpack_task),
+        LazySequence(count, lambda number: TaskId(last.record(number).id)),
+        LazySequence(count, lambda number: last.record(number).needs),
+        LazySequence(count, lambda number: last.record(number).level),
     )
     return replace(
-        result, graph=graph, outcomes=MadeWhenRead(count, unpack_outcome), looked_at=part.numbers
+        result, graph=graph, outcomes=LazySequence(count, unpack_outcome), looked_at=part.numbers
     )
 
 
@@ -175,7 +175,7 @@ def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) ->
     def get_outcome(number: int) -> Outcome:
         return others[number] if number in others else outcomes[number]
 
-    return MadeWhenRead(len(outcomes), get_outcome)
+    return LazySequence(len(outcomes), get_outcome)
 
 
 class FinishedRun(Struct, frozen=True):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import ALIAS, read_version
-from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
 from fabric.providers.contract import LiveFunction
 from fabric.providers.error_context import attach_error_spot
@@ -25,7 +25,9 @@ class CutOver(Struct, frozen=True):
     fresh: frozenset[str]
 
 
-def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState) -> CutOver:
+def cut_over(
+    work: Cloud1Work, functions: Sequence[LiveFunction], kept: StoredReleaseState
+) -> CutOver:
     """Update the aliases that differ from the last release."""
     known = read_alias_versions(work, functions, kept)
     moved = [one for one in functions if not _is_alias_current(one, known, kept)]
@@ -46,7 +48,9 @@ def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptStat
     return CutOver(frozenset(one.name for one in moved), frozenset(fresh))
 
 
-def _is_alias_current(one: LiveFunction, known: Mapping[str, str], kept: KeptState) -> bool:
+def _is_alias_current(
+    one: LiveFunction, known: Mapping[str, str], kept: StoredReleaseState
+) -> bool:
     """Return whether the alias points at this version. A re-created function counts versions from 1
     again, so marks are compared too."""
     is_same = not kept.is_sure or kept.texts.get(_MARK + one.name) == one.mark
@@ -54,7 +58,7 @@ def _is_alias_current(one: LiveFunction, known: Mapping[str, str], kept: KeptSta
 
 
 def read_alias_versions(
-    work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState
+    work: Cloud1Work, functions: Sequence[LiveFunction], kept: StoredReleaseState
 ) -> dict[str, str]:
     """Return the version of each existing alias, from state or from the API call with the highest
     rate limit."""

@@ -28,7 +28,7 @@ from fabric.providers.cloud1.permissions import (
     shut_out,
 )
 from fabric.providers.cloud1.queues import drop_queue, set_queue
-from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import WiredNow
@@ -66,7 +66,7 @@ def encode_wiring(wiring: Wiring, salt: str) -> dict[str, str]:
     }
 
 
-def find_changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
+def find_changed_functions(wiring: Wiring, kept: StoredReleaseState) -> frozenset[str]:
     """Return functions whose event sources are not known to be up to date."""
     new = encode_wiring(wiring, kept.salt)
     names = wiring.wanted.functions
@@ -77,7 +77,7 @@ def find_changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
     )
 
 
-def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNow) -> None:
+def wire_up(wiring: Wiring, names: frozenset[str], kept: StoredReleaseState, now: WiredNow) -> None:
     """Create new event sources before deleting old ones, so that no event is lost in between."""
     before = {
         name: read_known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names
@@ -88,11 +88,11 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNo
     run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
 
 
-def read_known_wires(name: str, kept: KeptState) -> frozenset[Wire]:
+def read_known_wires(name: str, kept: StoredReleaseState) -> frozenset[Wire]:
     return frozenset(decode_wires(kept.texts.get(_KEPT + name, "")))
 
 
-def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
+def _set_all(wiring: Wiring, name: str, kept: StoredReleaseState) -> None:
     settled = (
         read_known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
     )

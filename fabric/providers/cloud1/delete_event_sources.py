@@ -19,7 +19,7 @@ from fabric.providers.cloud1.event_sources import (
     strip_settings,
 )
 from fabric.providers.cloud1.function_settings import build_alias_arn
-from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, fetch_wires
 from fabric.providers.contract import DeploymentAddress, LiveFunction
@@ -39,7 +39,7 @@ def plan_unwiring(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    kept: KeptState,
+    kept: StoredReleaseState,
 ) -> Unwiring:
     """Plan the deletion from stored values and recorded orders. If those can be incomplete,
     existing event sources are read too."""

@@ -36,7 +36,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.found_versions import find_versions
+from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction, redact_errors
 from fabric.providers.refused_calls import Quoted, extend_redaction

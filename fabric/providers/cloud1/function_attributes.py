@@ -15,7 +15,7 @@ from fabric.providers.cloud1.aliases import read_kept_version
 from fabric.providers.cloud1.answers import convert_client_errors
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import build_ownership_tags, strip_arn_version
-from fabric.providers.cloud1.release_state import KeptState, read_kept_state
+from fabric.providers.cloud1.release_state import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.error_context import attach_error_spot
@@ -57,7 +57,7 @@ def release_attributes(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    kept: KeptState,
+    kept: StoredReleaseState,
 ) -> dict[str, str]:
     """Update changed attributes and return the values to store. Attributes known from the last
     release are not read again."""
@@ -77,7 +77,7 @@ def release_attributes(
     return {_BESIDE + name: one.digest for name, one in wanted.items()}
 
 
-def _is_stale(wanted: FunctionBeside, kept: KeptState) -> bool:
+def _is_stale(wanted: FunctionBeside, kept: StoredReleaseState) -> bool:
     if kept.is_sure and not read_kept_version(kept.texts, wanted.function):
         return False  # its deploy has set it just now
     return kept.sure(_BESIDE + wanted.function) != wanted.digest

@@ -10,9 +10,9 @@ from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_error
 from fabric.providers.cloud1.clients import AT_ONCE, ONCE
 from fabric.providers.cloud1.function_settings import build_ownership_tags
 from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
-from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, merge_cors
+from fabric.providers.cloud1.gateway_plan import DesiredGateway, GatewayRoute, merge_cors
 from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
-from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.error_context import attach_error_spot
@@ -28,7 +28,7 @@ class GatewayOrder(Struct, frozen=True):
 
     work: Cloud1Work
     address: DeploymentAddress
-    wanted: WantedGateway
+    wanted: DesiredGateway
     id: str = ""
 
     @property
@@ -43,7 +43,7 @@ class GatewayOrder(Struct, frozen=True):
 
 
 def release_gateway(
-    gateway: GatewayOrder, closed: frozenset[str], kept: KeptState
+    gateway: GatewayOrder, closed: frozenset[str], kept: StoredReleaseState
 ) -> dict[str, str]:
     """Update the API and return the values to store. `closed` functions must permit the API again,
     even if nothing else changed."""
@@ -65,7 +65,7 @@ def release_gateway(
     return {_API: gateway.id, _ENDPOINT: api["ApiEndpoint"], _DIGEST: wanted.digest}
 
 
-def _delete_unused_api(gateway: GatewayOrder, kept: KeptState) -> None:
+def _delete_unused_api(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
     """Delete the API of a service without routes. Without a stored API there is no search."""
     api = read_api_id(kept.texts)
     ways: dict[str, str] = {}

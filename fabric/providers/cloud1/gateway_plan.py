@@ -22,7 +22,7 @@ class GatewayRoute(Struct, frozen=True, order=True):
     number: int = 0
 
 
-class WantedGateway(Struct, frozen=True):
+class DesiredGateway(Struct, frozen=True):
     name: str
     routes: tuple[GatewayRoute, ...]
     cors: tuple[Cors, ...] = ()
@@ -38,7 +38,7 @@ class WantedGateway(Struct, frozen=True):
         return {one.function: one.alias for one in self.routes}
 
 
-def plan_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> WantedGateway:
+def plan_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> DesiredGateway:
     routes, cors = [], []
     for one in functions:
         for number, trigger in enumerate(map(json.loads, one.triggers)):
@@ -50,7 +50,7 @@ def plan_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) 
             routes.append(GatewayRoute(key, one.name, alias, said, number))
             cors.append(parse_trigger_cors(trigger))
     found = dict.fromkeys(one for one in cors if one is not None)
-    return WantedGateway(f"{address.service}-{address.stage}", tuple(sorted(routes)), tuple(found))
+    return DesiredGateway(f"{address.service}-{address.stage}", tuple(sorted(routes)), tuple(found))
 
 
 def parse_trigger_cors(trigger: Mapping[str, object]) -> Cors | None:

@@ -10,7 +10,7 @@ from fabric.providers.cloud1.buckets import find_bucket_region
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.event_sources import BucketWire, QueueWire, RuleWire, Wire
 from fabric.providers.cloud1.function_settings import read_timeout_seconds
-from fabric.providers.cloud1.queues import QueueFound, find_queue
+from fabric.providers.cloud1.queues import FoundQueue, find_queue
 from fabric.providers.cloud1.rules import has_bus
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
@@ -21,7 +21,7 @@ FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
 
 
 class _Places(Struct, frozen=True):
-    queues: Mapping[str, QueueFound | None]
+    queues: Mapping[str, FoundQueue | None]
     buses: Mapping[str, bool]
     buckets: Mapping[str, str | None]
     region: str
@@ -82,7 +82,7 @@ def _find_source_problems(
 
 
 def _find_queue_problems(
-    function: str, wire: QueueWire, found: QueueFound | None, timeout: int
+    function: str, wire: QueueWire, found: FoundQueue | None, timeout: int
 ) -> Iterator[Problem]:
     queue = wire.queue
     if found is None or wire.arn not in ("", found.arn):

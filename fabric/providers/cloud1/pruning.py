@@ -12,7 +12,7 @@ from fabric.providers.cloud1.aliases import CutOver, read_kept_version, read_liv
 from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import read_version
-from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, list_versions
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.parallel_map import run_parallel
@@ -25,14 +25,14 @@ _MANY = 50
 class _Pruning(Struct, frozen=True):
     work: Cloud1Work
     named: frozenset[tuple[str, str]]
-    kept: KeptState
+    kept: StoredReleaseState
     fresh: frozenset[str]
 
 
 def prune_versions(
     work: Cloud1Work,
     asked: tuple[DeploymentAddress, Sequence[LiveFunction], CutOver],
-    kept: KeptState,
+    kept: StoredReleaseState,
 ) -> dict[str, str]:
     """Delete stale versions and return the remaining version numbers to store."""
     address, functions, cut = asked
@@ -49,7 +49,7 @@ def prune_versions(
 
 
 def _list_needed_versions(
-    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptState
+    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: StoredReleaseState
 ) -> Iterator[tuple[str, str]]:
     """Yield versions with traffic, and rollback targets of records."""
     yield from ((one.name, read_live_version(one)) for one in functions)

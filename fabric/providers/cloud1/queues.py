@@ -16,14 +16,14 @@ from fabric.system.cloud1_account import read_error_code
 _OF_QUEUES = ":sqs:"
 
 
-class QueueFound(Struct, frozen=True):
+class FoundQueue(Struct, frozen=True):
     """An existing queue. `hidden_for` is its visibility timeout in seconds."""
 
     arn: str
     hidden_for: int
 
 
-def find_queue(work: Cloud1Work, queue: str) -> QueueFound | None:
+def find_queue(work: Cloud1Work, queue: str) -> FoundQueue | None:
     from botocore.exceptions import ClientError
 
     queues = work.clients.of("sqs")
@@ -35,7 +35,7 @@ def find_queue(work: Cloud1Work, queue: str) -> QueueFound | None:
         if read_error_code(error) in MISSING_QUEUE:
             return None
         raise
-    return QueueFound(found["QueueArn"], int(found["VisibilityTimeout"]))
+    return FoundQueue(found["QueueArn"], int(found["VisibilityTimeout"]))
 
 
 def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:

@@ -8,7 +8,7 @@ from fabric.model.records.record import RELEASE_UNCERTAIN
 from fabric.providers.contract import DeploymentAddress
 
 
-class KeptState(Struct, frozen=True):
+class StoredReleaseState(Struct, frozen=True):
     """The stored values of the last release. Names always identify resources; they describe the
     current state only if `is_sure` is true."""
 
@@ -25,9 +25,9 @@ class KeptState(Struct, frozen=True):
         return {name: text for name, text in self.texts.items() if name.endswith(ends)}
 
 
-def read_kept_state(address: DeploymentAddress) -> KeptState:
+def read_kept_state(address: DeploymentAddress) -> StoredReleaseState:
     record = address.previous
     if record is None:
-        return KeptState({})
+        return StoredReleaseState({})
     texts = {name: text for name, text in record.kept if name != RELEASE_UNCERTAIN[0]}
-    return KeptState(texts, RELEASE_UNCERTAIN not in record.kept, record.salt)
+    return StoredReleaseState(texts, RELEASE_UNCERTAIN not in record.kept, record.salt)

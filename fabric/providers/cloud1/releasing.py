@@ -29,11 +29,11 @@ from fabric.providers.cloud1.gateway import (
     read_api_id,
     release_gateway,
 )
-from fabric.providers.cloud1.gateway_plan import WantedGateway, plan_gateway
+from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
 from fabric.providers.cloud1.ownership import format_kept_place
 from fabric.providers.cloud1.prerequisites import find_missing_buckets
 from fabric.providers.cloud1.pruning import prune_versions
-from fabric.providers.cloud1.release_state import KeptState, read_kept_state
+from fabric.providers.cloud1.release_state import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.statements import set_statements
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, fetch_wires
@@ -47,8 +47,8 @@ class _Releasing(Struct, frozen=True):
 
     address: DeploymentAddress
     functions: Sequence[LiveFunction]
-    kept: KeptState
-    gateway: WantedGateway
+    kept: StoredReleaseState
+    gateway: DesiredGateway
     wiring: Wiring
 
 

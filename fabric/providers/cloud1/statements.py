@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import DENIED, GONE, ignore_codes
-from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import shorten_name
@@ -28,7 +28,9 @@ class RolePolicy(Struct, frozen=True):
         return f"{self.role} {hash_fields((salt, self.text))}"
 
 
-def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> dict[str, str]:
+def set_statements(
+    work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState
+) -> dict[str, str]:
     """Write the policy and return the values to store."""
     policy = _build_policy(work, address)
     said = policy.format_fingerprint(kept.salt) if policy.text else ""
@@ -41,7 +43,7 @@ def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState
     return {_KEPT: said} if said else {}
 
 
-def drop_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> None:
+def drop_statements(work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState) -> None:
     """Delete the policy, also one of an interrupted release that did not store it. Without
     permission to read it, there is none."""
     policy, known = _build_policy(work, address), _read_role(kept.texts.get(_KEPT, ""))

@@ -19,11 +19,11 @@ from fabric.providers.cloud2.documents import refuse_order
 from fabric.providers.cloud2.functions import deploy_function, find_function
 from fabric.providers.cloud2.identity import fetch_identity
 from fabric.providers.cloud2.inspection import find_missing
-from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import classify_refusal
 from fabric.providers.cloud2.release_state import find_place_conflict, locate_deployment
 from fabric.providers.cloud2.releasing import release_service
 from fabric.providers.cloud2.removing import delete_functions
+from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
 from fabric.providers.contract import (
     NO_CONTEXT,
@@ -34,7 +34,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.found_versions import find_versions
+from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors

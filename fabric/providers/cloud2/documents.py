@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, RevisionMark
+from fabric.providers.cloud2.settings import OWNER, Cloud2Owner, RevisionMark
 from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.sources import TOO_LARGE, read_memory, read_timeout

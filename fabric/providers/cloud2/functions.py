@@ -14,7 +14,14 @@ from fabric.providers.cloud2.documents import (
     Cloud2Plan,
     build_function_document,
 )
-from fabric.providers.cloud2.own_settings import (
+from fabric.providers.cloud2.revisions import (
+    RevisionRow,
+    fetch_revision,
+    fetch_serving,
+    find_revision,
+    pin_traffic,
+)
+from fabric.providers.cloud2.settings import (
     OWNER,
     Cloud2Owner,
     RevisionMark,
@@ -23,13 +30,6 @@ from fabric.providers.cloud2.own_settings import (
     derive_clock_key,
     format_version_id,
     parse_revision,
-)
-from fabric.providers.cloud2.revisions import (
-    RevisionRow,
-    fetch_revision,
-    fetch_serving,
-    find_revision,
-    pin_traffic,
 )
 from fabric.providers.cloud2.source import build_function_source, require_runtime
 from fabric.providers.cloud2.work import (

@@ -13,10 +13,10 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.sample_events import sample_event
 from fabric.providers.cloud2.api import SCHEDULER
-from fabric.providers.cloud2.own_settings import Cloud2Owner
 from fabric.providers.cloud2.refusals import DISABLED
+from fabric.providers.cloud2.settings import Cloud2Owner
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.five_fields import convert_to_five_fields
+from fabric.providers.cron_conversion import convert_to_five_fields
 from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.payloads import format_json
 from fabric.providers.refused_calls import RefusedCallError, ignore_missing
@@ -40,7 +40,7 @@ class _JobPage(Struct, frozen=True, rename="camel"):
     next_page_token: str = ""
 
 
-class WantedJob(Struct, frozen=True):
+class DesiredJob(Struct, frozen=True):
     """A desired scheduler job. `digest` is a hash of all its settings and identifies earlier
     versions. `number` is the number of the config trigger."""
 
@@ -82,9 +82,9 @@ def choose_zone(trigger: JsonObject) -> str:
     return str(trigger.get("timezone") or _UTC)
 
 
-def plan_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob]:
+def plan_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, DesiredJob]:
     """Plan one job per distinct schedule."""
-    found: dict[str, WantedJob] = {}
+    found: dict[str, DesiredJob] = {}
     for number, trigger in _number_crons(triggers):
         schedule, zone = (
             convert_to_five_fields(str(trigger.get("schedule", ""))),
@@ -99,7 +99,7 @@ def plan_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob
             "body": base64.b64encode(event.encode()).decode(),
             "oidcToken": {"serviceAccountEmail": called.account, "audience": called.uri},
         }
-        found[ident] = WantedJob(
+        found[ident] = DesiredJob(
             ident,
             {
                 "description": called.owner.words,
@@ -144,7 +144,7 @@ def _fetch_job_pages(work: Cloud2Work) -> Iterator[JobRow]:
             return
 
 
-def set_job(work: Cloud2Work, wanted: WantedJob, owner: Cloud2Owner) -> None:
+def set_job(work: Cloud2Work, wanted: DesiredJob, owner: Cloud2Owner) -> None:
     """Create or update a job."""
     name = work.place.job(wanted.id)
 

@@ -10,7 +10,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.observing.observer import Cloud2Observer
-from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Settings
+from fabric.providers.cloud2.settings import REGION, Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.tokens import KEY, TOKEN, choose_login
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import build_redaction

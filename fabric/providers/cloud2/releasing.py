@@ -12,15 +12,15 @@ from fabric.providers.cloud2.functions import fetch_function
 from fabric.providers.cloud2.invokers import EVERYBODY, format_account_member, is_open, let_call
 from fabric.providers.cloud2.jobs import (
     ClockCall,
-    WantedJob,
+    DesiredJob,
     delete_job,
     list_own_jobs,
     plan_jobs,
     set_job,
 )
-from fabric.providers.cloud2.own_settings import build_owner, derive_clock_key, parse_revision
 from fabric.providers.cloud2.release_state import CALLERS, CLOCKS, REVISION
 from fabric.providers.cloud2.revisions import activate_version
+from fabric.providers.cloud2.settings import build_owner, derive_clock_key, parse_revision
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.error_context import attach_error_spot
@@ -35,7 +35,7 @@ class _ReleasePlan(Struct, frozen=True):
 
     live: LiveFunction
     callers: tuple[str, ...]
-    clocks: dict[str, WantedJob]
+    clocks: dict[str, DesiredJob]
 
     @property
     def kept(self) -> dict[str, str]:
@@ -48,7 +48,7 @@ class _ReleasePlan(Struct, frozen=True):
         return {key: text for key, text in texts.items() if text}
 
 
-def format_clocks(clocks: dict[str, WantedJob]) -> str:
+def format_clocks(clocks: dict[str, DesiredJob]) -> str:
     return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from fabric.providers.cloud2.api import BUILDS_AT_ONCE, FUNCTIONS
 from fabric.providers.cloud2.functions import fetch_function
 from fabric.providers.cloud2.jobs import delete_job, list_all_jobs
-from fabric.providers.cloud2.own_settings import build_function_name, build_owner
 from fabric.providers.cloud2.release_state import CLOCKS
+from fabric.providers.cloud2.settings import build_function_name, build_owner
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.error_context import attach_error_spot

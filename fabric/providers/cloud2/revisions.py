@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.documents import MARK
-from fabric.providers.cloud2.own_settings import NO_MARK, RevisionMark, mark_in
+from fabric.providers.cloud2.settings import NO_MARK, RevisionMark, mark_in
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
 from fabric.providers.http_calls import ProviderCall, build_json_call
 

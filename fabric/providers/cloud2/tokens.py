@@ -12,9 +12,9 @@ from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http
 from fabric.system.signed_tokens import (
     AccountKey,
-    AskedToken,
-    GivenToken,
-    HeldToken,
+    IssuedToken,
+    RequestedToken,
+    StoredToken,
     build_token_request,
     parse_token,
     read_account_key,
@@ -29,7 +29,7 @@ def choose_login(env: Mapping[str, str], folder: Path) -> Login:
     file."""
     given = env.get(TOKEN, "")
     if given:
-        return Login("a token", lambda _http: GivenToken(Secret(given)))
+        return Login("a token", lambda _http: IssuedToken(Secret(given)))
     account = read_key_setting(env[KEY], folder)
     refuse_plain(f"token_uri` of `{KEY}", account.uri)
     return Login(account.email, lambda http: _build_token_holder(account, http, SystemClock()))
@@ -48,8 +48,8 @@ def read_key_setting(said: str, folder: Path) -> AccountKey:
         raise FabricError(Problem("credentials/unreadable", message, hint)) from error
 
 
-def _build_token_holder(account: AccountKey, http: Http, clock: Clock) -> HeldToken:
-    def ask() -> AskedToken:
+def _build_token_holder(account: AccountKey, http: Http, clock: Clock) -> StoredToken:
+    def ask() -> RequestedToken:
         reply = http.send(build_token_request(account, _SCOPE, int(clock.now().timestamp())))
         try:
             if reply.ok:
@@ -64,4 +64,4 @@ def _build_token_holder(account: AccountKey, http: Http, clock: Clock) -> HeldTo
         )
         raise FabricError(Problem("credentials/refused", message, hint))
 
-    return HeldToken(ask, clock)
+    return StoredToken(ask, clock)

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
-from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import classify_refusal
+from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
 from fabric.providers.contract import CallContext
 from fabric.providers.http_calls import ProviderCall, retry_transient
 from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals

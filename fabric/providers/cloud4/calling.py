@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.providers.cloud4.api import Cloud4Call
-from fabric.providers.cloud4.own_settings import LIVE
+from fabric.providers.cloud4.settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import FunctionAnswer, LiveFunction
 from fabric.providers.payloads import format_json

@@ -13,7 +13,7 @@ from fabric.providers.cloud4.documents import (
     is_reserved,
     read_memory_setting,
 )
-from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings, build_function_name
+from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
 from fabric.providers.cloud4.source import find_source_runtime, unknown_runtime_problem
 from fabric.providers.cloud4.triggers import schedule_of
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported

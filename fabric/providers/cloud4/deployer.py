@@ -20,11 +20,11 @@ from fabric.providers.cloud4.capability_checks import (
 from fabric.providers.cloud4.documents import refuse_order
 from fabric.providers.cloud4.functions import deploy_function, find_function
 from fabric.providers.cloud4.inspection import fetch_identity, find_missing
-from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.refusals import classify_refusal
 from fabric.providers.cloud4.release_state import find_place_conflict, locate_deployment
 from fabric.providers.cloud4.releasing import release_service
 from fabric.providers.cloud4.removing import delete_functions
+from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import (
     NO_CONTEXT,
@@ -36,7 +36,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.found_versions import find_versions
+from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors

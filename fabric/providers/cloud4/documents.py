@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.own_settings import SECONDS, Cloud4Owner, Cloud4Settings, PublishedMark
+from fabric.providers.cloud4.settings import SECONDS, Cloud4Owner, Cloud4Settings, PublishedMark
 from fabric.providers.cloud4.source import HANDLER
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.sources import LESS_CODE, TOO_LARGE, SourceRuntime, read_memory, read_timeout

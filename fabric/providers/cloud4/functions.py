@@ -16,7 +16,8 @@ from fabric.providers.cloud4.documents import (
     refuse_source,
 )
 from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
-from fabric.providers.cloud4.own_settings import (
+from fabric.providers.cloud4.release_state import MET_VERSION, refuse_unproven
+from fabric.providers.cloud4.settings import (
     Cloud4Owner,
     FunctionVersion,
     PublishedMark,
@@ -24,7 +25,6 @@ from fabric.providers.cloud4.own_settings import (
     build_owner,
     parse_version,
 )
-from fabric.providers.cloud4.release_state import MET_VERSION, refuse_unproven
 from fabric.providers.cloud4.source import build_function_source, require_runtime
 from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (

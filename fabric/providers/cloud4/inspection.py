@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from fabric.providers.cloud4.api import Cloud4Call
-from fabric.providers.cloud4.own_settings import build_function_name
 from fabric.providers.cloud4.release_state import CLOCKS, ROUTE
+from fabric.providers.cloud4.settings import build_function_name
 from fabric.providers.cloud4.triggers import ROUTE_TRIGGER, list_triggers
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress

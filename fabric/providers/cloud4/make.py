@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud4.api import Cloud4Api
 from fabric.providers.cloud4.deployer import Cloud4Functions
-from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
+from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.signing import AccessKey
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import build_redaction

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from fabric.providers.cloud4.own_settings import NOT_MARKED, parse_version
 from fabric.providers.cloud4.release_state import MET_VERSION
+from fabric.providers.cloud4.settings import NOT_MARKED, parse_version
 from fabric.providers.cloud4.versions import delete_version, list_aliases, list_versions
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from fabric.model.task import Pairs
 from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
 from fabric.providers.cloud4.functions import fetch_function
-from fabric.providers.cloud4.own_settings import FunctionVersion, parse_version
 from fabric.providers.cloud4.pruning import prune_versions
 from fabric.providers.cloud4.release_state import BESIDE, CLOCKS, MET_VERSION, ROUTE
+from fabric.providers.cloud4.settings import FunctionVersion, parse_version
 from fabric.providers.cloud4.triggers import (
     ROUTE_TRIGGER,
     FunctionSchedule,
@@ -31,7 +31,7 @@ from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.trigger_kinds import collect_trigger_kinds, number_of
 
 
-class _MeetingPlan(Struct, frozen=True):
+class _ActivationPlan(Struct, frozen=True):
     """The desired state of a function; `kept` are the values stored by the last release."""
 
     live: LiveFunction
@@ -77,9 +77,9 @@ def release_service(
     # What a deploy has failed to make has no version, and is met by nobody.
     functions = [one for one in functions if parse_version(one.resource_id).version]
     kept = read_kept_texts(address)
-    plans = [_MeetingPlan(one, plan_schedules(one.triggers), kept) for one in functions]
+    plans = [_ActivationPlan(one, plan_schedules(one.triggers), kept) for one in functions]
 
-    def release(plan: _MeetingPlan) -> tuple[LiveFunction, dict[str, str]]:
+    def release(plan: _ActivationPlan) -> tuple[LiveFunction, dict[str, str]]:
         name = plan.live.name
         with attach_error_spot(name), work.convert_errors(f"function `{name}`"):
             url = _cut_over(work, address, plan)
@@ -96,7 +96,7 @@ def release_service(
     return Released(only, _build_outputs(only, lives), tuple(left.items()))
 
 
-def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) -> str:
+def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _ActivationPlan) -> str:
     """Switch traffic and return the endpoint. Revoke public access before the switch, and grant it
     after."""
     one, name = plan.live, plan.live.resource_name
@@ -125,7 +125,7 @@ def _open_function_route(work: Cloud4Work, one: LiveFunction) -> str:
         return open_public_route(work, one.resource_name)
 
 
-def _update_clocks(work: Cloud4Work, plan: _MeetingPlan) -> None:
+def _update_clocks(work: Cloud4Work, plan: _ActivationPlan) -> None:
     text, name = plan.sure(CLOCKS), plan.live.resource_name
     if text == format_schedules(plan.schedules):
         return

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.functions import fetch_function
-from fabric.providers.cloud4.own_settings import build_function_name, build_owner
 from fabric.providers.cloud4.release_state import refuse_unproven
+from fabric.providers.cloud4.settings import build_function_name, build_owner
 from fabric.providers.cloud4.triggers import delete_trigger, list_triggers
 from fabric.providers.cloud4.versions import (
     delete_alias,

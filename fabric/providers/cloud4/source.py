@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud4.own_settings import SECONDS
+from fabric.providers.cloud4.settings import SECONDS
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.sources import (
     SourceRuntime,

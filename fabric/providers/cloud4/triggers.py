@@ -14,9 +14,9 @@ from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
 from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
-from fabric.providers.cloud4.own_settings import LIVE
+from fabric.providers.cloud4.settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.five_fields import UTC_ZONES, convert_to_five_fields
+from fabric.providers.cron_conversion import UTC_ZONES, convert_to_five_fields
 from fabric.providers.payloads import format_json
 
 ROUTE_TRIGGER = "fabric-http"

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
-from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.refusals import classify_refusal
+from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
 from fabric.providers.contract import CallContext
 from fabric.providers.http_calls import retry_transient
 from fabric.providers.refused_calls import (

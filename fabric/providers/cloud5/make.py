@@ -11,8 +11,8 @@ from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
-from fabric.providers.whisk.own_names import WhiskPlace, refuse_ways_out
 from fabric.providers.whisk.refusals import build_refusal_classifier
+from fabric.providers.whisk.resource_names import WhiskPlace, refuse_ways_out
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.work import WhiskTitles
 

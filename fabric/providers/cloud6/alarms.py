@@ -11,8 +11,12 @@ from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.refused_calls import RefusedCallError, ignore_missing
 from fabric.providers.whisk.calling import Activation, activate_action
 from fabric.providers.whisk.clocks import WhiskClock
-from fabric.providers.whisk.own_names import WhiskAnnotation, build_annotations, read_annotation
 from fabric.providers.whisk.packages import foreign_resource_problem
+from fabric.providers.whisk.resource_names import (
+    WhiskAnnotation,
+    build_annotations,
+    read_annotation,
+)
 from fabric.providers.whisk.work import WhiskWork
 
 _SYSTEM, _ALARM = "whisk.system", "alarms/alarm"

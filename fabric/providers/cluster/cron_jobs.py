@@ -7,7 +7,7 @@ from fabric.model.sample_events import sample_event
 from fabric.providers.cluster.names import MARK, build_cron_name, build_function_labels
 from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pods import PodPlan, build_job_template
-from fabric.providers.five_fields import convert_to_five_fields
+from fabric.providers.cron_conversion import convert_to_five_fields
 from fabric.providers.payloads import format_json
 
 # Versions of a cluster's API from which on: jobs that are stable, and jobs that know time zones.

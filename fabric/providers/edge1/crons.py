@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from fabric.providers.cron_conversion import convert_utc_schedule
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.five_fields import convert_utc_schedule
 from fabric.providers.http_calls import ProviderCall, build_json_call
 
 

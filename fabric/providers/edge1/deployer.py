@@ -23,13 +23,13 @@ from fabric.providers.edge1.diverting import divert_gate, read_diversion, restor
 from fabric.providers.edge1.functions import deploy_function, find_function, refuse_variables
 from fabric.providers.edge1.identity import fetch_identity
 from fabric.providers.edge1.inspection import find_missing
-from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.edge1.release_state import find_account_conflict
 from fabric.providers.edge1.releasing import release_service
 from fabric.providers.edge1.removing import delete_functions, delete_service
+from fabric.providers.edge1.settings import Edge1Place, Edge1Settings
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.found_versions import find_versions
+from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors

@@ -3,7 +3,7 @@ to it."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.edge1.own_settings import (
+from fabric.providers.edge1.settings import (
     build_worker_name,
     build_worker_owner,
     format_worker_version_id,

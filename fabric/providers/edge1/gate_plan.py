@@ -10,7 +10,7 @@ from fabric.model.cors import encode_cors
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.records.diversion import Diversion
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.edge1.own_settings import (
+from fabric.providers.edge1.settings import (
     build_gate_name,
     build_worker_name,
     build_worker_owner,
@@ -18,7 +18,7 @@ from fabric.providers.edge1.own_settings import (
 from fabric.providers.edge1.uploads import Upload, build_gate_upload, build_tunnel_upload
 
 
-class WantedGate(Struct, frozen=True):
+class DesiredFrontWorker(Struct, frozen=True):
     """The desired front Worker. `upload` is None for a service without HTTP routes."""
 
     name: str
@@ -34,25 +34,25 @@ class _GateRoute(NamedTuple):
 
 def plan_gate(
     address: DeploymentAddress, functions: Sequence[LiveFunction], date: str
-) -> WantedGate:
+) -> DesiredFrontWorker:
     routes, name = _list_routes(functions), build_gate_name(address)
     if not routes:
-        return WantedGate(name, None)
+        return DesiredFrontWorker(name, None)
     bindings = _name_bindings(routes)
     services = {binding: build_worker_name(address, one) for one, binding in bindings.items()}
-    return WantedGate(
+    return DesiredFrontWorker(
         name, build_gate_upload(_build_rows(routes), build_worker_owner(address), services, date)
     )
 
 
 def plan_tunnel_gate(
     address: DeploymentAddress, functions: Sequence[LiveFunction], way: Diversion, date: str
-) -> WantedGate:
+) -> DesiredFrontWorker:
     """Plan the same routes, all to one tunnel address."""
     routes, name = _list_routes(functions), build_gate_name(address)
     if not routes:
-        return WantedGate(name, None)
-    return WantedGate(
+        return DesiredFrontWorker(name, None)
+    return DesiredFrontWorker(
         name, build_tunnel_upload(_build_rows(routes), build_worker_owner(address), way, date)
     )
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.edge1.addresses import is_open
-from fabric.providers.edge1.own_settings import build_gate_name, build_worker_owner
 from fabric.providers.edge1.release_state import ADDRESS, GATE
+from fabric.providers.edge1.settings import build_gate_name, build_worker_owner
 from fabric.providers.edge1.versions import Edge1Work, has_own, list_worker_versions
 from fabric.providers.release_state import read_kept_texts
 

@@ -13,7 +13,7 @@ from fabric.providers.connections import Connections
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.edge1.observing.observer import Edge1Observer
-from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
+from fabric.providers.edge1.settings import Edge1Place, Edge1Settings
 from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment

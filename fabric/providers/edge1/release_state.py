@@ -2,7 +2,7 @@
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.providers.edge1.own_settings import read_version_account
+from fabric.providers.edge1.settings import read_version_account
 
 ACCOUNT, GATE, PLACE, ADDRESS = "account", "gate", "place", "address"
 # The zone that the last release made a route in.

@@ -7,10 +7,10 @@ from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.edge1.addresses import open_address
 from fabric.providers.edge1.crons import format_crons, plan_crons, set_crons
-from fabric.providers.edge1.gate_plan import WantedGate, plan_gate
-from fabric.providers.edge1.own_settings import build_worker_name, read_version
+from fabric.providers.edge1.gate_plan import DesiredFrontWorker, plan_gate
 from fabric.providers.edge1.release_state import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
 from fabric.providers.edge1.removing import remove_gate
+from fabric.providers.edge1.settings import build_worker_name, read_version
 from fabric.providers.edge1.versions import (
     Edge1Work,
     activate_version,
@@ -75,7 +75,7 @@ def _update_crons(
 
 
 def _release_gate(
-    work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: ReleaseState
+    work: Edge1Work, address: DeploymentAddress, gate: DesiredFrontWorker, kept: ReleaseState
 ) -> tuple[str, dict[str, str]]:
     """Return the address of the front Worker, and the values to store."""
     if gate.upload is None:

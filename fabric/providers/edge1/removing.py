@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
-from fabric.providers.edge1.own_settings import (
+from fabric.providers.edge1.settings import (
     Owner,
     build_gate_name,
     build_worker_name,

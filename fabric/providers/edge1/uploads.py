@@ -15,7 +15,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.edge1.own_settings import (
+from fabric.providers.edge1.settings import (
     FLAGS,
     Owner,
     format_version_message,

@@ -10,13 +10,13 @@ from msgspec import Struct, field
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.own_settings import (
+from fabric.providers.edge1.refusals import classify_refusal
+from fabric.providers.edge1.settings import (
     Edge1Settings,
     Owner,
     format_worker_version_id,
     read_archive_hash,
 )
-from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.edge1.uploads import Upload
 from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
 from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals

@@ -11,7 +11,7 @@ from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.deploy_plan import find_variable_problems
-from fabric.providers.host1.own_settings import (
+from fabric.providers.host1.resource_names import (
     OWN_PATHS,
     build_function_name,
     choose_vercel_runtime,

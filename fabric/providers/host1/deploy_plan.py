@@ -10,14 +10,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host1.output import BuildFile, build_output
-from fabric.providers.host1.own_settings import ProjectOwner, build_project_owner, mark_in
+from fabric.providers.host1.resource_names import ProjectOwner, build_project_owner, mark_in
 
 # All functions of a deployment get all of its variables, and host1 has no room for more.
 _ENVIRONMENT_BYTES = 64 * 1024
 _CODE = "deploy/unfit-environment"
 
 
-class WantedDeployment(Struct, frozen=True):
+class DesiredDeployment(Struct, frozen=True):
     """The desired deployment. `said` is its metadata; `env` contains variable values and must not
     be shown."""
 
@@ -49,7 +49,7 @@ class WantedDeployment(Struct, frozen=True):
 
 def plan_deployment(
     address: DeploymentAddress, orders: Sequence[FunctionOrder]
-) -> WantedDeployment:
+) -> DesiredDeployment:
     """Plan the deployment, independent of the order of functions."""
     orders = sorted(orders, key=lambda one: one.name)
     env = dict(pair for order in orders for pair in order.env.reveal())
@@ -58,7 +58,7 @@ def plan_deployment(
     rows = ((one.path, one.sha1, str(one.mode)) for one in files)
     mark = hash_fields([part for one in (*marks, *rows) for part in one])
     owner = build_project_owner(address)
-    return WantedDeployment(owner, owner.build_metadata(mark, marks), env, files)
+    return DesiredDeployment(owner, owner.build_metadata(mark, marks), env, files)
 
 
 def refuse_orders(orders: Sequence[FunctionOrder]) -> None:

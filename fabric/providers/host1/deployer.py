@@ -25,11 +25,11 @@ from fabric.providers.host1.deployments import Host1Work
 from fabric.providers.host1.identity import fetch_identity
 from fabric.providers.host1.inspection import find_function, find_missing, find_versions_by_marks
 from fabric.providers.host1.making import deploy_orders
-from fabric.providers.host1.own_settings import Host1Place
 from fabric.providers.host1.refusals import classify_refusal
 from fabric.providers.host1.release_state import find_project_conflict
 from fabric.providers.host1.releasing import release_service
 from fabric.providers.host1.removing import delete_service, refuse_single
+from fabric.providers.host1.resource_names import Host1Place
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 

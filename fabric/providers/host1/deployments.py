@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallContext
 from fabric.providers.host1.api import Host1Api, MissingFilesError
-from fabric.providers.host1.deploy_plan import WantedDeployment
+from fabric.providers.host1.deploy_plan import DesiredDeployment
 from fabric.providers.host1.output import BuildFile
-from fabric.providers.host1.own_settings import mark_in
 from fabric.providers.host1.refusals import classify_refusal
+from fabric.providers.host1.resource_names import mark_in
 from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
 from fabric.providers.parallel_map import run_parallel
 from fabric.providers.refused_calls import (
@@ -138,17 +138,17 @@ def _fetch_page_once(work: Host1Work, before: int = 0) -> _DeploymentPage:
 
 
 def find_matching_deployment(
-    wanted: WantedDeployment, rows: Iterable[HostDeploymentRow]
+    wanted: DesiredDeployment, rows: Iterable[HostDeploymentRow]
 ) -> HostDeploymentRow | None:
     return next((one for one in rows if is_met_by(wanted, one)), None)
 
 
-def is_met_by(wanted: WantedDeployment, row: HostDeploymentRow) -> bool:
+def is_met_by(wanted: DesiredDeployment, row: HostDeploymentRow) -> bool:
     is_own = wanted.owner.is_of(row.meta) and mark_in(row.meta) == wanted.mark
     return is_own and not row.is_failed
 
 
-def create_deployment(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploymentRow:
+def create_deployment(work: Host1Work, wanted: DesiredDeployment, name: str) -> HostDeploymentRow:
     """Return a deployment with this mark, existing or new, and upload requested files.
 
     A deployment from a call with a lost response is among the newest, so the next try finds it.

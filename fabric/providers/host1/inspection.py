@@ -10,14 +10,14 @@ from fabric.providers.host1.deployments import (
     fetch_deployment,
     list_newest_deployments,
 )
-from fabric.providers.host1.own_settings import (
+from fabric.providers.host1.projects import fetch_domain
+from fabric.providers.host1.release_state import DEPLOYMENT
+from fabric.providers.host1.resource_names import (
     ProjectVersion,
     build_function_name,
     build_project_owner,
     parse_version,
 )
-from fabric.providers.host1.projects import fetch_domain
-from fabric.providers.host1.release_state import DEPLOYMENT
 
 
 def find_active_version(

@@ -8,7 +8,7 @@ from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.host1.api import Host1Account, Host1Api
 from fabric.providers.host1.deployer import Host1Projects
-from fabric.providers.host1.own_settings import Host1Place
+from fabric.providers.host1.resource_names import Host1Place
 from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.run_command import CommandEnvironment

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.host1.deploy_plan import WantedDeployment, plan_deployment
+from fabric.providers.host1.deploy_plan import DesiredDeployment, plan_deployment
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,
@@ -12,12 +12,12 @@ from fabric.providers.host1.deployments import (
     list_newest_deployments,
     wait_until_deployed,
 )
-from fabric.providers.host1.own_settings import (
+from fabric.providers.host1.projects import fetch_domain, fetch_own_production, require_own_project
+from fabric.providers.host1.resource_names import (
     ProjectVersion,
     build_function_name,
     parse_version,
 )
-from fabric.providers.host1.projects import fetch_domain, fetch_own_production, require_own_project
 from fabric.providers.refused_calls import mark_untouched
 from fabric.providers.version_pinning import refuse_without_version
 
@@ -41,7 +41,7 @@ def deploy_orders(
 
 
 def _find_earlier_deployment(
-    work: Host1Work, wanted: WantedDeployment, orders: Sequence[FunctionOrder]
+    work: Host1Work, wanted: DesiredDeployment, orders: Sequence[FunctionOrder]
 ) -> HostDeploymentRow | None:
     """Find the deployment to roll back to, if it still exists and contains the order. Its server
     files can differ."""
@@ -55,7 +55,7 @@ def _find_earlier_deployment(
 
 
 def _is_whole(
-    wanted: WantedDeployment, row: HostDeploymentRow, orders: Sequence[FunctionOrder]
+    wanted: DesiredDeployment, row: HostDeploymentRow, orders: Sequence[FunctionOrder]
 ) -> bool:
     counts = {wanted.owner.count_in(row.meta, one.name, one.mark) for one in orders}
     return row.is_ready and counts == {len(orders)}

@@ -15,7 +15,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host1.crons import convert_own_cron
-from fabric.providers.host1.own_settings import (
+from fabric.providers.host1.resource_names import (
     build_function_name,
     choose_vercel_runtime,
     count_of,

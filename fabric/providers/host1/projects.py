@@ -13,7 +13,7 @@ from fabric.providers.host1.deployments import (
     build_fetch_call,
     fetch_deployment,
 )
-from fabric.providers.host1.own_settings import ProjectOwner, name_in
+from fabric.providers.host1.resource_names import ProjectOwner, name_in
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.providers.waiting import poll_until

@@ -3,7 +3,7 @@
 from fabric.model.problems import Problem
 from fabric.model.records.record import RELEASE_UNCERTAIN, Record
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.host1.own_settings import parse_version
+from fabric.providers.host1.resource_names import parse_version
 
 PROJECT, DEPLOYMENT, DOMAIN = "project", "deployment", "domain"
 

@@ -10,7 +10,7 @@ from fabric.providers.host1.deployments import (
     delete_deployment,
     list_deployments,
 )
-from fabric.providers.host1.own_settings import build_project_owner
+from fabric.providers.host1.resource_names import build_project_owner
 from fabric.providers.parallel_map import run_parallel
 
 

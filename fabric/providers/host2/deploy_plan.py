@@ -11,8 +11,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host2.crons import convert_own_cron
-from fabric.providers.host2.deploys import WantedDeploy
-from fabric.providers.host2.own_settings import build_clock_name, build_service_owner, count_of
+from fabric.providers.host2.deploys import DesiredDeploy
+from fabric.providers.host2.resource_names import build_clock_name, build_service_owner, count_of
 from fabric.providers.host2.route_plan import FunctionRoutes, SiteRoute, plan_function_routes
 from fabric.providers.host2.uploads import (
     FunctionUpload,
@@ -31,7 +31,7 @@ _SCOPES = ("builds", "functions", "runtime")
 
 
 class DeployPlan(Struct, frozen=True):
-    wanted: WantedDeploy
+    wanted: DesiredDeploy
     uploads: tuple[FunctionUpload, ...]
 
 
@@ -52,7 +52,7 @@ def plan_deploy(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> 
     }
     title = build_service_owner(address).title(mark, marks)
     digests = frozenset(one.sha256 for one in uploads)
-    return DeployPlan(WantedDeploy(title, document, digests), uploads)
+    return DeployPlan(DesiredDeploy(title, document, digests), uploads)
 
 
 def _build_config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:

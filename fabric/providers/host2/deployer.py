@@ -24,11 +24,11 @@ from fabric.providers.host2.deploys import Host2Work
 from fabric.providers.host2.identity import fetch_identity
 from fabric.providers.host2.inspection import find_function, find_missing, find_versions_by_marks
 from fabric.providers.host2.making import deploy_orders
-from fabric.providers.host2.own_settings import Host2Place
 from fabric.providers.host2.refusals import classify_refusal
 from fabric.providers.host2.release_state import find_site_conflict
 from fabric.providers.host2.releasing import release_service
 from fabric.providers.host2.removing import delete_service, refuse_single
+from fabric.providers.host2.resource_names import Host2Place
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 

@@ -128,7 +128,7 @@ def _fetch_page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
     return work.api.once(ProviderCall("GET", path), tuple[DeployRow, ...])
 
 
-class WantedDeploy(Struct, frozen=True):
+class DesiredDeploy(Struct, frozen=True):
     """The desired deploy. `document` contains variable values and must not be shown. `digests` are
     hashes of uploadable functions."""
 
@@ -146,7 +146,7 @@ class WantedDeploy(Struct, frozen=True):
         return row.title == self.title and not row.is_failed and can_end
 
 
-def create_deploy(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
+def create_deploy(work: Host2Work, wanted: DesiredDeploy) -> DeployRow:
     """Return a deploy with this title, existing or new.
 
     A deploy from a call with a lost response is among the newest, so the next try finds it.

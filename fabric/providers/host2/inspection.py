@@ -14,13 +14,13 @@ from fabric.providers.host2.deploys import (
     list_newest_deploys,
 )
 from fabric.providers.host2.noted import list_recorded_rows, list_recorded_versions
-from fabric.providers.host2.own_settings import (
+from fabric.providers.host2.release_state import DEPLOY
+from fabric.providers.host2.resource_names import (
     SiteVersion,
     build_function_name,
     build_service_owner,
     parse_version,
 )
-from fabric.providers.host2.release_state import DEPLOY
 
 
 def find_active_version(

@@ -6,7 +6,7 @@ from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.host2.api import Host2Account, Host2Api
 from fabric.providers.host2.deployer import Host2Sites
-from fabric.providers.host2.own_settings import Host2Place
+from fabric.providers.host2.resource_names import Host2Place
 from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment

@@ -19,7 +19,7 @@ from fabric.providers.host2.deploys import (
     wait_until_processed,
 )
 from fabric.providers.host2.noted import list_recorded_wholes
-from fabric.providers.host2.own_settings import (
+from fabric.providers.host2.resource_names import (
     ServiceOwner,
     SiteVersion,
     build_function_name,

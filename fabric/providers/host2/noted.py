@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from fabric.model.ownership_tags import mark_of
 from fabric.model.records.record import FunctionRecord, Record
-from fabric.providers.host2.own_settings import SiteVersion, parse_version
+from fabric.providers.host2.resource_names import SiteVersion, parse_version
 
 # A function's name with its mark.
 Marked = tuple[str, str]

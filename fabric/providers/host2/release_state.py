@@ -2,7 +2,7 @@
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.providers.host2.own_settings import parse_version
+from fabric.providers.host2.resource_names import parse_version
 
 SITE, DEPLOY = "site", "deploy"
 

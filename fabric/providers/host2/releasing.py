@@ -7,12 +7,12 @@ from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.host2.deploys import Host2Work, publish_deploy
 from fabric.providers.host2.making import require_own_site
-from fabric.providers.host2.own_settings import (
+from fabric.providers.host2.release_state import DEPLOY, SITE
+from fabric.providers.host2.resource_names import (
     build_function_name,
     build_service_owner,
     parse_version,
 )
-from fabric.providers.host2.release_state import DEPLOY, SITE
 from fabric.providers.naming import build_function_endpoint
 
 

@@ -7,8 +7,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host2.deploys import (
     DeployRow,
+    DesiredDeploy,
     Host2Work,
-    WantedDeploy,
     create_deploy,
     delete_deploy,
     fetch_site,
@@ -16,7 +16,7 @@ from fabric.providers.host2.deploys import (
     publish_deploy,
     wait_until_processed,
 )
-from fabric.providers.host2.own_settings import ServiceOwner, build_service_owner, is_of_nobody
+from fabric.providers.host2.resource_names import ServiceOwner, build_service_owner, is_of_nobody
 from fabric.providers.parallel_map import run_parallel
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
@@ -54,7 +54,7 @@ def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
     if there is None:
         return
     if owner.is_of(there.title):
-        row = create_deploy(work, WantedDeploy(owner.title_of_nothing, _NOTHING))
+        row = create_deploy(work, DesiredDeploy(owner.title_of_nothing, _NOTHING))
         wait_until_processed(work, row)
         publish_deploy(work, row.id)
         work.watch.hear(

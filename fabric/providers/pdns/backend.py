@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
 from fabric.model.secrecy import redact_userinfo
 from fabric.providers.pdns.api import PdnsApi, PdnsComment, PdnsRecord, RecordSet, RecordSetChange
-from fabric.providers.pdns.wanted import format_content, plan_rrset, record_type
+from fabric.providers.pdns.desired import format_content, plan_rrset, record_type
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
 

@@ -13,7 +13,15 @@ from fabric.providers.naming import build_function_endpoint
 from fabric.providers.refused_calls import RefusedCallError, mark_untouched
 from fabric.providers.version_pinning import refuse_without_version
 from fabric.providers.whisk.documents import VersionPlan, build_version_document, refuse_order
-from fabric.providers.whisk.own_names import (
+from fabric.providers.whisk.packages import (
+    ActionRow,
+    PackageRow,
+    ensure_package,
+    fetch_action,
+    fetch_own_package,
+    foreign_resource_problem,
+)
+from fabric.providers.whisk.resource_names import (
     ARCHIVE,
     AROUND,
     MARK,
@@ -24,14 +32,6 @@ from fabric.providers.whisk.own_names import (
     format_resource_id,
     package_name,
     read_version,
-)
-from fabric.providers.whisk.packages import (
-    ActionRow,
-    PackageRow,
-    ensure_package,
-    fetch_action,
-    fetch_own_package,
-    foreign_resource_problem,
 )
 from fabric.providers.whisk.source import WhiskRuntimes, build_action_source
 from fabric.providers.whisk.work import WhiskWork

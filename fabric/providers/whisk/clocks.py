@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.five_fields import UTC_ZONES, convert_to_five_fields
+from fabric.providers.cron_conversion import UTC_ZONES, convert_to_five_fields
 from fabric.providers.payloads import format_json
 from fabric.providers.whisk.work import WhiskWork
 

@@ -20,7 +20,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.found_versions import find_versions
+from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Judged, Quoted, convert_call_errors
@@ -31,10 +31,10 @@ from fabric.providers.whisk.calling import invoke_function
 from fabric.providers.whisk.capability_checks import WhiskLimits, find_unsupported
 from fabric.providers.whisk.clocks import Clocks
 from fabric.providers.whisk.inspection import fetch_identity, find_missing
-from fabric.providers.whisk.own_names import WhiskPlace
 from fabric.providers.whisk.release_state import find_place_conflict
 from fabric.providers.whisk.releasing import release_service
 from fabric.providers.whisk.removing import delete_functions, delete_service
+from fabric.providers.whisk.resource_names import WhiskPlace
 from fabric.providers.whisk.work import WhiskTitles, WhiskWork
 
 

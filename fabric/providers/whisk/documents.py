@@ -10,7 +10,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionOrder, LiveFunction
 from fabric.providers.sources import LESS_CODE, TOO_LARGE, read_memory, read_timeout
-from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, build_annotations
+from fabric.providers.whisk.resource_names import (
+    ARCHIVE,
+    AROUND,
+    MARK,
+    MET,
+    OWNER,
+    build_annotations,
+)
 
 CODE_BYTES = 48 * 1024 * 1024
 _VARIABLES_BYTES = 1024 * 1024

@@ -6,8 +6,8 @@ from fabric.providers.contract import DeploymentAddress
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.release_state import read_kept_texts
 from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.own_names import package_name
 from fabric.providers.whisk.release_state import CLOCKS
+from fabric.providers.whisk.resource_names import package_name
 from fabric.providers.whisk.work import WhiskWork
 
 

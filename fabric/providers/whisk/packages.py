@@ -6,7 +6,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.refused_calls import RefusedCallError, ignore_missing
-from fabric.providers.whisk.own_names import (
+from fabric.providers.whisk.refusals import CONFLICT
+from fabric.providers.whisk.resource_names import (
     OWNER,
     WhiskAnnotation,
     build_annotations,
@@ -14,7 +15,6 @@ from fabric.providers.whisk.own_names import (
     package_owner,
     read_annotation,
 )
-from fabric.providers.whisk.refusals import CONFLICT
 from fabric.providers.whisk.work import WhiskWork
 
 

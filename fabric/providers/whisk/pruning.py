@@ -8,9 +8,9 @@ from fabric.providers.parallel_map import run_parallel
 from fabric.providers.refused_calls import ignore_missing
 from fabric.providers.release_state import read_kept_texts
 from fabric.providers.whisk.actions import list_versions
-from fabric.providers.whisk.own_names import format_action_owner, package_name, read_version
 from fabric.providers.whisk.packages import fetch_own_package
 from fabric.providers.whisk.release_state import MET_NOW
+from fabric.providers.whisk.resource_names import format_action_owner, package_name, read_version
 from fabric.providers.whisk.work import WhiskWork
 
 

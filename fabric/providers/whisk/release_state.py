@@ -2,7 +2,7 @@
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.providers.whisk.own_names import WhiskPlace, place_in
+from fabric.providers.whisk.resource_names import WhiskPlace, place_in
 
 # Of each function: the version that is met, and by whom; and its clocks.
 MET_NOW, CLOCKS = "met:", "clocks:"

@@ -16,16 +16,16 @@ from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.whisk.actions import build_action_endpoint, is_of
 from fabric.providers.whisk.clocks import Clocks, WhiskClock, format_whisk_clocks, plan_clocks
 from fabric.providers.whisk.documents import MetPlan, build_active_document
-from fabric.providers.whisk.own_names import (
+from fabric.providers.whisk.packages import PackageRow, fetch_own_package, foreign_resource_problem
+from fabric.providers.whisk.pruning import prune_versions
+from fabric.providers.whisk.release_state import CLOCKS, MET_NOW
+from fabric.providers.whisk.resource_names import (
     ARCHIVE,
     MARK,
     format_action_owner,
     package_name,
     read_version,
 )
-from fabric.providers.whisk.packages import PackageRow, fetch_own_package, foreign_resource_problem
-from fabric.providers.whisk.pruning import prune_versions
-from fabric.providers.whisk.release_state import CLOCKS, MET_NOW
 from fabric.providers.whisk.work import WhiskWork
 
 

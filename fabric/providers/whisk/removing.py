@@ -6,9 +6,14 @@ from fabric.model.amounts import format_count
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.parallel_map import run_parallel
 from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.own_names import OWNER, format_action_owner, package_name, package_owner
 from fabric.providers.whisk.packages import ActionRow, delete_package, package_row
 from fabric.providers.whisk.pruning import delete_action
+from fabric.providers.whisk.resource_names import (
+    OWNER,
+    format_action_owner,
+    package_name,
+    package_owner,
+)
 from fabric.providers.whisk.work import WhiskWork
 
 

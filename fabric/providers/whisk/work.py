@@ -12,8 +12,8 @@ from fabric.providers.http_calls import ProviderCall, retry_transient
 from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, convert_refusals
 from fabric.providers.waiting import WAITING, RetryPolicy
 from fabric.providers.whisk.api import WhiskApi
-from fabric.providers.whisk.own_names import WhiskPlace
 from fabric.providers.whisk.refusals import CONFLICT
+from fabric.providers.whisk.resource_names import WhiskPlace
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")

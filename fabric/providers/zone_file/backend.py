@@ -13,7 +13,7 @@ from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, Route
 from fabric.providers.zone_file.records import ZoneLines, compare_zone, format_zone, with_foreign
 from fabric.system.disk import lock_file, read_bytes, write_atomic
 
-Wanted: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
+DesiredParts: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
 _VERSION = 1
 _MOST_SERIAL = 0xFFFFFFFF
 
@@ -52,7 +52,9 @@ class ZoneFile:
     """The zone file backend. `wanted` computes the records of the simulated kind. With a `zone`
     path, a zone file for name servers is written too."""
 
-    def __init__(self, kind: str, path: Path, wanted: Wanted, zone: Path | None = None) -> None:
+    def __init__(
+        self, kind: str, path: Path, wanted: DesiredParts, zone: Path | None = None
+    ) -> None:
         self.kind = kind
         self._path = path
         self._wanted = wanted

@@ -19,7 +19,7 @@ from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.program import build_environment, build_harness_settings, find_program
-from fabric.system.child_reaper import ChildKeeper
+from fabric.system.child_reaper import ChildReaper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 
@@ -101,7 +101,7 @@ class HandlerPool:
         self._entries: dict[str, _Entry] = {}
         self._owners: dict[HandlerChild, tuple[_Entry, _Version]] = {}
         self._folder: Path | None = None
-        self._keeper: ChildKeeper | None = None
+        self._keeper: ChildReaper | None = None
         self._numbers = itertools.count()
         self._is_looking = False
 
@@ -224,7 +224,7 @@ class HandlerPool:
             function.memory,
         )
         child = HandlerChild(self._loop, start, self._handle_settled, self._handle_gone)
-        self._keeper = self._keeper or ChildKeeper(self._ensure_folder())
+        self._keeper = self._keeper or ChildReaper(self._ensure_folder())
         self._keeper.begun(child.pid)
         return child
 

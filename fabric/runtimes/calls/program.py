@@ -72,8 +72,10 @@ def _build_lambda_variables(function: LocalFunction, folder: ChildFolder) -> dic
 
 
 def build_harness_settings(function: LocalFunction, folder: ChildFolder) -> dict[str, object]:
-    """Build the description of the function that the harness receives. `call.mjs` and `said.py`
-    read it."""
+    """Build the description of the function that the harness receives.
+
+    `call.mjs` and `handler_settings.py` read it.
+    """
     module, _, name = function.handler.rpartition(".")
     caller = function.caller
     return {

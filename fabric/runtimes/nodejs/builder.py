@@ -18,7 +18,6 @@ from fabric.runtimes.nodejs import closure, external, formats, optional_packages
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.decorators import find_decorators
 from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
-from fabric.runtimes.nodejs.left_behind import find_bundle_problems
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules, select_bundled
 from fabric.runtimes.nodejs.refusals import refuse_unfit
@@ -31,7 +30,8 @@ from fabric.runtimes.nodejs.toolchain import (
     identify_toolchain,
     install_pinned,
 )
-from fabric.runtimes.seen import merge, record_tried
+from fabric.runtimes.nodejs.unbundled_files import find_bundle_problems
+from fabric.runtimes.recorded_inputs import merge, record_tried
 
 
 class NodeRuntime:

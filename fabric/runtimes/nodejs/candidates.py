@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fabric.runtimes.nodejs import export_maps
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
-from fabric.runtimes.seen import Kind, Probe
+from fabric.runtimes.recorded_inputs import Kind, Probe
 
 # The bundler's own defaults, handed to it explicitly so that both sides use one list.
 EXTENSIONS = (".tsx", ".ts", ".jsx", ".js", ".css", ".json")

@@ -13,7 +13,7 @@ from fabric.runtimes.nodejs import packages
 from fabric.runtimes.nodejs.lookups import look_ups, package_folder
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.toolchain import CLOSURE
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts", ".jsx")

@@ -11,7 +11,7 @@ from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
 from fabric.runtimes.nodejs.locks import list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, read_options
-from fabric.runtimes.seen import Kind
+from fabric.runtimes.recorded_inputs import Kind
 
 _PASSED_ON = ("useDefineForClassFields", "strict", "strictNullChecks")
 _DEFINES_FIELDS = frozenset({"es2022", "es2023", "es2024", "es2025", "esnext"})

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import BuiltFile, Listing, Seen
+from fabric.runtimes.contract import BuiltFile, InputTrace, Listing
 from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
@@ -21,7 +21,7 @@ from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.native import refuse_foreign
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
-from fabric.runtimes.seen import merge, place, record_tried
+from fabric.runtimes.recorded_inputs import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 
 # What Node has itself, where a package of that name may be installed too.
@@ -42,7 +42,7 @@ class Packed(Struct, frozen=True):
 
     files: tuple[BuiltFile, ...] = ()
     modules: tuple[Module, ...] = ()
-    seen: Seen = Seen()
+    seen: InputTrace = InputTrace()
     warnings: tuple[Problem, ...] = ()
 
 
@@ -176,13 +176,15 @@ def _find_generated_code(package: _Package, name: str) -> str:
     return ""
 
 
-def _record_search(entry: EntryFile, folder: str) -> Seen:
+def _record_search(entry: EntryFile, folder: str) -> InputTrace:
     """Record a package of the project itself, whose files change separately."""
     names = list_files(folder, "**")
     files = record_tried(
         entry.workspace, [os.path.join(folder, name) for name in names], entry.probe
     )
-    return merge(files, Seen(listings=(Listing(place(entry.workspace, folder), "**", names),)))
+    return merge(
+        files, InputTrace(listings=(Listing(place(entry.workspace, folder), "**", names),))
+    )
 
 
 def _read_package_files(entry: EntryFile, package: _Package) -> Iterator[BuiltFile]:

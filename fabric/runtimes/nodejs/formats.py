@@ -8,10 +8,10 @@ from typing import Any
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
-from fabric.runtimes.nodejs.handler_exports import WantedExport
+from fabric.runtimes.nodejs.handler_exports import RequiredExport
 from fabric.runtimes.nodejs.locks import list_upwards
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
-from fabric.runtimes.seen import Kind
+from fabric.runtimes.recorded_inputs import Kind
 
 CJS = "cjs"
 ESM = "esm"
@@ -67,10 +67,10 @@ def find_required_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[
     return CJS if is_needed and format_of(entry, inputs) == ESM else ""
 
 
-def build_wanted_export(entry: EntryFile, inputs: BuildInputs) -> WantedExport:
+def build_wanted_export(entry: EntryFile, inputs: BuildInputs) -> RequiredExport:
     others = inputs.handlers or _OTHERS
     names = frozenset({entry.export} if entry.export else {"handler", *others})
-    return WantedExport(names, inputs.methods)
+    return RequiredExport(names, inputs.methods)
 
 
 def build_output_path(entry: EntryFile, wanted: str) -> str:

@@ -13,7 +13,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile
 from fabric.runtimes.nodejs.metafile import Module
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 
 # What the bundler writes at the end of a CommonJS file for Node's own look at its names.
@@ -27,7 +27,7 @@ _SCRIPT_WORDS = re.compile(r"\b(?:module|exports|eval|this|arguments|global|glob
 _MODULE_WORDS = re.compile(r"\b(?:module|exports|eval)\b")
 
 
-class WantedExport(Struct, frozen=True):
+class RequiredExport(Struct, frozen=True):
     """The required export: a function with one of the `names`, or an object with one of the
     `methods`."""
 
@@ -43,7 +43,7 @@ class Bundle(Struct, frozen=True):
 
 
 def refuse_missing(
-    entry: EntryFile, wanted: WantedExport, code: Bundle, modules: Iterable[Module]
+    entry: EntryFile, wanted: RequiredExport, code: Bundle, modules: Iterable[Module]
 ) -> None:
     """Raise if the entry certainly lacks the handler's export, or if the export is not a
     handler."""
@@ -60,7 +60,7 @@ def refuse_missing(
         raise _missing_export_error(entry, wanted, sorted(there))
 
 
-def _is_uncalled_object(entry: EntryFile, wanted: WantedExport) -> bool:
+def _is_uncalled_object(entry: EntryFile, wanted: RequiredExport) -> bool:
     """Return whether the default export is an object literal without a callable method."""
     bare = _COMMENT_LINE.sub("", _read_text(entry.path))
     found = list(_DEFAULT.finditer(bare))
@@ -110,7 +110,9 @@ def _read_text(path: str) -> str:
         return "module"
 
 
-def _missing_export_error(entry: EntryFile, wanted: WantedExport, there: list[str]) -> FabricError:
+def _missing_export_error(
+    entry: EntryFile, wanted: RequiredExport, there: list[str]
+) -> FabricError:
     shown = place(entry.workspace, entry.path)
     known = f"it has {', '.join(f'`{one}`' for one in there)}; " if there else ""
     return FabricError(
@@ -123,7 +125,7 @@ def _missing_export_error(entry: EntryFile, wanted: WantedExport, there: list[st
     )
 
 
-def _format_wanted_names(entry: EntryFile, wanted: WantedExport) -> str:
+def _format_wanted_names(entry: EntryFile, wanted: RequiredExport) -> str:
     if entry.export:
         return f"`{entry.export}`"
     others = sorted(wanted.names - {"handler", "default"})
@@ -131,7 +133,7 @@ def _format_wanted_names(entry: EntryFile, wanted: WantedExport) -> str:
     return f"{' or '.join(named)}, and no default export"
 
 
-def _no_handler_error(entry: EntryFile, wanted: WantedExport) -> FabricError:
+def _no_handler_error(entry: EntryFile, wanted: RequiredExport) -> FabricError:
     shown = place(entry.workspace, entry.path)
     methods = ", ".join(f"`{name}`" for name in wanted.methods)
     return FabricError(

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
-from fabric.runtimes.seen import Kind, Probe
+from fabric.runtimes.recorded_inputs import Kind, Probe
 
 LOCK_FILES = (
     "package-lock.json",

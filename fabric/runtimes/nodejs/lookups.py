@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from fabric.runtimes.contract import Listing, Seen
+from fabric.runtimes.contract import InputTrace, Listing
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs import candidates
@@ -19,7 +19,7 @@ from fabric.runtimes.nodejs.candidates import NODE_MODULES, list_tried_paths
 from fabric.runtimes.nodejs.locks import LOCK_FILES, list_upwards
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.tsconfig import TsSettings, package_name, read_settings
-from fabric.runtimes.seen import Kind, place, record_tried
+from fabric.runtimes.recorded_inputs import Kind, place, record_tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 _MANIFESTS = ("package.json",)
@@ -28,7 +28,7 @@ _STYLES = ".css"
 _URL = re.compile(r"(node|https?|data|file):")
 
 
-def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") -> Seen:
+def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") -> InputTrace:
     """Record everything that decided a bundle, as paths of the workspace. `tsconfig` is the
     configured one, which replaces the ones found."""
     trail = _Trail(entry, tsconfig and os.path.normpath(os.path.join(entry.root, tsconfig)))

@@ -16,7 +16,7 @@ from fabric.runtimes.nodejs.decorators import find_decorators
 from fabric.runtimes.nodejs.formats import CJS, build_output_path, build_wrapping, is_module_package
 from fabric.runtimes.nodejs.hints import choose_bundler_hint
 from fabric.runtimes.nodejs.unresolved import import_hint
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 
 _OLDEST = "node18"
 _ALL_PACKAGES = frozenset({"node_modules", "*"})

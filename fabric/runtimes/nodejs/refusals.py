@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, unreadable_file_error
 from fabric.runtimes.nodejs.formats import build_wanted_export
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 
 WORKERS_ONLY = "cloudflare:"

@@ -15,7 +15,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import redact_credentials
 from fabric.runtimes.contract import Toolchain
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import lock_file, make_folder, read_bytes
 from fabric.system.optional_packages import install_command
 from fabric.system.process import run_child

@@ -15,7 +15,7 @@ from fabric.runtimes.nodejs.locks import is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.refusals import WORKERS_ONLY, format_workers_hint
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc, read_settings
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 
 _UNRESOLVED = re.compile(r'Could not resolve "(?![./#])([^"]+)"')

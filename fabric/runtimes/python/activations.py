@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
-from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken
+from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse
 from fabric.runtimes.python.serving_open import OpenFunction
 
 _EVENT = "__fabric_event"
@@ -64,7 +64,7 @@ def _call_event(function: AnsweringFunction, given: _Document) -> _Document:
     return {"response": calling.call(function.handler, event)}
 
 
-def _parse_request(given: _Document) -> HttpTaken | None:
+def _parse_request(given: _Document) -> ServedRequest | None:
     """Parse a request in the format of OpenWhisk, or nested in `http` as some hosts send it."""
     http = given.get("http")
     if isinstance(http, dict) and http.get("method"):
@@ -83,10 +83,10 @@ def _parse_request(given: _Document) -> HttpTaken | None:
 
 def _request(
     method: object, path: object, query: object, rest: tuple[list[tuple[str, str]], bytes]
-) -> HttpTaken:
+) -> ServedRequest:
     begin = str(path or "")
     target = (begin if begin.startswith("/") else f"/{begin}") + (f"?{query}" if query else "")
-    return HttpTaken(str(method).upper(), target, *rest, "")
+    return ServedRequest(str(method).upper(), target, *rest, "")
 
 
 def _parse_headers(value: object) -> list[tuple[str, str]]:
@@ -110,7 +110,7 @@ def _is_text(kind: str) -> bool:
     return plain in _TEXTS or plain.endswith("+json") or _CHARSET.search(kind) is not None
 
 
-def _build_result(given: HttpGiven, method: str) -> _Document:
+def _build_result(given: ServedResponse, method: str) -> _Document:
     grouped: dict[str, object] = {}
     for name, value in given.headers:
         before = grouped.get(name)

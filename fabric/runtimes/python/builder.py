@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, BuiltFile, Toolchain, WantedModule
+from fabric.runtimes.contract import Built, BuiltFile, ImportedModule, Toolchain
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable_file_error
 from fabric.runtimes.include import list_patterns
 from fabric.runtimes.python.handler_names import find_handler_name
@@ -30,10 +30,10 @@ from fabric.runtimes.python.modules import (
     list_packages_above,
     search_roots,
 )
+from fabric.runtimes.python.required_modules import SourcePlace, list_wanted_modules
 from fabric.runtimes.python.standard import list_standard_modules
 from fabric.runtimes.python.unparsed import syntax_problem
-from fabric.runtimes.python.wanted import SourcePlace, list_wanted_modules
-from fabric.runtimes.seen import place, record_tried
+from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.system.disk import read_bytes
 
 IDENTITY = "python-closure 3"
@@ -154,7 +154,7 @@ class _Walk(Struct, frozen=True):
 
     def list_wanted(
         self, sources: Mapping[Sourced, bytes], standard: frozenset[str]
-    ) -> Iterator[WantedModule]:
+    ) -> Iterator[ImportedModule]:
         for one, source in sources.items():
             where = SourcePlace(place(self.entry.workspace, one.path), one.inside)
             names = self._read_imports(one.path, source).names

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
-from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
+from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 from fabric.runtimes.python.serving_open import OpenFunction
 
 _READY = "/.fabric/ready"
@@ -38,8 +38,8 @@ class FrameworkRequest(Protocol):
     def get_data(self) -> bytes: ...
 
 
-class FramedFunction(OpenFunction):
-    def answer(self, taken: HttpTaken) -> HttpGiven:
+class FrameworkFunction(OpenFunction):
+    def answer(self, taken: ServedRequest) -> ServedResponse:
         return message(200, "ready") if taken.path == _READY else super().answer(taken)
 
 
@@ -49,7 +49,7 @@ def make_framework_handler(
     """Return the function that the framework calls. A relative path starts at the archive root."""
     own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
-    function = FramedFunction({**document, "folder": folder})
+    function = FrameworkFunction({**document, "folder": folder})
 
     def answer_request(request: FrameworkRequest) -> _Answer:
         taken = _convert_request(request)
@@ -60,20 +60,20 @@ def make_framework_handler(
     return answer_request
 
 
-def _convert_request(request: FrameworkRequest) -> HttpTaken:
+def _convert_request(request: FrameworkRequest) -> ServedRequest:
     environ = request.environ
     target = str(environ.get("RAW_URI") or environ.get("REQUEST_URI") or "/")
     headers = [(name.lower(), value) for name, value in request.headers.items()]
     peer = str(environ.get("REMOTE_ADDR") or "")
-    return HttpTaken(request.method, target, headers, request.get_data(), peer)
+    return ServedRequest(request.method, target, headers, request.get_data(), peer)
 
 
-def _is_of_clock(taken: HttpTaken, clock: str) -> bool:
+def _is_of_clock(taken: ServedRequest, clock: str) -> bool:
     said = taken.header("x-fabric-clock")
     return bool(clock) and hmac.compare_digest(said.encode(), clock.encode())
 
 
-def _call_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
+def _call_event(function: AnsweringFunction, taken: ServedRequest) -> ServedResponse:
     try:
         event = json.loads(taken.body or b"{}")
     except ValueError:

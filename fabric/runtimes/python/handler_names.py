@@ -4,7 +4,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.python.top_names import has_certain_name, has_possible_name, list_functions
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 
 
 def find_handler_name(entry: EntryFile, inputs: BuildInputs, source: bytes) -> str:

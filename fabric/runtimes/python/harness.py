@@ -88,8 +88,8 @@ def main(asked: int, answer_to: int) -> None:
     said = json.loads(channel.requests.readline())
     how = "call" if said.get("convention", "event") != "event" else "call_event"
     try:
-        calling, values = borrow_modules(how, "said")
-        handler = calling.load(values.Said(said))
+        calling, values = borrow_modules(how, "handler_settings")
+        handler = calling.load(values.HandlerSettings(said))
     except BaseException as error:  # noqa: BLE001 - whatever a module throws is its answer
         channel.answer({"id": 0, "ends": True, **describe_error(error)}, started)
         os._exit(1)

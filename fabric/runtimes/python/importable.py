@@ -8,7 +8,7 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.python.imports import parse_source
 from fabric.runtimes.python.standard import list_standard_modules
-from fabric.runtimes.seen import place
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
-from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
+from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 from fabric.runtimes.python.serving_open import OpenFunction
 
 _EVENT = "__fabric_event"
@@ -75,7 +75,7 @@ def _time(said: str) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _parse_request(given: object) -> HttpTaken | None:
+def _parse_request(given: object) -> ServedRequest | None:
     """Return the request, or None for another event."""
     context = given.get("requestContext") if isinstance(given, dict) else None
     http = context.get("http") if isinstance(context, dict) else None
@@ -90,14 +90,14 @@ def _parse_request(given: object) -> HttpTaken | None:
     )
     target = str(given.get("rawPath") or "/") + (f"?{query}" if query else "")
     method, peer = str(http.get("method") or "GET").upper(), str(http.get("sourceIp") or "")
-    return HttpTaken(method, target, headers, body, peer)
+    return ServedRequest(method, target, headers, body, peer)
 
 
 def _list_pairs(value: object) -> list[tuple[object, object]]:
     return list(value.items()) if isinstance(value, dict) else []
 
 
-def _build_response(given: HttpGiven, method: str) -> _Document:
+def _build_response(given: ServedResponse, method: str) -> _Document:
     """Build the response, with each header once, because the platform has no repeated headers."""
     if sum(name == "set-cookie" for name, _ in given.headers) > 1:
         sys.stderr.write("warning: only one cookie of the response is sent at Alibaba Cloud\n")

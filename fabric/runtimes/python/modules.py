@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fabric.runtimes.seen import Probe
+from fabric.runtimes.recorded_inputs import Probe
 
 
 class SearchRoot(Struct, frozen=True):

@@ -24,7 +24,7 @@ from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.calling.loading import LoadedHandler
 from fabric.runtimes.python.serving_answers import AnsweringFunction
-from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
+from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 
 _READY = "/.fabric/ready"
 _MOST = 32 * 1024 * 1024
@@ -64,7 +64,7 @@ class FunctionServer(AnsweringFunction):
     def is_full(self) -> bool:
         return bool(self.most) and self.under_way > self.most
 
-    def answer(self, taken: HttpTaken) -> HttpGiven:
+    def answer(self, taken: ServedRequest) -> ServedResponse:
         if taken.path == _READY:
             return message(503, "ending") if self.is_ending else message(200, "ready")
         return super().answer(taken)
@@ -88,7 +88,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             return
         headers = [(name.lower(), value) for name, value in self.headers.items()]
         peer = str(self.client_address[0])
-        taken = HttpTaken(self.command, self.path, headers, body, peer)
+        taken = ServedRequest(self.command, self.path, headers, body, peer)
         self._send(self.server.function.answer(taken))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
@@ -106,7 +106,7 @@ class RequestHandler(BaseHTTPRequestHandler):
         while self.rfile.readline().strip():
             pass
 
-    def _send(self, given: HttpGiven) -> None:
+    def _send(self, given: ServedResponse) -> None:
         self.send_response(given.status)
         for name, value in given.headers:
             self.send_header(name, value)

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLongError
 
 from fabric.runtimes.python.calling import call as calling
-from fabric.runtimes.python.calling.said import Said
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.serving_http import (
-    HttpGiven,
-    HttpTaken,
+    ServedRequest,
+    ServedResponse,
     UnfitAnswerError,
     answer_of,
     event_of,
@@ -28,7 +28,7 @@ class AnsweringFunction:
     """A function with its routes."""
 
     def __init__(self, document: dict[str, object]) -> None:
-        self.said = Said(document)
+        self.said = HandlerSettings(document)
         self.handler = calling.load(self.said)
         self.routes = routes_of(document.get("routes") or [])  # type: ignore[arg-type]
         self.pool = ThreadPoolExecutor(_THREADS)
@@ -37,7 +37,7 @@ class AnsweringFunction:
     def is_full(self) -> bool:
         return False
 
-    def answer(self, taken: HttpTaken) -> HttpGiven:
+    def answer(self, taken: ServedRequest) -> ServedResponse:
         route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
             return _build_unrouted_answer(route.allowed)
@@ -45,7 +45,7 @@ class AnsweringFunction:
             return message(429, "Too Many Requests")
         return self.call(event_of(taken, route))
 
-    def call(self, event: object) -> HttpGiven:
+    def call(self, event: object) -> ServedResponse:
         call = self.pool.submit(calling.call, self.handler, event)
         try:
             return answer_of(call.result(self.said.seconds or None))
@@ -60,12 +60,12 @@ class AnsweringFunction:
             return _build_error_answer(error)
 
 
-def _build_error_answer(error: BaseException | None) -> HttpGiven:
+def _build_error_answer(error: BaseException | None) -> ServedResponse:
     traceback.print_exception(error)
     return message(500, "Internal Server Error")
 
 
-def _build_unrouted_answer(allowed: list[str]) -> HttpGiven:
+def _build_unrouted_answer(allowed: list[str]) -> ServedResponse:
     if not allowed:
         return message(404, "Not Found")
     return message(405, "Method Not Allowed", ("allow", ", ".join(allowed)))

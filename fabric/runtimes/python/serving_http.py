@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
 from fabric.runtimes.python.calling.context import new_id
-from fabric.runtimes.python.serving_routes import TakenRoute
+from fabric.runtimes.python.serving_routes import MatchedRoute
 
 _TEXTS = (
     *("text/", "application/json", "application/xml", "application/javascript"),
@@ -27,7 +27,7 @@ class UnfitAnswerError(Exception):
     """A response that no host would accept."""
 
 
-class HttpTaken:
+class ServedRequest:
     """An incoming request; header names are lowercase."""
 
     def __init__(self, method: str, target: str, headers: Pairs, body: bytes, peer: str) -> None:
@@ -41,19 +41,19 @@ class HttpTaken:
         return next((value for own, value in self.headers if own == name), "")
 
 
-class HttpGiven:
+class ServedResponse:
     def __init__(self, status: int, headers: Pairs, body: bytes) -> None:
         self.status = status
         self.headers = headers
         self.body = body
 
 
-def message(status: int, text: str, *headers: tuple[str, str]) -> HttpGiven:
+def message(status: int, text: str, *headers: tuple[str, str]) -> ServedResponse:
     body = json.dumps({"message": text}).encode()
-    return HttpGiven(status, [("content-type", "application/json"), *headers], body)
+    return ServedResponse(status, [("content-type", "application/json"), *headers], body)
 
 
-def event_of(taken: HttpTaken, route: TakenRoute) -> dict[str, object]:
+def event_of(taken: ServedRequest, route: MatchedRoute) -> dict[str, object]:
     cookies = [
         one.strip()
         for name, value in taken.headers
@@ -78,7 +78,7 @@ def event_of(taken: HttpTaken, route: TakenRoute) -> dict[str, object]:
     }
 
 
-def _build_context(taken: HttpTaken, key: str) -> dict[str, object]:
+def _build_context(taken: ServedRequest, key: str) -> dict[str, object]:
     host, now = taken.header("host"), time.time()  # noqa: TID251 - the container's own clock
     forwarded = taken.header("x-forwarded-for").partition(",")[0].strip()
     return {
@@ -108,7 +108,7 @@ def _join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: ",".join(values) for name, values in found.items()}
 
 
-def _encode_body(taken: HttpTaken) -> dict[str, object]:
+def _encode_body(taken: ServedRequest) -> dict[str, object]:
     """Encode a body as text if its type and content allow it, otherwise as base64."""
     if not taken.body:
         return {"isBase64Encoded": False}
@@ -121,7 +121,7 @@ def _encode_body(taken: HttpTaken) -> dict[str, object]:
     return {"body": base64.b64encode(taken.body).decode(), "isBase64Encoded": True}
 
 
-def answer_of(response: object) -> HttpGiven:
+def answer_of(response: object) -> ServedResponse:
     """Convert `{statusCode, headers, body, …}`, or any other value, which becomes the JSON of a 200
     response."""
     said: Mapping[str, object] = response if isinstance(response, dict) else {}
@@ -130,7 +130,7 @@ def answer_of(response: object) -> HttpGiven:
         status = said["status"]
     if status is None:
         body = json.dumps(response, allow_nan=False, ensure_ascii=False).encode()
-        return HttpGiven(200, [("content-type", "application/json")], body)
+        return ServedResponse(200, [("content-type", "application/json")], body)
     headers = [
         *_list_headers(said),
         *(("set-cookie", str(one)) for one in _require_list(said.get("cookies"))),
@@ -139,7 +139,7 @@ def answer_of(response: object) -> HttpGiven:
         raise UnfitAnswerError("a header of the response contains a line break")
     if not any(name == "content-type" for name, _ in headers):
         headers.insert(0, ("content-type", "text/plain; charset=utf-8"))
-    return HttpGiven(_parse_status(status), headers, _decode_body(said))
+    return ServedResponse(_parse_status(status), headers, _decode_body(said))
 
 
 def _parse_status(status: object) -> int:

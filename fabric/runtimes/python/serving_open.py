@@ -10,16 +10,18 @@ from fabric.runtimes.python.serving_cors import (
     cors_of_route,
     preflight_headers,
 )
-from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken
+from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse
 from fabric.runtimes.python.serving_routes import match_route
 
 
 class OpenFunction(AnsweringFunction):
-    def answer(self, taken: HttpTaken) -> HttpGiven:
+    def answer(self, taken: ServedRequest) -> ServedResponse:
         route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
             told = preflight_headers(route.rows, taken.method, taken.header)
-            return super().answer(taken) if told is None else HttpGiven(204, [*told.items()], b"")
+            return (
+                super().answer(taken) if told is None else ServedResponse(204, [*told.items()], b"")
+            )
         given = super().answer(taken)
         cors = cors_of_route(route.rows[0])
         return (
@@ -27,7 +29,7 @@ class OpenFunction(AnsweringFunction):
         )
 
 
-def _merge_headers(given: HttpGiven, told: Headers) -> HttpGiven:
+def _merge_headers(given: ServedResponse, told: Headers) -> ServedResponse:
     """Merge headers. The handler's own take precedence, and `Vary` values are added up."""
     rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
-    return HttpGiven(given.status, [*rest, *told.items()], given.body)
+    return ServedResponse(given.status, [*rest, *told.items()], given.body)

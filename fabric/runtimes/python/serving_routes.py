@@ -24,7 +24,7 @@ class ServedRoute:
         self.shape = tuple(_SHAPES.get(_order(one), one) for one in self.segments)
 
 
-class TakenRoute:
+class MatchedRoute:
     """A matched route with its path parameters, or the catch-all key; otherwise the routes of the
     path."""
 
@@ -45,10 +45,10 @@ def routes_of(rows: Iterable[Mapping[str, object]]) -> list[ServedRoute]:
     return sorted(found, key=lambda one: one.rank)
 
 
-def match_route(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
+def match_route(routes: list[ServedRoute], method: str, path: str) -> MatchedRoute:
     """Match a request. Without routes, everything matches."""
     if not routes:
-        return TakenRoute("$default")
+        return MatchedRoute("$default")
     asked = [unquote(one) for one in _split_path(path)]
     fitting = [(one, found) for one in routes if (found := _match_route(one, asked)) is not None]
     wanted = (method, "GET", _ANY) if method == "HEAD" else (method, _ANY)
@@ -57,8 +57,8 @@ def match_route(routes: list[ServedRoute], method: str, path: str) -> TakenRoute
         for name in wanted:
             for one, found in there:
                 if one.method == name:
-                    return TakenRoute(one.key, found, [one])
-    return TakenRoute(rows=(one for one, _ in fitting))
+                    return MatchedRoute(one.key, found, [one])
+    return MatchedRoute(rows=(one for one, _ in fitting))
 
 
 def _split_path(path: str) -> list[str]:

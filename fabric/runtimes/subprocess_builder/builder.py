@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Builder, Built, Seen, Toolchain
+from fabric.runtimes.contract import Builder, Built, InputTrace, Toolchain
 
 if TYPE_CHECKING:
     from fabric.runtimes.subprocess_builder.child import BuildChild
@@ -83,7 +83,7 @@ class ManyInterpreters:
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         return self._builder.entry(workspace, inputs)
 
-    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> InputTrace:
         return self._builder.record_inputs(workspace, inputs)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:

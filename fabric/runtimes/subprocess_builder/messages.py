@@ -14,7 +14,7 @@ _LENGTH = 8
 # Text that somebody else wrote would be read as a far greater length.
 _LONGEST = 1 << 32
 
-Said = TypeVar("Said", bound=Struct)
+Message = TypeVar("Message", bound=Struct)
 
 
 class BuildQuestion(Struct, frozen=True):
@@ -50,7 +50,7 @@ def encode_message(said: Struct) -> bytes:
     return len(body).to_bytes(_LENGTH) + body
 
 
-def read_message(stream: IO[bytes], kind: type[Said]) -> Said | None:
+def read_message(stream: IO[bytes], kind: type[Message]) -> Message | None:
     """Read a message. None at the end, or for a truncated or invalid message."""
     head = stream.read(_LENGTH)
     length = int.from_bytes(head)

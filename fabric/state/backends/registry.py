@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _POSTGRES = ("postgresql", "postgres")
 
 
-class _Wish(Struct, frozen=True):
+class _BackendRequest(Struct, frozen=True):
     """The settings of a store. `home` is the project's `.fabric` directory.
 
     With `most_bytes` an object store rejects larger objects.
@@ -63,14 +63,14 @@ def open_backend(
     patience: Patience = PATIENT,
 ) -> BackEndPair:
     """Open the stores of a config without connecting. The first call connects."""
-    return _OPENERS[kind](_Wish(settings, Secret(env), home, patience))
+    return _OPENERS[kind](_BackendRequest(settings, Secret(env), home, patience))
 
 
 def list_backend_packages(
     kind: BackendKind, settings: Mapping[str, str], env: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The optional packages that opening a store imports."""
-    wish = _Wish(settings, Secret(env), Path(), PATIENT)
+    wish = _BackendRequest(settings, Secret(env), Path(), PATIENT)
     if kind is BackendKind.SQL and _parse_scheme(_read_database_url(wish)) in _POSTGRES:
         return ("psycopg",)
     return back_end_facts(kind).packages
@@ -83,7 +83,7 @@ def is_on_this_machine(
     if kind is not BackendKind.SQL:
         return back_end_facts(kind).is_own_folder
     return (
-        _parse_scheme(_read_database_url(_Wish(settings, Secret(env), Path(), PATIENT)))
+        _parse_scheme(_read_database_url(_BackendRequest(settings, Secret(env), Path(), PATIENT)))
         not in _POSTGRES
     )
 
@@ -97,23 +97,23 @@ def open_bare_backend(
 ) -> Backend:
     """Open the bare store, for content-addressed objects. Lost replies are not resolved and nothing
     is retried."""
-    wish = _Wish(settings, Secret(env), home, Patience(tries=1), most_bytes)
+    wish = _BackendRequest(settings, Secret(env), home, Patience(tries=1), most_bytes)
     state = _OPENERS[kind](wish).state
     return state.bare if isinstance(state, LostReplies) else state
 
 
 # Each opener imports its own kind: a project has one, and the others cost as much to load.
-def _open_local(wish: _Wish) -> BackEndPair:
+def _open_local(wish: _BackendRequest) -> BackEndPair:
     return _pair_with_itself(Local(wish.home / "state"))
 
 
-def _open_sql(wish: _Wish) -> BackEndPair:
+def _open_sql(wish: _BackendRequest) -> BackEndPair:
     from fabric.state.backends.sql import Sql
 
     return _pair_with_itself(Sql(_open_database(wish), wish.setting(BackendKind.SQL, "sqlTable")))
 
 
-def _open_database(wish: _Wish) -> "Database":
+def _open_database(wish: _BackendRequest) -> "Database":
     name, url = _find_url_variable(wish), _read_database_url(wish)
     scheme = _parse_scheme(url)
     if scheme in _POSTGRES:
@@ -128,11 +128,11 @@ def _open_database(wish: _Wish) -> "Database":
     raise bad_url_error(name, "must begin with `sqlite:`, `postgresql:` or `postgres:`")
 
 
-def _find_url_variable(wish: _Wish) -> str:
+def _find_url_variable(wish: _BackendRequest) -> str:
     return wish.setting(BackendKind.SQL, "sqlConnectionStringEnv")
 
 
-def _read_database_url(wish: _Wish) -> str:
+def _read_database_url(wish: _BackendRequest) -> str:
     return wish.env.reveal().get(_find_url_variable(wish), "")
 
 
@@ -140,7 +140,7 @@ def _parse_scheme(url: str) -> str:
     return url.partition(":")[0].lower()
 
 
-def _open_objstore1(wish: _Wish) -> BackEndPair:
+def _open_objstore1(wish: _BackendRequest) -> BackEndPair:
     from fabric.state.backends.cloud1 import read_store_account
     from fabric.state.backends.objstore1 import Objstore1
 
@@ -161,7 +161,7 @@ def _open_objstore1(wish: _Wish) -> BackEndPair:
     )
 
 
-def _open_objstore2(wish: _Wish) -> BackEndPair:
+def _open_objstore2(wish: _BackendRequest) -> BackEndPair:
     from fabric.state.backends.objstore2 import DEFAULT_ENDPOINT, Objstore2
 
     bucket = wish.require_setting("objstore2Bucket")
@@ -178,18 +178,18 @@ def _open_objstore2(wish: _Wish) -> BackEndPair:
     return _pair_with_itself(Objstore2(http, _build_bearer(wish, http), endpoint, bucket, prefix))
 
 
-def _build_bearer(wish: _Wish, http: "Http") -> "Bearer":
+def _build_bearer(wish: _BackendRequest, http: "Http") -> "Bearer":
     from fabric.state.backends import tokens
-    from fabric.system.signed_tokens import GivenToken
+    from fabric.system.signed_tokens import IssuedToken
 
     if token := wish.env.reveal().get("OBJSTORE2_ACCESS_TOKEN"):
-        return GivenToken(Secret(token))
+        return IssuedToken(Secret(token))
     if file := wish.env.reveal().get("OBJSTORE2_CREDENTIALS_FILE"):
         return tokens.ServiceAccount(wish.home.parent / file, http, SystemClock())
     raise no_credentials_error("objstore2", tokens.CREDENTIALS)
 
 
-def _open_objstore3(wish: _Wish) -> BackEndPair:
+def _open_objstore3(wish: _BackendRequest) -> BackEndPair:
     from fabric.state.backends.objstore3 import Objstore3
     from fabric.state.backends.shared_key import read_objstore3_account
 
@@ -200,7 +200,7 @@ def _open_objstore3(wish: _Wish) -> BackEndPair:
     return _pair_with_itself(Objstore3(_open_http(wish), owner, SystemClock(), container, prefix))
 
 
-_OPENERS: dict[BackendKind, Callable[[_Wish], BackEndPair]] = {
+_OPENERS: dict[BackendKind, Callable[[_BackendRequest], BackEndPair]] = {
     BackendKind.LOCAL: _open_local,
     BackendKind.SQL: _open_sql,
     BackendKind.OBJSTORE1: _open_objstore1,
@@ -214,7 +214,7 @@ def _pair_with_itself(backend: Backend) -> BackEndPair:
     return BackEndPair(settled, settled)
 
 
-def _open_http(wish: _Wish) -> "Http":
+def _open_http(wish: _BackendRequest) -> "Http":
     from fabric.system.http_client import open_http
 
     with import_extra(Extra.CLOUD):

@@ -13,8 +13,8 @@ from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http
 from fabric.system.signed_tokens import (
     AccountKey,
-    AskedToken,
-    HeldToken,
+    RequestedToken,
+    StoredToken,
     build_token_request,
     parse_token,
     read_account_key,
@@ -31,12 +31,12 @@ class ServiceAccount:
         self._account = _read(file)
         self._http = http
         self._clock = clock
-        self._held = HeldToken(self._fetch, clock)
+        self._held = StoredToken(self._fetch, clock)
 
     def token(self) -> str:
         return self._held.token()
 
-    def _fetch(self) -> AskedToken:
+    def _fetch(self) -> RequestedToken:
         now = int(self._clock.now().timestamp())
         with report_unreachable("the token service of objstore2"):
             reply = self._http.send(build_token_request(self._account, _SCOPE, now))

@@ -39,7 +39,7 @@ class _Proof(Struct, frozen=True):
 _NO_PROOF = _Proof()
 
 
-class _Held(Struct, frozen=True, rename="camel"):
+class _HeldLock(Struct, frozen=True, rename="camel"):
     """A held lock, in file order."""
 
     id: str
@@ -78,7 +78,7 @@ def decode_lock(content: bytes) -> LockHolder | None:
     """Decode the lock holder. Returns None if the lock is free or unreadable."""
     if _mark(content).free:
         return None
-    found = _parse_document(content, _Held)
+    found = _parse_document(content, _HeldLock)
     return _decode_holder(found) if found else None
 
 
@@ -96,9 +96,9 @@ def _mark(content: bytes) -> _Mark:
     return _parse_document(content, _Mark) or _Mark()
 
 
-def _encode_holder(holder: LockHolder) -> _Held:
+def _encode_holder(holder: LockHolder) -> _HeldLock:
     process = holder.process
-    return _Held(
+    return _HeldLock(
         holder.id,
         *(holder.ref.service, holder.ref.stage, holder.ref.provider),
         holder.operation,
@@ -112,7 +112,7 @@ def _encode_holder(holder: LockHolder) -> _Held:
     )
 
 
-def _decode_holder(held: _Held) -> LockHolder:
+def _decode_holder(held: _HeldLock) -> LockHolder:
     user, _, host = held.who.rpartition("@")
     proof = held.process or _NO_PROOF
     process = Process(user, host, held.pid, proof.boot, proof.namespace, proof.started)

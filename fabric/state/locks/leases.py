@@ -82,12 +82,12 @@ class Pulse:
 
     def __init__(self, terms: Terms) -> None:
         self._seconds = terms.lease / _BEATS
-        self._keepers: list[LockKeeper] = []
+        self._keepers: list[LockManager] = []
         self._guard = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def beat_for(self, keeper: "LockKeeper") -> None:
+    def beat_for(self, keeper: "LockManager") -> None:
         with self._guard:
             self._keepers.append(keeper)
             if self._thread is None:
@@ -107,7 +107,7 @@ class Pulse:
             run_for_each(held, lambda one: one[0].beat(one[1]))
 
 
-class LockKeeper:
+class LockManager:
     """All locks of one run in one backend, renewed by the pulse."""
 
     def __init__(

@@ -16,7 +16,7 @@ from fabric.model.records.changes import (
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record
 from fabric.model.records.record_json import decode, encode
 from fabric.state.contract import Backend, MovedError, Stored, Version, build_state_key
-from fabric.state.locks.leases import LockKeeper, LockLostError
+from fabric.state.locks.leases import LockLostError, LockManager
 from fabric.state.records.removed import delete_removed_mark, mark_removed
 from fabric.state.records.unwritten import keep_unwritten
 from fabric.state.records.wal import Wal, build_wal_path, discard_logs
@@ -43,7 +43,7 @@ class LockedRecord:
     """
 
     def __init__(
-        self, record_store: RecordStore, keeper: LockKeeper, opening: FoundRecord, clock: Clock
+        self, record_store: RecordStore, keeper: LockManager, opening: FoundRecord, clock: Clock
     ) -> None:
         self.base = opening.base
         self._record_store = record_store

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.back_ends import back_end_facts
+from fabric.model.backends import back_end_facts
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records.changes import mark_intents_unknown
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
@@ -16,7 +16,7 @@ from fabric.state.contract import MovedError, Stored, build_state_key
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import record_options
-from fabric.state.locks.leases import Asker, LockKeeper, LockLostError, Options, Pulse, Tell, Terms
+from fabric.state.locks.leases import Asker, LockLostError, LockManager, Options, Pulse, Tell, Terms
 from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.unsure import drop_note, with_note
 from fabric.state.records.unwritten import find_unwritten_problem
@@ -68,7 +68,7 @@ class RecordTransaction:
         self._claims: Mapping[RecordRef, Claim] = {}
         self._glances: dict[RecordRef, Record | None] = {}
         self._locked_records: dict[RecordRef, LockedRecord] = {}
-        self._keepers: dict[int, LockKeeper] = {}
+        self._keepers: dict[int, LockManager] = {}
         self._pulse = Pulse(around.terms)
         self._failure: tuple[Problem, ...] = ()
         self._guard = threading.RLock()
@@ -206,7 +206,7 @@ class RecordTransaction:
         opening = FoundRecord(begun, base, found[1].version if found else None)
         return LockedRecord(record_store, keeper, opening, self.around.clock)
 
-    def _get_lock_keeper(self, record_store: RecordStore) -> LockKeeper:
+    def _get_lock_keeper(self, record_store: RecordStore) -> LockManager:
         locks = record_store.stores.locks
         if id(locks) not in self._keepers:
             for store in {
@@ -215,7 +215,7 @@ class RecordTransaction:
                 if not back_end_facts(store.kind).keeps_conditions:
                     refuse_unconditional(store, secrets.token_hex(8))
             around = self.around
-            self._keepers[id(locks)] = LockKeeper(
+            self._keepers[id(locks)] = LockManager(
                 locks, around.me, around.clock, around.terms, self._pulse
             )
         return self._keepers[id(locks)]
@@ -259,7 +259,7 @@ class RecordTransaction:
             self._flusher.join()
 
     def _release(self) -> None:
-        run_for_each(self._keepers.values(), LockKeeper.release)
+        run_for_each(self._keepers.values(), LockManager.release)
 
 
 def _no_claim_problem(ref: RecordRef) -> Problem:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import CorruptRecordError
-from fabric.state.locks.leases import Asker, LockKeeper
+from fabric.state.locks.leases import Asker, LockManager
 from fabric.state.records.transaction import LockPolicy, read_record
 from fabric.state.store import RecordStore
 
@@ -22,7 +22,7 @@ def lock_records(
     `fences` are those of the new content. Returns a fence per record above them and above every
     earlier holder: no record is ever ahead of its lock.
     """
-    keeper = LockKeeper(record_store.stores.locks, around.me, around.clock, around.terms)
+    keeper = LockManager(record_store.stores.locks, around.me, around.clock, around.terms)
     asker = Asker(lambda _: None, around.options)
     try:
         yield {

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabric.app.local.dev import DevHearers, DevOptions, run_dev_loop
-from fabric.app.local.serve import Hearers, ServeOptions, serve
+from fabric.app.local.dev import DevListeners, DevOptions, run_dev_loop
+from fabric.app.local.serve import ServeListeners, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request, Where
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import RunInfo
 from fabric.model.names import Verb
-from fabric.model.outcomes.looked_up import DevOutcome, PresetCall, ServedOutcome
+from fabric.model.outcomes.queried import DevOutcome, PresetCall, ServedOutcome
 from fabric.model.problems import FabricError
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.until import until
@@ -86,8 +86,8 @@ class Developer:
         self.thread: threading.Thread | None = None
 
     @property
-    def hearers(self) -> Hearers:
-        return Hearers(self._begin, self.calls.append, self.rounds.append)
+    def hearers(self) -> ServeListeners:
+        return ServeListeners(self._begin, self.calls.append, self.rounds.append)
 
     def _begin(self, url: str, service: LocalService) -> None:
         assert service.name == "shop"
@@ -170,7 +170,7 @@ def test_the_dev_loop_calls_again_what_an_edit_reaches(shop: Workplace) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     thread = threading.Thread(target=work)
-    hearers = DevHearers(calls.append, rounds.append, lambda _options: thread.start())
+    hearers = DevListeners(calls.append, rounds.append, lambda _options: thread.start())
     report = run_dev_loop(request("dev"), shop.settings, nobody, DevOptions(watch=True), hearers)
     thread.join()
     assert {one.response for one in calls[:2]} == {"one!", "two"}

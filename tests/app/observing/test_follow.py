@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from fabric.app.observing.asked import Observing
 from fabric.app.observing.follow import FollowedSource, LineStream
+from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget
 from fabric.app.project.placement import Placement
 from fabric.model.observed import SECOND, FunctionNumbers, LogLine, TimeWindow, TracedCall
@@ -45,7 +45,7 @@ class MovedClock:
         self.at += round(seconds * SECOND)
 
 
-class Said(Struct, frozen=True):
+class ScriptedLine(Struct, frozen=True):
     """A line that is said so many seconds after the beginning, and stamped by a clock that is
     `ahead`; it can be read after so many seconds more."""
 
@@ -78,7 +78,7 @@ class FakeSource:
     well, as a command may."""
 
     clock: MovedClock
-    said: list[Said]
+    said: list[ScriptedLine]
     away: tuple[int, int] = (0, 0)
     is_ending: bool = True
     windows: list[TimeWindow] = field(default_factory=list)
@@ -110,7 +110,7 @@ class FakeSource:
 class Follower:
     """What was told, and when."""
 
-    said: list[Said]
+    said: list[ScriptedLine]
     seconds: float
     away: tuple[float, float] = (0, 0)
     is_ending: bool = True
@@ -155,25 +155,25 @@ def _target() -> ObservedTarget:
     return ObservedTarget(made.ref, placement, made, _SERVICE, Redaction(Secret(frozenset())))
 
 
-def ticks(seconds: int, function: str = "hello") -> list[Said]:
-    return [Said(number, function, number) for number in range(seconds)]
+def ticks(seconds: int, function: str = "hello") -> list[ScriptedLine]:
+    return [ScriptedLine(number, function, number) for number in range(seconds)]
 
 
 @pytest.mark.parametrize("ahead", [90, 20, 3_600])
 def test_a_line_that_is_stamped_ahead_hides_no_other(ahead: int) -> None:
-    said = [*ticks(120), Said(120, "bye", 5, ahead=ahead)]
+    said = [*ticks(120), ScriptedLine(120, "bye", 5, ahead=ahead)]
     for is_ending in (True, False):
         found = Follower(said, 125, is_ending=is_ending)
         assert sorted(found.numbers)[:120] == list(range(120))
 
 
 def test_a_line_that_is_stamped_ahead_is_told_when_it_is_said() -> None:
-    said = [*ticks(20), Said(20, "bye", 5, ahead=300)]
+    said = [*ticks(20), ScriptedLine(20, "bye", 5, ahead=300)]
     assert Follower(said, 30).lag(20) < 2
 
 
 def test_a_clock_that_is_behind_hides_no_lines_beside_one_that_is_right() -> None:
-    said = [*ticks(60), *[Said(60 + n, "bye", n, ahead=-120) for n in range(60)]]
+    said = [*ticks(60), *[ScriptedLine(60 + n, "bye", n, ahead=-120) for n in range(60)]]
     found = Follower(said, 75)
     assert sorted(found.numbers) == list(range(120))
     # Once it is known how late a function's lines are, they are found at each look.
@@ -181,7 +181,7 @@ def test_a_clock_that_is_behind_hides_no_lines_beside_one_that_is_right() -> Non
 
 
 def test_nobody_is_asked_about_a_time_that_ends_before_it_begins() -> None:
-    said = [*ticks(60), Said(60, "bye", 5, ahead=3_600)]
+    said = [*ticks(60), ScriptedLine(60, "bye", 5, ahead=3_600)]
     windows = Follower(said, 65, is_ending=False).source.windows
     assert all(one.since < one.until for one in windows)
 
@@ -241,7 +241,7 @@ def test_late_doubled_reordered_and_skewed_lines_are_told_once(
     rows: list[tuple[float, str, float]], skew: dict[str, float], away: tuple[float, float]
 ) -> None:
     said = [
-        Said(number, function, after, skew[function], late)
+        ScriptedLine(number, function, after, skew[function], late)
         for number, (after, function, late) in enumerate(rows)
     ]
     found = Follower(said, 260, away=(away[0], sum(away)))
@@ -254,7 +254,7 @@ def test_lines_that_can_be_read_within_the_hold_come_in_order(
     rows: list[tuple[float, str, float]],
 ) -> None:
     said = [
-        Said(number, function, after, late=late / 400)
+        ScriptedLine(number, function, after, late=late / 400)
         for number, (after, function, late) in enumerate(rows)
     ]
     stamps = [line.at for _, line in Follower(said, 110).told]

@@ -12,7 +12,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compile_or_load
-from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.lazy_sequence import LazySequence
 from fabric.model.names import Verb
 from tests.support.seals import GIVEN_KEY
 from tests.support.until import a_tick
@@ -46,7 +46,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def is_kept(made: Compiled) -> bool:
-    return isinstance(made.graph.tasks, MadeWhenRead)
+    return isinstance(made.graph.tasks, LazySequence)
 
 
 def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from fabric.engine.memory.file_index import FileIndex, is_settled
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import read_file_time_ns
-from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools
 from tests.support.fakes import Bench, JoinInputs, JoinKind, join
 from tests.support.in_process import project
 from tests.support.project import PYTHON
@@ -23,7 +23,7 @@ TRIALS = 4
 class EditingKind(JoinKind):
     """Somebody edits a source right after it was read."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
         made = super().run(task, upstream, shop)
         assert isinstance(task.inputs, JoinInputs)
         for source in task.inputs.sources:

@@ -15,7 +15,7 @@ from fabric.model.late_values import (
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.providers.redaction import build_redaction
-from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
+from fabric.providers.run_command import Call, CommandEnvironment, CommandOutput, run_line
 from fabric.runtimes.invoke import Invocation, invoke
 from fabric.system.http_check import call_function, find_unreachable_reason
 from tests.support.in_process import compose
@@ -119,11 +119,13 @@ def test_no_border_lets_one_through(tmp_path: Path) -> None:
     around = CommandEnvironment(tmp_path, Secret({}))
     invocation = Invocation("f", b"", "main.handler", "python3.11", env=Secret((("A", LATE),)))
     borders: dict[str, Callable[[], object]] = {
-        "a command's variables": lambda: run_line(call, Told({"A": LATE}, {}, ""), around),
+        "a command's variables": lambda: run_line(call, CommandOutput({"A": LATE}, {}, ""), around),
         "a command's documents": lambda: run_line(
-            call, Told({}, {"D": json.dumps([LATE])}, ""), around
+            call, CommandOutput({}, {"D": json.dumps([LATE])}, ""), around
         ),
-        "a command's order": lambda: run_line(call, Told({}, {}, json.dumps([LATE])), around),
+        "a command's order": lambda: run_line(
+            call, CommandOutput({}, {}, json.dumps([LATE])), around
+        ),
         "a function's environment": lambda: invoke(invocation, {}),
         "a call": lambda: call_function("POST", f"https://{LATE}/", b"{}", 1),
         "a health check": lambda: find_unreachable_reason(f"https://{LATE}/"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabric.daemon.cache.owed_clears import OwedClears
+from fabric.daemon.cache.pending_invalidations import PendingInvalidations
 from fabric.daemon.cache.redis_store import MOST_BYTES, RedisStore, cache_digest
 from fabric.model.problems import FabricError
 from tests.support.servers.redis import RedisServer, redis_server
@@ -25,9 +25,9 @@ PATIENT = 10.0
 NOBODY = "redis://127.0.0.1:1/0"
 
 
-def owed(folder: Path, url: str = "redis://cache/0") -> OwedClears:
+def owed(folder: Path, url: str = "redis://cache/0") -> PendingInvalidations:
     told: list[str] = []
-    return OwedClears(folder / "owed", told.append, cache_digest(url, PREFIX))
+    return PendingInvalidations(folder / "owed", told.append, cache_digest(url, PREFIX))
 
 
 @pytest.fixture(scope="module")

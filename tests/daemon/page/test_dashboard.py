@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from fabric.app.stage_status import StageNow
 from fabric.daemon.answer_schemas import STATUS
 from fabric.daemon.page.assets import POLICY, PageFiles
-from fabric.daemon.page.first_words import with_first_words
+from fabric.daemon.page.initial_page import with_first_words
 from fabric.daemon.server.keys import hash_server_key, parse_server_keys
 from fabric.model.records.record import Mode, Record, RecordRef
 from tests.support.dashboards import ServedPage, dashboard, shop_in

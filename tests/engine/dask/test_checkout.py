@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fabric.engine.dask.checkout import DamagedSnapshotError, LaidOut
 from fabric.engine.dask.fetching import MissingError, Packs
-from fabric.engine.dask.sending import SentSnapshot, SharedStore, SnapshotSender
+from fabric.engine.dask.sending import SharedStore, SnapshotSender, UploadedSnapshot
 from fabric.engine.dask.workspace_files import list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.background_uploads import Errands
@@ -73,7 +73,7 @@ def workspace(tmp_path: Path) -> Path:
     return made
 
 
-def sent(store: SharedStore, workspace: Path) -> SentSnapshot:
+def sent(store: SharedStore, workspace: Path) -> UploadedSnapshot:
     """As a new run sends it."""
     index = workspace.parent / "files.bin"
     files = FileIndex(workspace, sealed(index), now_ns=read_file_time_ns(workspace))

@@ -12,13 +12,13 @@ from fabric.engine.dask.contract import GaveUpError, GoneError
 from fabric.engine.dask.executor import Executor
 from fabric.engine.dask.fetching import Packs
 from fabric.engine.dask.messages import (
-    FarAnswer,
-    FarQuestion,
+    RemoteBuildAnswer,
+    RemoteBuildRequest,
     SameSide,
     decode_question,
     encode,
 )
-from fabric.engine.dask.remote_builds import FarBuilds
+from fabric.engine.dask.remote_builds import RemoteBuilds
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide, describe_difference
 from fabric.engine.memory.file_index import FileIndex
@@ -53,8 +53,8 @@ class NearWorkers:
         self.left_out: list[str] = []
         self.asked = 0
         self.is_wanted: Callable[[], bool] = lambda: True
-        self.told: Callable[[FarQuestion], FarQuestion] = lambda one: one
-        self.instead: Callable[[], FarAnswer] | None = None
+        self.told: Callable[[RemoteBuildRequest], RemoteBuildRequest] = lambda one: one
+        self.instead: Callable[[], RemoteBuildAnswer] | None = None
 
     def leave_out(self, worker: str) -> None:
         self.left_out.append(worker)
@@ -91,7 +91,7 @@ class Bench:
         places = BuildPlaces(self.folder / "others", packs, self.program)
         return replace(self.workers.side, packs=packs, places=places)
 
-    def builder(self) -> FarBuilds:
+    def builder(self) -> RemoteBuilds:
         now = read_file_time_ns(self.workspace)
         files = FileIndex(self.workspace, sealed(self.folder / "files.bin"), now_ns=now)
         executor = Executor(self.workers, SIDE, self.store)
@@ -149,7 +149,7 @@ def test_what_the_store_loses_is_sent_once_more(bench: Bench) -> None:
 
 
 def test_a_store_that_keeps_nothing_is_told(bench: Bench) -> None:
-    bench.workers.instead = lambda: FarAnswer("worker", is_missing=True)
+    bench.workers.instead = lambda: RemoteBuildAnswer("worker", is_missing=True)
     assert "does not store uploads" in bench.why_here(python())
 
 
@@ -177,23 +177,23 @@ def test_a_result_that_does_not_come_home_is_made_here(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (FarAnswer("worker", lacks="has no room"), "worker has no room"),
-        (FarAnswer("worker", lacks="is old", is_unlike=True), "worker is old"),
+        (RemoteBuildAnswer("worker", lacks="has no room"), "worker has no room"),
+        (RemoteBuildAnswer("worker", lacks="is old", is_unlike=True), "worker is old"),
         (
-            FarAnswer("worker", lacks="no answer", is_cut_off=True),
+            RemoteBuildAnswer("worker", lacks="no answer", is_cut_off=True),
             "cannot read from the shared cache",
         ),
     ],
     ids=["lacking", "unlike", "cut off"],
 )
-def test_what_a_worker_lacks_is_told(answer: FarAnswer, why: str, bench: Bench) -> None:
+def test_what_a_worker_lacks_is_told(answer: RemoteBuildAnswer, why: str, bench: Bench) -> None:
     bench.workers.instead = lambda: answer
     assert why in bench.why_here(python())
     assert bool(bench.workers.left_out) is answer.is_unlike
 
 
 def test_a_cluster_that_is_gone_is_asked_no_more(bench: Bench) -> None:
-    def gone() -> FarAnswer:
+    def gone() -> RemoteBuildAnswer:
         raise GoneError("cannot be reached any more")
 
     bench.workers.instead = gone
@@ -204,7 +204,7 @@ def test_a_cluster_that_is_gone_is_asked_no_more(bench: Bench) -> None:
 
 
 def test_what_ends_its_workers_fails_by_name(bench: Bench) -> None:
-    def gave_up() -> FarAnswer:
+    def gave_up() -> RemoteBuildAnswer:
         raise GaveUpError("workers ended")
 
     bench.workers.instead = gave_up
@@ -309,7 +309,7 @@ def test_a_result_of_other_sizes_is_none(bench: Bench) -> None:
     stored, objects = store_bytes(KEYS, [b"12"])
     for name, content in objects:
         bench.carrier.put(name, content)
-    answer = FarAnswer("worker", replace(built, files=bare), stored=stored, sizes=(1,))
+    answer = RemoteBuildAnswer("worker", replace(built, files=bare), stored=stored, sizes=(1,))
     bench.workers.instead = lambda: answer
     assert "is not in the shared cache" in bench.why_here(python())
     gone = replace(answer, stored=replace(stored, packs=("0" * 64,)))

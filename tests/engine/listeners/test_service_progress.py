@@ -17,7 +17,7 @@ TASKS = (
 )
 
 
-class Told:
+class Notices:
     """A progress that hears events at moments."""
 
     def __init__(self, known: frozenset[int] = frozenset()) -> None:
@@ -34,7 +34,7 @@ class Told:
 
 
 def test_the_last_task_of_a_service_gives_its_row() -> None:
-    told = Told()
+    told = Notices()
     assert told.run("build:api/a", 0, 1) is None
     assert told.run("build:api/b", 1, 2, "skipped") is None
     row = told.run("build:api/c", 2, 4, "failed")
@@ -44,7 +44,7 @@ def test_the_last_task_of_a_service_gives_its_row() -> None:
 
 
 def test_what_is_no_task_of_this_run_is_not_counted() -> None:
-    told = Told(known=frozenset({0}))
+    told = Notices(known=frozenset({0}))
     assert told.hear(0, RunEnded("ok", 0, 0, 0, 0, 0)) is None
     assert told.run("build:other/x", 0, 1) is None
     assert told.run("build:api/a", 0, 1) is None
@@ -53,7 +53,7 @@ def test_what_is_no_task_of_this_run_is_not_counted() -> None:
 
 
 def test_who_runs_is_on_the_board_by_level() -> None:
-    told = Told()
+    told = Notices()
     told.hear(1, TaskStarted("build:web/a", "because"))
     board = told.progress.board(3.0)
     assert [(row.name, row.running) for row in board.rows] == [("api", 0), ("web", 1)]
@@ -63,7 +63,7 @@ def test_who_runs_is_on_the_board_by_level() -> None:
 
 
 def test_what_is_left_follows_how_well_times_were_foretold() -> None:
-    slow, fast = Told(), Told()
+    slow, fast = Notices(), Notices()
     for number, name in enumerate(("a", "b", "c")):
         slow.run(f"build:api/{name}", number * 4, number * 4 + 4)
         fast.run(f"build:api/{name}", number, number + 1)

@@ -7,7 +7,7 @@ import pytest
 
 from fabric.engine.shared.background_uploads import Errands
 from fabric.engine.shared.learning import Learned
-from fabric.engine.shared.link import HeadWords, SharedLink
+from fabric.engine.shared.link import HeadTexts, SharedLink
 from fabric.engine.shared.publishing import Offer, Publishing
 from fabric.graph.traces import Trace
 from fabric.model.names import Digest
@@ -21,7 +21,7 @@ from tests.support.servers.faulty_store import faulty_store
 from tests.support.shared_caches import KEY, CachePlaceOfTests
 
 LINK = SharedLink(parse_seal_keys(KEY), "cache", "main", "0.1", True, True, 3.0, 60.0)  # noqa: FBT003
-NOBODY_KNOWS = Learned(HeadWords("c", ("commit/c",), ("commit/c",)), {}, {})
+NOBODY_KNOWS = Learned(HeadTexts("c", ("commit/c",), ("commit/c",)), {}, {})
 TASK = Task(
     build_task_id("build", "shop", "one"), BuildInputs("shop", "one", ".", "one.py", "python3.11")
 )

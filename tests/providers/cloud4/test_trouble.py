@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.cloud4.own_settings import parse_version
+from fabric.providers.cloud4.settings import parse_version
 from fabric.providers.contract import CallContext
 from fabric.providers.waiting import RetryPolicy
 from tests.support.cloud4_site import AT_ONCE, Cloud4Site

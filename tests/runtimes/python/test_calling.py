@@ -9,9 +9,9 @@ import pytest
 
 from fabric.model.conventions import find_conventions
 from fabric.runtimes.python.calling import call, requests
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.calling.http_events import answer_of, request_of
 from fabric.runtimes.python.calling.requests import PlainRequest
-from fabric.runtimes.python.calling.said import Said
 from tests.runtimes.python.handler_cases import CASES
 from tests.support.handler_cases import GET, POST, PUBLISHED, STORED, TIMED, Case
 
@@ -24,7 +24,7 @@ TOLD: dict[str, object] = {
     "region": "eu-west-1",
     "resource": "arn:x",
 }
-SAID = Said(TOLD)
+SAID = HandlerSettings(TOLD)
 
 
 def module_of(folder: Path, text: str) -> ModuleType:
@@ -41,7 +41,7 @@ def module_of(folder: Path, text: str) -> ModuleType:
 def answered(folder: Path, case: Case) -> object:
     calls = find_conventions(case.provider).python
     name = case.handler.rpartition(".")[2]
-    said = Said(
+    said = HandlerSettings(
         {
             **TOLD,
             "name": name,
@@ -178,7 +178,7 @@ def test_a_body_of_bytes_comes_and_goes_as_base64() -> None:
 
 
 def test_values_of_the_payload_fill_the_path_of_a_request() -> None:
-    said = Said({**TOLD, "path": "/items/{id}/{rest+}"})
+    said = HandlerSettings({**TOLD, "path": "/items/{id}/{rest+}"})
     request = request_of({"id": 7, "pathParameters": {"rest": "a/b"}}, said)
     assert (request.method, request.path) == ("POST", "/items/7/a/b")
 
@@ -256,6 +256,6 @@ def test_what_the_harness_was_told_is_read_in_full() -> None:
         "region": "r",
         "resource": "arn:x",
     }
-    read = {**vars(Said(told)), "functionName": "shop", "names": ["app"]}
+    read = {**vars(HandlerSettings(told)), "functionName": "shop", "names": ["app"]}
     assert read.items() >= told.items()
-    assert Said({}).path == "/"
+    assert HandlerSettings({}).path == "/"

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.contract import Builder, Built, Seen, Toolchain
+from fabric.runtimes.contract import Builder, Built, InputTrace, Toolchain
 from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreading
 from fabric.runtimes.subprocess_builder.child import BuildChild, LostChildError
 from fabric.runtimes.subprocess_builder.messages import BuildAnswer, encode_message, read_message
@@ -53,7 +53,7 @@ class HeldBuilder:
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         return self._builder.entry(workspace, inputs)
 
-    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> Seen:
+    def record_inputs(self, workspace: Path, inputs: BuildInputs) -> InputTrace:
         return self._builder.record_inputs(workspace, inputs)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError
 from fabric.state.backends.lost_replies import LostReplies
 from fabric.state.backends.postgres import Postgres

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.registry import open_backend
 from fabric.state.backends.shared_key import read_objstore3_account

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.registry import open_backend
 from fabric.state.contract import Backend, MovedError, Version, build_state_key, lock_key

@@ -20,7 +20,7 @@ from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
-from fabric.state.locks.leases import Asker, LockKeeper, Pulse, Terms
+from fabric.state.locks.leases import Asker, LockManager, Pulse, Terms
 from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
@@ -74,14 +74,14 @@ def backend(space: Space) -> Iterator[Backend]:
 
 
 @pytest.fixture
-def keep(backend: Backend) -> Iterator[Callable[..., LockKeeper]]:
+def keep(backend: Backend) -> Iterator[Callable[..., LockManager]]:
     """Makes keepers, each of another host unless said otherwise; no beating thread outlives one."""
-    made: list[LockKeeper] = []
+    made: list[LockManager] = []
 
     def keeper(
         clock: Clock | None = None, wait: float = 0.0, lease: float = LEASE, me: Process = ELSEWHERE
-    ) -> LockKeeper:
-        made.append(LockKeeper(backend, me, clock or HandClock(), Terms(lease, wait)))
+    ) -> LockManager:
+        made.append(LockManager(backend, me, clock or HandClock(), Terms(lease, wait)))
         return made[-1]
 
     yield keeper
@@ -89,7 +89,7 @@ def keep(backend: Backend) -> Iterator[Callable[..., LockKeeper]]:
         one.release()
 
 
-def take(keeper: LockKeeper, known: int = 0, told: list[str] | None = None) -> int:
+def take(keeper: LockManager, known: int = 0, told: list[str] | None = None) -> int:
     return keeper.take(REF, "deploy", known, Asker((told if told is not None else []).append))
 
 
@@ -99,10 +99,10 @@ def code_of(call: Callable[[], object]) -> str:
     return caught.value.first.code
 
 
-Keep = Callable[..., LockKeeper]
+Keep = Callable[..., LockManager]
 
 
-def patient(keep: Keep, clock: HandClock | None = None) -> LockKeeper:
+def patient(keep: Keep, clock: HandClock | None = None) -> LockManager:
     """One that takes over what does not beat: its own clock moves while it looks."""
     return keep(clock or HandClock(step=SHORT), wait=10, lease=SHORT)
 
@@ -180,13 +180,13 @@ import sys
 from pathlib import Path
 from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
-from fabric.state.locks.leases import Asker, LockKeeper, Terms
+from fabric.state.locks.leases import Asker, LockManager, Terms
 from fabric.system.clock import SystemClock
 from fabric.system.process_identity import identify_this_process
 from tests.support.servers.stores import Space
 kind, home, settings, env, table = eval(sys.argv[1])
 space = Space(BackendKind(kind), Path(home), settings, env, in_lock_table=table)
-keeper = LockKeeper(space.open(), identify_this_process(), SystemClock(), Terms())
+keeper = LockManager(space.open(), identify_this_process(), SystemClock(), Terms())
 keeper.take(RecordRef("api", "dev", "cloud1-lambda"), "deploy", 0, Asker(print))
 print("taken", flush=True)
 sys.stdin.read()
@@ -264,7 +264,7 @@ def test_eight_at_once_never_hold_it_together(backend: Backend) -> None:
     def work(number: int) -> None:
         me = replace(ELSEWHERE, pid=number)
         for _ in range(3):
-            keeper = LockKeeper(backend, me, SystemClock(), Terms(lease=10, wait=120))
+            keeper = LockManager(backend, me, SystemClock(), Terms(lease=10, wait=120))
             fence = take(keeper)
             with guard:
                 inside.append(number)
@@ -294,7 +294,7 @@ class Desk:
     def record_store(self) -> RecordStore:
         return RecordStore(self.home, BackEndPair(self.backend, self.backend))
 
-    def locked_record(self, keeper: LockKeeper, clock: Clock) -> LockedRecord:
+    def locked_record(self, keeper: LockManager, clock: Clock) -> LockedRecord:
         fence = take(keeper)
         stored = self.backend.read(build_state_key(REF))
         found = decode(stored.content, "it") if stored else Record(REF, "p", "line", "salt")
@@ -371,7 +371,7 @@ def test_one_thread_beats_for_all_back_ends_of_a_run(tmp_path: Path) -> None:
     pulse = Pulse(terms)
     before = set(threading.enumerate())
     stores = [Local(tmp_path / str(number)) for number in range(5)]
-    keepers = [LockKeeper(one, ELSEWHERE, SystemClock(), terms, pulse) for one in stores]
+    keepers = [LockManager(one, ELSEWHERE, SystemClock(), terms, pulse) for one in stores]
     for keeper in keepers:
         take(keeper)
     assert len(set(threading.enumerate()) - before) == 1

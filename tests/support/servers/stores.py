@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.back_ends import BackendKind
+from fabric.model.backends import BackendKind
 from fabric.state.backends.registry import open_backend
 from fabric.state.contract import Backend
 from fabric.state.store import BackEndPair

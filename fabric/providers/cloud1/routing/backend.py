@@ -14,7 +14,7 @@ from fabric.model.routing import (
 )
 from fabric.providers.cloud1.answers import convert_client_errors
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.routing.wanted import (
+from fabric.providers.cloud1.routing.desired import (
     check_reference,
     format_part_name,
     plan_record_sets,

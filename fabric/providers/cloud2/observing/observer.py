@@ -11,8 +11,8 @@ from fabric.providers.cloud2.observing.asking import Cloud2Asking
 from fabric.providers.cloud2.observing.log_entries import fetch_log_lines
 from fabric.providers.cloud2.observing.request_numbers import fetch_metrics
 from fabric.providers.cloud2.observing.traces import fetch_traces
-from fabric.providers.cloud2.own_settings import Cloud2Place
 from fabric.providers.cloud2.refusals import classify_refusal
+from fabric.providers.cloud2.settings import Cloud2Place
 from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction

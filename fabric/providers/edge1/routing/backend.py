@@ -13,6 +13,14 @@ from fabric.model.routing import (
 )
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
+from fabric.providers.edge1.routing.desired import (
+    BY_WEIGHT,
+    build_pool_name,
+    format_balancer_detail,
+    format_ownership,
+    format_pool_detail,
+    plan_balancer,
+)
 from fabric.providers.edge1.routing.documents import (
     ADDRESS_TYPES,
     BalancerRow,
@@ -23,15 +31,7 @@ from fabric.providers.edge1.routing.documents import (
     build_monitor_document,
     build_pool_document,
 )
-from fabric.providers.edge1.routing.plain_wanted import record_comment
-from fabric.providers.edge1.routing.wanted import (
-    BY_WEIGHT,
-    build_pool_name,
-    format_balancer_detail,
-    format_ownership,
-    format_pool_detail,
-    plan_balancer,
-)
+from fabric.providers.edge1.routing.plain_record import record_comment
 from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.redaction import Redaction
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from fabric.model.routing import DesiredRouting, EndpointShare
-from fabric.providers.edge1.routing.plain_wanted import choose_alias_ttl, record_comment
-from fabric.providers.edge1.routing.wanted import (
+from fabric.providers.edge1.routing.desired import (
     BY_WEIGHT,
     CHECK_SECONDS,
     EXPECTED,
@@ -15,6 +14,7 @@ from fabric.providers.edge1.routing.wanted import (
     choose_monitor_path,
     format_ownership,
 )
+from fabric.providers.edge1.routing.plain_record import choose_alias_ttl, record_comment
 
 # Of these one name has one kind only.
 ADDRESS_TYPES = ("A", "AAAA", "CNAME")

@@ -15,7 +15,7 @@ from fabric.model.routing import (
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
 from fabric.providers.edge1.routing.documents import ADDRESS_TYPES, DnsRow, record_document
-from fabric.providers.edge1.routing.plain_wanted import (
+from fabric.providers.edge1.routing.plain_record import (
     derive_weights,
     format_alias_detail,
     plan_alias,

@@ -13,20 +13,20 @@ from fabric.runtimes.python.calling import apps, call_event, events
 from fabric.runtimes.python.calling.answers import answer_of_document
 from fabric.runtimes.python.calling.call_event import await_response
 from fabric.runtimes.python.calling.context import Context
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.calling.http_events import is_http, request_of
 from fabric.runtimes.python.calling.loading import LoadedHandler, find_handler, load_module
 from fabric.runtimes.python.calling.requests import by_request
-from fabric.runtimes.python.calling.said import Said
 
 _EVENTS = frozenset({"event", "evt"})
 _BOTH = 2
 
 
-def load(said: Said) -> LoadedHandler:
+def load(said: HandlerSettings) -> LoadedHandler:
     return handler_in(load_module(said), said)
 
 
-def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
+def handler_in(module: ModuleType, said: HandlerSettings) -> LoadedHandler:
     handler = find_handler(module, said)
     handler.convention = convention_of(handler.found, handler.name, said.convention)
     return handler

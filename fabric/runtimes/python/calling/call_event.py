@@ -1,11 +1,11 @@
 """Calls with (event, context), the most common kind, with few imports for a fast first call."""
 
 from fabric.runtimes.python.calling.context import Context
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.calling.loading import LoadedHandler, find_handler, load_module
-from fabric.runtimes.python.calling.said import Said
 
 
-def load(said: Said) -> LoadedHandler:
+def load(said: HandlerSettings) -> LoadedHandler:
     return find_handler(load_module(said), said)
 
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from fabric.runtimes.python.calling.said import Said
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 
 
 def new_id() -> str:
@@ -21,7 +21,7 @@ _FAR = 15 * 60
 class Context:
     """The common facts of a call, with the attribute names of all hosts."""
 
-    def __init__(self, said: Said) -> None:
+    def __init__(self, said: HandlerSettings) -> None:
         day = time.strftime("%Y/%m/%d", time.gmtime())
         self.function_name = said.function
         self.function_version = "$LATEST"

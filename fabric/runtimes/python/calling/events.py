@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from fabric.runtimes.python.calling.answers import as_mapping
 from fabric.runtimes.python.calling.context import Context, new_id
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.calling.http_events import SentRequest, is_http, query_of, request_of
 from fabric.runtimes.python.calling.json_values import Document, is_object, part
-from fabric.runtimes.python.calling.said import Said
 
 Taking = Callable[..., object]
 
@@ -54,7 +54,7 @@ class CloudEvent:
         return self.data
 
 
-def by_raw_event(found: Taking, event: object, said: Said) -> object:
+def by_raw_event(found: Taking, event: object, said: HandlerSettings) -> object:
     query = {"queryParameters": query_of(request_of(event, said).query)} if is_http(event) else {}
     return found(_encode_json({**event, **query} if is_object(event) else event), Context(said))
 
@@ -123,7 +123,7 @@ def _convert_storage_record(record: object) -> Document:
     }
 
 
-def arguments_of(event: object, said: Said) -> Document:
+def arguments_of(event: object, said: HandlerSettings) -> Document:
     """Build the parameters, with `__ow_…` values for the request."""
     if not is_http(event):
         return as_mapping(event)
@@ -138,7 +138,7 @@ def arguments_of(event: object, said: Said) -> Document:
     }
 
 
-def http_arguments_of(event: object, said: Said) -> Document:
+def http_arguments_of(event: object, said: HandlerSettings) -> Document:
     """Build the parameters, with the request as `http`."""
     if not is_http(event):
         return as_mapping(event)

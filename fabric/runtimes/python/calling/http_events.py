@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
+from fabric.runtimes.python.calling.handler_settings import HandlerSettings
 from fabric.runtimes.python.calling.json_values import Document, is_object, part, texts
-from fabric.runtimes.python.calling.said import Said
 
 _JSON = "application/json"
 _OF_THE_WIRE = frozenset({"connection", "date", "keep-alive", "transfer-encoding", "set-cookie"})
@@ -47,7 +47,7 @@ def is_http(event: object) -> bool:
     return isinstance(said, str) or isinstance(event.get("rawPath"), str)
 
 
-def request_of(event: object, said: Said) -> SentRequest:
+def request_of(event: object, said: HandlerSettings) -> SentRequest:
     """Convert any event to a request; a non-HTTP event is sent as JSON."""
     request = (
         _convert_http_event(event)
@@ -76,7 +76,7 @@ def _convert_http_event(event: Document) -> SentRequest:
     )
 
 
-def _build_post(event: object, said: Said) -> SentRequest:
+def _build_post(event: object, said: HandlerSettings) -> SentRequest:
     own = event if is_object(event) else {}
     given = part(own, "pathParameters")
     values = {**own, **given}

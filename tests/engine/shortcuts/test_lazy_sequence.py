@@ -2,11 +2,11 @@
 
 import pytest
 
-from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.lazy_sequence import LazySequence
 
 
 def test_it_is_a_row_like_any_other() -> None:
-    row, plain = MadeWhenRead(5, lambda number: number * 10), [0, 10, 20, 30, 40]
+    row, plain = LazySequence(5, lambda number: number * 10), [0, 10, 20, 30, 40]
     assert (len(row), list(row), list(reversed(row))) == (5, plain, plain[::-1])
     assert (row[-1], list(row[1:4:2]), list(row[3:])) == (40, plain[1:4:2], plain[3:])
 
@@ -14,7 +14,7 @@ def test_it_is_a_row_like_any_other() -> None:
 @pytest.mark.parametrize("index", [5, -6])
 def test_beyond_its_ends_there_is_nothing(index: int) -> None:
     with pytest.raises(IndexError):
-        _ = MadeWhenRead(5, lambda number: number)[index]
+        _ = LazySequence(5, lambda number: number)[index]
 
 
 def test_only_what_is_read_is_made() -> None:
@@ -24,6 +24,6 @@ def test_only_what_is_read_is_made() -> None:
         made.append(number)
         return number
 
-    row = MadeWhenRead(5, make)
+    row = LazySequence(5, make)
     assert (row[3], row[1]) == (3, 1)
     assert made == [3, 1]

@@ -44,7 +44,7 @@ _PLACES = (b"__dirname", b"import.meta", b"import_meta")
 _BANNER_END = b"globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url));"
 
 
-class _Left(Struct, frozen=True):
+class _LeftBehind(Struct, frozen=True):
     """The reason why a package does not work in a bundle."""
 
     package: str
@@ -63,7 +63,7 @@ def find_bundle_problems(
     return tuple(_build_warning(inputs, found[name]) for name in sorted(found))
 
 
-def _build_warning(inputs: BuildInputs, left: _Left) -> Problem:
+def _build_warning(inputs: BuildInputs, left: _LeftBehind) -> Problem:
     hint = f'add to fabric.yml: `build: {{external: ["{left.package}"]}}`'
     if any(name.startswith("cloudflare:") for name in inputs.provided):
         hint = "use another package, or deploy to another provider: Workers run only bundles"
@@ -71,14 +71,14 @@ def _build_warning(inputs: BuildInputs, left: _Left) -> Problem:
     return Problem("build/not-in-bundle", message, hint=hint)
 
 
-def _find_native_packages(modules: Iterable[Module]) -> Iterator[_Left]:
+def _find_native_packages(modules: Iterable[Module]) -> Iterator[_LeftBehind]:
     why = "loads a native module, which a bundle does not contain"
     folders = dict.fromkeys(package_folder(module.path) for module in modules)
     for folder in filter(None, folders):
         is_generated = os.path.basename(folder) in _GENERATED
         manifest = f"{folder}/package.json"
         if _has_engine(folder) if is_generated else _is_native(folder, _read_file_state(manifest)):
-            yield _Left(_name_of(folder), why)
+            yield _LeftBehind(_name_of(folder), why)
 
 
 def _name_of(folder: str) -> str:
@@ -125,7 +125,7 @@ def _is_for_one_platform(manifest: str) -> bool:
     return bool(document.get("os")) and bool(document.get("cpu"))
 
 
-def _find_reading_packages(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
+def _find_reading_packages(modules: Iterable[Module], code: bytes) -> Iterator[_LeftBehind]:
     """Find packages that read an existing file outside the bundle."""
     own = code.partition(_BANNER_END)[2] or code
     if not any(word in own for word in _PLACES):
@@ -138,7 +138,7 @@ def _find_reading_packages(modules: Iterable[Module], code: bytes) -> Iterator[_
             why = (
                 f"reads its file `{os.path.relpath(file, folder)}`, which a bundle does not contain"
             )
-            yield _Left(_name_of(folder), why)
+            yield _LeftBehind(_name_of(folder), why)
 
 
 def _find_read_file(path: str, bundled: set[str]) -> str:

@@ -22,7 +22,7 @@ RecordOf = Callable[[RecordRef], Record | None]
 _DEPLOYED = DnsChange("dns-sync", "deploy", consent=ChangeConsent("deployed"))
 
 
-class NamesAsked(Struct, frozen=True):
+class DnsUpdateRequest(Struct, frozen=True):
     """The selected services, the DNS change, and the result callback."""
 
     where: Where
@@ -31,10 +31,10 @@ class NamesAsked(Struct, frozen=True):
     told: Callable[[Synced], None]
 
 
-class KeptNames:
+class RunDnsUpdates:
     """DNS updates of a run. `record` returns this run's releases before they are written."""
 
-    def __init__(self, work: DeployWork, record: RecordOf, asked: NamesAsked) -> None:
+    def __init__(self, work: DeployWork, record: RecordOf, asked: DnsUpdateRequest) -> None:
         self._work = work
         self._record = record
         self._asked = asked
@@ -79,5 +79,5 @@ def make_dns_factory(
     told: Callable[[Synced], None] = lambda _: None,
 ) -> DnsSyncFactory:
     """Build the DNS factory for a run over `where`. `told` receives each result."""
-    asked = NamesAsked(where, lock_timeout, change, told)
-    return lambda work, record: KeptNames(work, record, asked)
+    asked = DnsUpdateRequest(where, lock_timeout, change, told)
+    return lambda work, record: RunDnsUpdates(work, record, asked)

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable
 from enum import StrEnum
 
-from fabric.runtimes.contract import Listing, Seen
+from fabric.runtimes.contract import InputTrace, Listing
 from fabric.runtimes.globs import list_files
 
 
@@ -80,9 +80,9 @@ def place(workspace: str, path: str) -> str:
     return up + path[len(workspace) + 1 :]
 
 
-def merge(*parts: Seen) -> Seen:
+def merge(*parts: InputTrace) -> InputTrace:
     """Merge many Seen to one, sorted, with each path once."""
-    return Seen(
+    return InputTrace(
         files=_sort_unique(path for part in parts for path in part.files),
         absent=_sort_unique(path for part in parts for path in part.absent),
         listings=tuple(dict.fromkeys(item for part in parts for item in part.listings)),
@@ -95,7 +95,7 @@ def _sort_unique(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(paths)))
 
 
-def record_tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
+def record_tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> InputTrace:
     """Record absolute paths that were checked, sorted by their current kind.
 
     A path through a symbolic link is recorded with its target.
@@ -106,7 +106,7 @@ def record_tried(workspace: str, paths: Iterable[str], probe: Probe | None = Non
         found[probe.kind(path)].append(path)
     present = (*found[Kind.FILE], *found[Kind.FOLDER])
     led = [(path, real) for path in present if (real := probe.real(path)) != path]
-    return Seen(
+    return InputTrace(
         files=_list_places(workspace, found[Kind.FILE]),
         absent=_list_places(workspace, found[Kind.NOTHING]),
         folders=_list_places(workspace, found[Kind.FOLDER]),
@@ -118,7 +118,7 @@ def _list_places(workspace: str, paths: list[str]) -> tuple[str, ...]:
     return tuple(sorted(place(workspace, path) for path in paths))
 
 
-def look_ups_hold(workspace: str, seen: Seen) -> bool:
+def look_ups_hold(workspace: str, seen: InputTrace) -> bool:
     """Return whether everything except file contents is unchanged: lookups, searches and links."""
     return (
         all(os.path.isfile(os.path.join(workspace, path)) for path in seen.files)

@@ -1,7 +1,7 @@
 """The settings of the called function, without imports."""
 
 
-class Said:
+class HandlerSettings:
     """Function settings. `names` are exports besides `handler`; `path` is that of an HTTP trigger.
 
     `brought` are directories of modules in the provider's runtime.

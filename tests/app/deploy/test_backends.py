@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.backends import BackEnds
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 

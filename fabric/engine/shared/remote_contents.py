@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _HELD = 16
 
 
-class FarContents:
+class RemoteContents:
     """Thread-safe. Invalid contents count as missing."""
 
     def __init__(self, errands: Errands, keys: SealKeys, outage: Outage, clock: Clock) -> None:
@@ -36,7 +36,7 @@ class FarContents:
         self._clock = clock
         self._places: dict[Digest, tuple[Segment, Extent]] = {}
         self._worth: dict[Digest, float] = {}
-        self._calls: dict[Digest, FarPack] = {}
+        self._calls: dict[Digest, RemotePack] = {}
         self._held: OrderedDict[Digest, bytes] = OrderedDict()
         self._lock = threading.Lock()
         self.waited_s = 0.0
@@ -83,7 +83,7 @@ class FarContents:
         with self._lock:
             if name not in self._held and name not in self._calls and not self._outage.why:
                 call = self._errands.get(ObjectName(ObjectKind.PACK, name))
-                self._calls[name] = FarPack(call, self._worth.get(name, 0.0))
+                self._calls[name] = RemotePack(call, self._worth.get(name, 0.0))
 
     def _pack(self, name: Digest) -> bytes | None:
         with self._lock:
@@ -100,7 +100,7 @@ class FarContents:
         self._hold(name, pack.body)
         return pack.body
 
-    def _wait_for_pack(self, name: Digest, pack: "FarPack") -> bytes | None:
+    def _wait_for_pack(self, name: Digest, pack: "RemotePack") -> bytes | None:
         begin = self._clock.monotonic()
         try:
             stored = pack.call.result(self._outage.compute_wait(pack.worth_s))
@@ -130,7 +130,7 @@ class FarContents:
                 self._held.popitem(last=False)
 
 
-class FarPack:
+class RemotePack:
     """A pack being fetched. `is_over` is set once a thread has waited for it, with or without
     success."""
 

@@ -12,7 +12,7 @@ from fabric.app.project.endpoints import (
 from fabric.app.project.files import build_client_environment, list_env_sources
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
-from fabric.model.back_ends import BackendKind, back_end_facts, is_store_variable
+from fabric.model.backends import BackendKind, back_end_facts, is_store_variable
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.state.backends.unavailable import Unavailable

@@ -2,30 +2,30 @@
 
 from pathlib import Path
 
-from fabric.engine.shared.kept_segments import (
+from fabric.engine.shared.stored_segments import (
     FAILED_SECONDS,
     FOUND_SECONDS,
-    KeptSegments,
-    LastAsked,
+    LastQuery,
+    StoredSegments,
 )
 from fabric.model.hashing import hash_fields
 
 ONE, TWO = hash_fields(("one",)), hash_fields(("two",))
-ASKED = LastAsked("cache", "commit", 1000, ok=True, segments=(ONE,))
+ASKED = LastQuery("cache", "commit", 1000, ok=True, segments=(ONE,))
 
 
 def test_what_is_kept_is_there_for_the_next_command(tmp_path: Path) -> None:
-    kept = KeptSegments(tmp_path)
+    kept = StoredSegments(tmp_path)
     kept.keep(ONE, b"one")
     kept.remember(ASKED)
-    again = KeptSegments(tmp_path)
+    again = StoredSegments(tmp_path)
     assert again.read_last_query() == ASKED
     assert again.segment(ONE) == b"one"
     assert again.segment(TWO) is None
 
 
 def test_what_is_no_part_of_it_any_more_goes(tmp_path: Path) -> None:
-    kept = KeptSegments(tmp_path)
+    kept = StoredSegments(tmp_path)
     kept.keep(TWO, b"two")
     kept.keep(ONE, b"one")
     kept.remember(ASKED)
@@ -39,13 +39,13 @@ def test_it_holds_for_its_cache_its_commit_and_its_time() -> None:
     assert not ASKED.holds("cache", "commit", 999), "a clock that was wrong"
     assert not ASKED.holds("cache", "another", 1000)
     assert not ASKED.holds("another", "commit", 1000)
-    failed = LastAsked("cache", "commit", 1000, ok=False)
+    failed = LastQuery("cache", "commit", 1000, ok=False)
     assert failed.holds("cache", "commit", 1000 + FAILED_SECONDS - 1)
     assert not failed.holds("cache", "commit", 1000 + FAILED_SECONDS)
 
 
 def test_damage_is_nothing(tmp_path: Path) -> None:
-    kept = KeptSegments(tmp_path)
+    kept = StoredSegments(tmp_path)
     kept.remember(ASKED)
     path = tmp_path / "shared" / "asked"
     good = path.read_text()
@@ -56,7 +56,7 @@ def test_damage_is_nothing(tmp_path: Path) -> None:
 
 def test_without_a_cache_nothing_is_kept(tmp_path: Path) -> None:
     for folder in (None, tmp_path / "gone"):
-        kept = KeptSegments(folder)
+        kept = StoredSegments(folder)
         kept.keep(ONE, b"one")
         kept.remember(ASKED)
         assert kept.read_last_query() is None

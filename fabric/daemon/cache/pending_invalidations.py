@@ -23,14 +23,14 @@ _CACHE = re.compile("[0-9a-f]{16}")
 _STAGE = re.compile(STAGE_NAME)
 
 
-class OwedClear(Struct, frozen=True):
+class PendingInvalidation(Struct, frozen=True):
     """A pending invalidation. Its number distinguishes a repeated one for the same stage."""
 
     stage: str
     number: int
 
 
-class OwedClears:
+class PendingInvalidations:
     """Thread-safe. `cache` is the hash of the current cache, empty for none.
 
     `tell` receives file errors. Only one process at a time uses the file.
@@ -48,12 +48,12 @@ class OwedClears:
         self._write()
 
     @property
-    def owed(self) -> tuple[OwedClear, ...]:
+    def owed(self) -> tuple[PendingInvalidation, ...]:
         """To the cache that is used now."""
         with self._lock:
-            return tuple(OwedClear(*one) for one in sorted(self._owed.items()))
+            return tuple(PendingInvalidation(*one) for one in sorted(self._owed.items()))
 
-    def add(self, stage: str) -> OwedClear:
+    def add(self, stage: str) -> PendingInvalidation:
         """Add a stage: for this cache during the attempt, for all others from now on."""
         with self._lock:
             self._owed[stage] = self._get_next_number()
@@ -61,9 +61,9 @@ class OwedClears:
                 if stages is not self._own:
                     stages.add(stage)
             self._write()
-            return OwedClear(stage, self._owed[stage])
+            return PendingInvalidation(stage, self._owed[stage])
 
-    def keep(self, one: OwedClear) -> None:
+    def keep(self, one: PendingInvalidation) -> None:
         """Store a failed invalidation, so that it outlives this process."""
         with self._lock:
             self._owed.setdefault(one.stage, one.number)
@@ -75,7 +75,7 @@ class OwedClears:
         for stage in stages:
             self.keep(self.add(stage))
 
-    def remove_completed(self, one: OwedClear) -> None:
+    def remove_completed(self, one: PendingInvalidation) -> None:
         """Remove a completed invalidation. Those added since it began stay."""
         with self._lock:
             if self._owed.get(one.stage) == one.number:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.back_ends import (
+from fabric.model.backends import (
     BACK_ENDS,
     BackendKind,
     back_end_facts,

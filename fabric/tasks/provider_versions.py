@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.model.ownership_tags import mark_of
 from fabric.model.records.record import FunctionRecord, Mode, Record
-from fabric.providers.contract import VersionKeeper
+from fabric.providers.contract import VersionFinder
 from fabric.tasks.deploy_tools import DeployTools
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
 
@@ -15,7 +15,7 @@ def has_kept_versions(tools: DeployTools, record: Record) -> bool:
     """Return whether the provider keeps the deployed version for a later restore."""
     if record.mode is not Mode.REAL:
         return False
-    return isinstance(tools.deployers.deployer(record.ref, record.mode), VersionKeeper)
+    return isinstance(tools.deployers.deployer(record.ref, record.mode), VersionFinder)
 
 
 def list_past_environments(
@@ -44,7 +44,7 @@ def find_versions_to_restore(
     if not lost:
         return {}
     deployer = tools.deployers.deployer(record.ref, record.mode)
-    if not isinstance(deployer, VersionKeeper):
+    if not isinstance(deployer, VersionFinder):
         return {}
     address = replace(tools.deployers.full_address(record.ref), previous=record)
     marks = {one.name: mark_of(one.key, record.salt) for one in lost}

@@ -9,7 +9,7 @@ from fabric.state.records.archives import build_archive_path, find_archive, keep
 from fabric.state.records.transaction import RecordTransaction
 
 
-class KeptArchives:
+class StoredArchives:
     def __init__(
         self, transaction: RecordTransaction, placements: Mapping[RecordRef, Placement]
     ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.runtimes.contract import WantedModule
+from fabric.runtimes.contract import ImportedModule
 from fabric.runtimes.python.imports import ImportedName
 
 
@@ -21,7 +21,7 @@ def list_wanted_modules(
     source: SourcePlace,
     tops: Sequence[str],
     standard: frozenset[str],
-) -> Iterator[WantedModule]:
+) -> Iterator[ImportedModule]:
     """Yield all imports except standard modules; `tops` are the import root directories of the
     archive."""
     for one in names:
@@ -30,7 +30,7 @@ def list_wanted_modules(
         path = one.module.replace(".", "/")
         starts = (_find_package_folder(source.inside, one.level),) if one.level else tops
         places = tuple(os.path.normpath(os.path.join(start, path)) for start in starts)
-        yield WantedModule("." * one.level + one.module, source.shown, one.line, places)
+        yield ImportedModule("." * one.level + one.module, source.shown, one.line, places)
 
 
 def _find_package_folder(inside: str, level: int) -> str:

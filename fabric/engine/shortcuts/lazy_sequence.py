@@ -6,7 +6,7 @@ from typing import TypeVar, overload
 T = TypeVar("T")
 
 
-class MadeWhenRead(Sequence[T]):
+class LazySequence(Sequence[T]):
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._count = count
         self._make = make

@@ -9,7 +9,7 @@ from fabric.model.routing import (
     RouterResource,
     Weights,
 )
-from fabric.providers.edge1.routing.wanted import format_ownership
+from fabric.providers.edge1.routing.desired import format_ownership
 
 # An answer is kept no shorter and no longer than so many seconds there.
 _SHORTEST_TTL = 60

@@ -16,7 +16,7 @@ from msgspec.json import decode, encode
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, is_settled
 from fabric.engine.memory.memo import SealedPath
-from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.lazy_sequence import LazySequence
 from fabric.engine.shortcuts.packing import Kinds, pack_info, pack_inputs, unpack_info
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.outcomes.planned import PlannedService
@@ -35,7 +35,7 @@ _FIELDS = 11
 PackedTask: TypeAlias = tuple[str, str, tuple[Any, ...], tuple[str, ...]]
 
 
-class KeptGraph(Struct, frozen=True):
+class StoredGraph(Struct, frozen=True):
     """The result of reading all files. `names` are variables; `sources` are paths, existing or not.
 
     `placements` locate records in plain values.
@@ -60,12 +60,12 @@ def _unpack_tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]
             found = made[number] = Task(TaskId(task_id), inputs, tuple(map(TaskId, needs)))
         return found
 
-    return MadeWhenRead(len(records), unpack_task)
+    return LazySequence(len(records), unpack_task)
 
 
 def load(
     cache: SealedPath, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds
-) -> KeptGraph | None:
+) -> StoredGraph | None:
     try:
         name = _name(asked)
         content = cache.seal.unseal(name, read_bytes(f"{cache.path}/{manifest.FOLDER}/{name}"))
@@ -84,14 +84,14 @@ def load(
     graph = TaskGraph(_unpack_tasks(records, kinds), ids, needs, levels)
     rows = decode(services, type=tuple[PlannedService, ...])
     sources = frozenset((*paths, *absent))
-    return KeptGraph(unpack_info(info), graph, rows, sources, frozenset(names), placements)
+    return StoredGraph(unpack_info(info), graph, rows, sources, frozenset(names), placements)
 
 
 def save(
     cache: SealedPath,
     asked: Sequence[str],
     env: Mapping[str, str],
-    kept: KeptGraph,
+    kept: StoredGraph,
     started_ns: int,
 ) -> None:
     """Save the graph, unless a source changed since the command began."""

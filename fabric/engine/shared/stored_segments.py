@@ -22,7 +22,7 @@ FOUND_SECONDS = 3600
 FAILED_SECONDS = 300
 
 
-class LastAsked(Struct, frozen=True):
+class LastQuery(Struct, frozen=True):
     """The last query: the commit, the cache and the result."""
 
     cache: str
@@ -36,23 +36,23 @@ class LastAsked(Struct, frozen=True):
         return (self.cache, self.commit) == (cache, commit) and 0 <= now - self.at < limit
 
 
-class KeptSegments:
+class StoredSegments:
     """Stored segments. Without a directory nothing is stored. I/O failures only cost a query."""
 
     def __init__(self, cache: Path | None) -> None:
         self._folder = cache / SHARED if cache else None
 
-    def read_last_query(self) -> LastAsked | None:
+    def read_last_query(self) -> LastQuery | None:
         content = self._read(_ASKED)
         if content is None:
             return None
         try:
-            found = Decoder(LastAsked).decode(content)
+            found = Decoder(LastQuery).decode(content)
         except (DecodeError, ValidationError, ValueError):
             return None
         return found if all(map(is_digest, found.segments)) else None
 
-    def remember(self, asked: LastAsked) -> None:
+    def remember(self, asked: LastQuery) -> None:
         """Store the result of a query, and delete segments that do not belong to it."""
         self._write(_ASKED, Encoder().encode(asked))
         self._sweep(asked.segments)

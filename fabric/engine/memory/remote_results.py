@@ -11,7 +11,7 @@ from fabric.model.task_id import TaskId
 Traces: TypeAlias = tuple[Trace, ...]
 
 
-class MadeElsewhere(Struct, frozen=True):
+class RemoteResults(Struct, frozen=True):
     """`traces` are runs without a local trace.
 
     The output of a `trusted` run is not fetched, because its function is deployed and up to date.
@@ -20,8 +20,8 @@ class MadeElsewhere(Struct, frozen=True):
     traces: Mapping[TaskId, Traces] = field(default_factory=dict)
     trusted: frozenset[TaskId] = frozenset()
 
-    def without(self, taken: frozenset[TaskId]) -> "MadeElsewhere":
-        return MadeElsewhere(self.traces, self.trusted - taken)
+    def without(self, taken: frozenset[TaskId]) -> "RemoteResults":
+        return RemoteResults(self.traces, self.trusted - taken)
 
 
-NOTHING = MadeElsewhere()
+NOTHING = RemoteResults()

@@ -5,24 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from fabric.daemon.cache.owed_clears import MOST_CACHES, OwedClear, OwedClears
+from fabric.daemon.cache.pending_invalidations import (
+    MOST_CACHES,
+    PendingInvalidation,
+    PendingInvalidations,
+)
 
 HERE, THERE = "a" * 16, "b" * 16
 
 
-class Told(list[str]):
+class Notices(list[str]):
     """What the log was told."""
 
-    def owed(self, folder: Path, cache: str = HERE) -> OwedClears:
-        return OwedClears(folder / "daemon" / "owed", self.append, cache)
+    def owed(self, folder: Path, cache: str = HERE) -> PendingInvalidations:
+        return PendingInvalidations(folder / "daemon" / "owed", self.append, cache)
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def told() -> Notices:
+    return Notices()
 
 
-def stages(owed: OwedClears) -> list[str]:
+def stages(owed: PendingInvalidations) -> list[str]:
     return [one.stage for one in owed.owed]
 
 
@@ -30,13 +34,13 @@ def written(folder: Path) -> list[str]:
     return (folder / "daemon" / "owed").read_text().splitlines()
 
 
-def pay_all(owed: OwedClears) -> None:
+def pay_all(owed: PendingInvalidations) -> None:
     for one in owed.owed:
         owed.remove_completed(one)
 
 
 def test_what_is_kept_is_known_to_the_next_one_and_to_nobody_else(
-    tmp_path: Path, told: Told
+    tmp_path: Path, told: Notices
 ) -> None:
     told.owed(tmp_path).keep_all(("prod", "dev"))
     path = tmp_path / "daemon" / "owed"
@@ -45,7 +49,7 @@ def test_what_is_kept_is_known_to_the_next_one_and_to_nobody_else(
     assert told == []
 
 
-def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Told) -> None:
+def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Notices) -> None:
     owed = told.owed(tmp_path)
     one = owed.add("dev")
     assert owed.owed == (one,)
@@ -54,7 +58,7 @@ def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Told) -> 
     assert owed.owed == ()
 
 
-def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: Told) -> None:
+def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: Notices) -> None:
     owed = told.owed(tmp_path)
     owed.keep_all(("dev", "prod"))
     owed.remove_completed(owed.owed[0])
@@ -63,7 +67,7 @@ def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: To
     assert written(tmp_path) == [HERE]
 
 
-def test_what_is_owed_to_one_cache_is_not_paid_to_another(tmp_path: Path, told: Told) -> None:
+def test_what_is_owed_to_one_cache_is_not_paid_to_another(tmp_path: Path, told: Notices) -> None:
     here = told.owed(tmp_path)
     here.keep(here.add("dev"))
     there = told.owed(tmp_path, THERE)
@@ -75,7 +79,7 @@ def test_what_is_owed_to_one_cache_is_not_paid_to_another(tmp_path: Path, told: 
 
 
 def test_a_change_is_owed_to_all_caches_of_the_folder_and_at_once_to_those_not_in_use(
-    tmp_path: Path, told: Told
+    tmp_path: Path, told: Notices
 ) -> None:
     told.owed(tmp_path)
     told.owed(tmp_path, THERE).add("dev")
@@ -84,7 +88,7 @@ def test_a_change_is_owed_to_all_caches_of_the_folder_and_at_once_to_those_not_i
     assert written(tmp_path) == [f"{HERE} dev lost", f"{THERE} lost"]
 
 
-def test_a_change_without_a_cache_is_owed_to_those_before(tmp_path: Path, told: Told) -> None:
+def test_a_change_without_a_cache_is_owed_to_those_before(tmp_path: Path, told: Notices) -> None:
     told.owed(tmp_path, "").add("dev")
     assert not (tmp_path / "daemon").exists()
     told.owed(tmp_path)
@@ -92,7 +96,7 @@ def test_a_change_without_a_cache_is_owed_to_those_before(tmp_path: Path, told: 
     assert stages(told.owed(tmp_path)) == ["dev"]
 
 
-def test_to_pay_an_old_debt_is_not_to_pay_a_newer_one(tmp_path: Path, told: Told) -> None:
+def test_to_pay_an_old_debt_is_not_to_pay_a_newer_one(tmp_path: Path, told: Notices) -> None:
     owed = told.owed(tmp_path)
     owed.keep(owed.add("dev"))
     (begun,) = owed.owed
@@ -104,7 +108,7 @@ def test_to_pay_an_old_debt_is_not_to_pay_a_newer_one(tmp_path: Path, told: Told
     assert written(tmp_path) == [HERE]
 
 
-def test_so_many_caches_are_known_the_one_in_use_among_them(tmp_path: Path, told: Told) -> None:
+def test_so_many_caches_are_known_the_one_in_use_among_them(tmp_path: Path, told: Notices) -> None:
     names = [f"{number:016x}" for number in range(MOST_CACHES + 2)]
     for name in names:
         told.owed(tmp_path, name)
@@ -113,7 +117,7 @@ def test_so_many_caches_are_known_the_one_in_use_among_them(tmp_path: Path, told
     assert written(tmp_path) == [*names[3:], names[2]]
 
 
-def test_what_a_killed_writer_left_goes(tmp_path: Path, told: Told) -> None:
+def test_what_a_killed_writer_left_goes(tmp_path: Path, told: Notices) -> None:
     told.owed(tmp_path).keep_all(("dev",))
     (tmp_path / "daemon" / ".owed.1-1-x.tmp").write_text("de")
     assert stages(told.owed(tmp_path)) == ["dev"]
@@ -131,7 +135,7 @@ def test_what_a_killed_writer_left_goes(tmp_path: Path, told: Told) -> None:
     ],
 )
 def test_of_a_damaged_file_what_can_be_read_counts_and_the_rest_is_told_once(
-    content: str, found: list[str], tmp_path: Path, told: Told
+    content: str, found: list[str], tmp_path: Path, told: Notices
 ) -> None:
     (tmp_path / "daemon").mkdir()
     (tmp_path / "daemon" / "owed").write_bytes(content.encode(errors="surrogateescape"))
@@ -142,7 +146,7 @@ def test_of_a_damaged_file_what_can_be_read_counts_and_the_rest_is_told_once(
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "writable"])
 def test_what_is_no_file_of_ours_is_not_read_and_told(
-    kind: str, tmp_path: Path, told: Told
+    kind: str, tmp_path: Path, told: Notices
 ) -> None:
     path = tmp_path / "daemon" / "owed"
     path.parent.mkdir()
@@ -161,10 +165,10 @@ def test_what_is_no_file_of_ours_is_not_read_and_told(
     assert kind != "link" or (tmp_path / "other").read_text() == f"{HERE} dev\n"
 
 
-def test_where_it_cannot_be_written_that_is_told(tmp_path: Path, told: Told) -> None:
+def test_where_it_cannot_be_written_that_is_told(tmp_path: Path, told: Notices) -> None:
     (tmp_path / "daemon").write_text("in the way")
     owed = told.owed(tmp_path)
     assert len(told) == 1
     one = owed.add("dev")
     owed.keep(one)
-    assert owed.owed == (OwedClear("dev", one.number),)
+    assert owed.owed == (PendingInvalidation("dev", one.number),)
