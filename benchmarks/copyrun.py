@@ -191,7 +191,7 @@ def _give(shared: "SharedCache", stores: Stores) -> None:
         from fabric.engine.shared.publishing import Publishing
 
         content = stores.blobs.here
-        shared.gives(Publishing(shared.link, shared.errands, SystemClock(), content))
+        shared.gives(Publishing(shared.link, shared.uploads, SystemClock(), content))
 
 
 def _part(

@@ -126,7 +126,7 @@ def _plan_with_state(
     request: Request,
     around: tuple[Settings, SharedAccess],
     *,
-    blind: bool = False,
+    without_state: bool = False,
 ) -> tuple[Session, Preview]:
     settings, shared = around
     from fabric.app.deploy.checks import DeployCandidate, find_change_problems, find_early_problems
@@ -135,8 +135,10 @@ def _plan_with_state(
     from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 
     units = partial(list_units, work, request, settings)
-    names = None if blind else _find_dns_factory(work, request)
-    options = ScopeOptions(units, blind=blind, dependencies=work.dependencies, names=names)
+    names = None if without_state else _find_dns_factory(work, request)
+    options = ScopeOptions(
+        units, without_state=without_state, dependencies=work.dependencies, names=names
+    )
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
     at_once = parse_caps(request.concurrency, settings.cores).total
     found = find_early_problems(DeployCandidate(scope, work, at_once))
@@ -161,10 +163,10 @@ def _plan_without_state(
     """Plan without state: everything is shown as new, and nothing is stored. A deploy would
     fail."""
     request, settings, shared = asked
-    session, seen = _plan_with_state(stack, work, request, (settings, shared), blind=True)
+    session, seen = _plan_with_state(stack, work, request, (settings, shared), without_state=True)
     why = error.first
     message = f"planning without state, so everything is shown as new: {why.message}"
-    told = Problem("plan/blind", message, why.hint)
+    told = Problem("plan/without_state", message, why.hint)
     refused = (*error.problems, *seen.refused)
     return session, replace(_add_warnings(seen, told), sources=None, refused=refused)
 

@@ -114,7 +114,7 @@ class Session:
     def __enter__(self) -> "Session":
         with contextlib.ExitStack() as stack:
             if self._options.create and self._options.keeps:
-                self._take_the_pen(stack)
+                self._open_for_writing(stack)
             else:
                 self.place = cache_to_read(self.workspace, self.settings)
             self._open(stack)
@@ -129,7 +129,7 @@ class Session:
     ) -> None:
         self._closing.__exit__(kind, error, trace)
 
-    def _take_the_pen(self, stack: contextlib.ExitStack) -> None:
+    def _open_for_writing(self, stack: contextlib.ExitStack) -> None:
         """Around all that writes, the closing too: a kill at any moment leaves the marker."""
         self.place = cache_to_write(self.workspace, self.settings)
         _ignore_own(self.workspace)
@@ -171,7 +171,7 @@ class Session:
 
             # What was not brought here to be shown is sent anew all the same, when that is due.
             clock, content = self.settings.clock, self.stores.blobs.get
-            cache.gives(Publishing(cache.link, cache.errands, clock, content))
+            cache.gives(Publishing(cache.link, cache.uploads, clock, content))
 
     def learn(self, graph: TaskGraph) -> None:
         """Query the shared cache for these tasks. The result is stored for the next command."""

@@ -46,7 +46,7 @@ class Settings(Struct, frozen=True):
     bindable: Bindable = EVERYTHING
 
     @property
-    def called_with(self) -> Mapping[str, str]:
+    def full_environment(self) -> Mapping[str, str]:
         """Return all process variables, including keys, for hashes of stored answers."""
         withheld = self.withheld.reveal()
         return {**self.env, **withheld} if withheld else self.env

@@ -88,7 +88,7 @@ def open_access(request: Request, settings: Settings) -> SharedAccess:
 
 
 def _open_access(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
-    from fabric.engine.shared.background_uploads import Errands
+    from fabric.engine.shared.background_uploads import BackgroundUploads
     from fabric.engine.shared.shared_cache import SharedCache
     from fabric.remote.opening import build_carrier_opener
 
@@ -101,7 +101,7 @@ def _open_access(request: Request, settings: Settings, modes: CacheModes) -> Sha
         return SharedAccess(
             problem=_no_shared_cache_problem(f"`{REMOTE_TOKEN_VARIABLE}` {_UNSENDABLE}")
         )
-    errands = Errands(build_carrier_opener(read_cache_address(settings)))
+    uploads = BackgroundUploads(build_carrier_opener(read_cache_address(settings)))
     folder = find_base_folder(request, settings)
     try:
         link = link_of(request, settings, modes)
@@ -111,7 +111,7 @@ def _open_access(request: Request, settings: Settings, modes: CacheModes) -> Sha
         )
     words = partial(list_head_names, folder, settings.env)
     ask_words = words if request.shard is None else lambda: words().of_part
-    return SharedAccess(SharedCache(link, errands, ask_words, settings.clock))
+    return SharedAccess(SharedCache(link, uploads, ask_words, settings.clock))
 
 
 def read_cache_address(settings: Settings) -> "SharedCacheAddress":

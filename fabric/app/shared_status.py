@@ -108,16 +108,16 @@ def _format_address(settings: Settings) -> str:
 def _find_write_problems(cache: SharedCache) -> Iterator[Problem]:
     """Find write problems by writing a test head and a pack of maximum size. Their names are
     fixed."""
-    keys, errands = cache.link.keys, cache.errands
+    keys, uploads = cache.link.keys, cache.uploads
     head = build_head_name(cache.link.scope, _TRIAL)
     name, pack = seal_object(keys, ObjectKind.PACK, Random(0).randbytes(PACK_BYTES))  # noqa: S311
     sealed = seal_head(keys, head, b"trial")
     trials: dict[ObjectName, bytes | None] = {head: sealed, name: pack}
     seconds = cache.link.upload_s
     try:
-        for put in [errands.put(head, sealed), errands.put(name, pack)]:
+        for put in [uploads.put(head, sealed), uploads.put(name, pack)]:
             put.result(seconds)
-        calls = {one: errands.get(one) for one in trials if cache.link.reads}
+        calls = {one: uploads.get(one) for one in trials if cache.link.reads}
         got = {one: call.result(seconds) for one, call in calls.items()}
     except Exception as error:  # noqa: BLE001: whatever it is, it is told
         message = f"the shared cache cannot be written: {describe_error(error)}"

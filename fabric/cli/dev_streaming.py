@@ -9,7 +9,7 @@ from fabric.app.local.dev_stream import DevStreamOptions, StreamSubscribers, run
 from fabric.app.local.restore import restore_wired
 from fabric.app.request import Request
 from fabric.cli.consent import build_word_prompt
-from fabric.cli.ineffective_options import refuse_useless
+from fabric.cli.ineffective_options import reject_ineffective_options
 from fabric.cli.local_serving import build_serve_listeners
 from fabric.cli.perform import Caller, Order, build_question_request, perform
 from fabric.cli.screen import Screen, escape_for_terminal
@@ -44,7 +44,9 @@ def stream_until_exit(flags: "StreamFlags") -> int:
 
 
 def restore_routes(flags: "StreamFlags") -> int:
-    refuse_useless(flags.of_serving, "remove it, or remove --restore: --restore serves no requests")
+    reject_ineffective_options(
+        flags.of_serving, "remove it, or remove --restore: --restore serves no requests"
+    )
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     return perform(
         Order(build_question_request(_COMMAND, flags.where), flags.screen),

@@ -3,7 +3,7 @@
 from fabric.model.problems import FabricError, Problem
 
 
-def refuse_useless(options: tuple[str, ...], hint: str) -> None:
+def reject_ineffective_options(options: tuple[str, ...], hint: str) -> None:
     if options:
         message = f"{options[0]} has no effect here"
         raise FabricError(Problem("usage/no-effect", message, hint=hint))

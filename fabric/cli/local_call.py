@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.request import Request
-from fabric.cli.ineffective_options import refuse_useless
+from fabric.cli.ineffective_options import reject_ineffective_options
 from fabric.cli.payload import read_event
 from fabric.cli.perform import Caller, Order, perform
 from fabric.model.names import Verb
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 def refuse_unfitting(flags: "LocalFlags") -> None:
     """Options that would have no effect, or that say two things."""
     if flags.serving.serve:
-        refuse_useless(flags.http.given, "remove it: with --serve, requests come from HTTP clients")
+        reject_ineffective_options(
+            flags.http.given, "remove it: with --serve, requests come from HTTP clients"
+        )
         return
-    refuse_useless(flags.serving.given, "add --serve")
+    reject_ineffective_options(flags.serving.given, "add --serve")
     if flags.http.given:
         if not flags.http.path:
-            refuse_useless(flags.http.given, "add --path, such as --path /users/7")
+            reject_ineffective_options(flags.http.given, "add --path, such as --path /users/7")
         if flags.event:
             hint = f"remove it, or remove {flags.http.given[0]}: an invocation has one input"
-            refuse_useless(("--event",), hint)
+            reject_ineffective_options(("--event",), hint)
 
 
 def call_once(flags: "LocalFlags") -> int:

@@ -9,7 +9,7 @@ from fabric.app.local.dev import DevListeners, DevOptions, run_dev_loop
 from fabric.app.local.serve import ServeListeners, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
-from fabric.cli.ineffective_options import refuse_useless
+from fabric.cli.ineffective_options import reject_ineffective_options
 from fabric.cli.local_call import build_local_request
 from fabric.cli.payload import read_event_file
 from fabric.cli.perform import Caller, Order, perform
@@ -90,7 +90,9 @@ def build_serve_listeners(screen: Screen) -> ServeListeners:
 
 def run_dev(flags: "DevFlags") -> int:
     if flags.once and flags.watch:
-        refuse_useless(("--watch",), "remove one of them: --once exits after the first invocation")
+        reject_ineffective_options(
+            ("--watch",), "remove one of them: --once exits after the first invocation"
+        )
     options = DevOptions(flags.preset, flags.watch, flags.once)
     chosen = frozenset(filter(None, (flags.function,)))
     request = replace(Request(Verb.PACKAGE, "dev", flags.place.where), functions=chosen)

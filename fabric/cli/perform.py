@@ -36,7 +36,7 @@ class Outlets(Struct, frozen=True):
     otlp: str = ""
     journal: bool = True
 
-    def is_unheard(self, settings: Settings) -> bool:
+    def has_no_output(self, settings: Settings) -> bool:
         """Return whether the run has no output."""
         if self.journal or self.events or self.otlp or self.profile or self.logs != "none":
             return False
@@ -114,7 +114,7 @@ def _make_listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "Ma
     """Return the listener factory. Its modules are imported only once a run starts."""
 
     def make(info: "RunInfo") -> "Sequence[Listener]":
-        if outlets.is_unheard(settings):
+        if outlets.has_no_output(settings):
             return ()
         from fabric.cli.progress.listeners import ListenerOptions, build_run_listeners
         from fabric.cli.progress.log_lines import Logs

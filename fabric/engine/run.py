@@ -85,7 +85,7 @@ class Run:
         self._stop = stop or StopSign()
         self._tools = RunTools(runner, self._stop, bus.emit)
         self._left = job.grace
-        self._fallen: BaseException | None = None
+        self._worker_error: BaseException | None = None
         self._begin = clock.monotonic()
 
     def go(self) -> RunResult:
@@ -113,7 +113,7 @@ class Run:
     def rest(self, seconds: float) -> RunResult | None:
         """Return the result after an abort; None if aborted tasks still run after this time."""
         with self._ended:
-            self._ended.wait_for(lambda: self._schedule.over or self._fallen, seconds)
+            self._ended.wait_for(lambda: self._schedule.over or self._worker_error, seconds)
             self._raise_fallen()
             if not self._schedule.over:
                 return None
@@ -143,8 +143,8 @@ class Run:
             raise KeyboardInterrupt
 
     def _raise_fallen(self) -> None:
-        if self._fallen:
-            raise self._fallen
+        if self._worker_error:
+            raise self._worker_error
 
     def _call_worker(self) -> None:
         """Wake an idle worker or start one. Small runs never start all workers."""
@@ -200,7 +200,7 @@ class Run:
                 number = self._take_next(ended=(number, outcome))
         except BaseException as error:  # noqa: BLE001: one that falls in silence is waited for
             with self._ended:
-                self._fallen = error
+                self._worker_error = error
                 self._ended.notify_all()
 
     def _take_next(self, ended: tuple[int, Outcome] | None = None) -> int | None:

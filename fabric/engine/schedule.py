@@ -38,7 +38,8 @@ class Agenda(Struct, frozen=True):
     """The tasks by number: `needs` in topological order, lanes and expected seconds.
 
     `closing` tasks are short and finish earlier ones. They inherit that urgency, so that an aborted
-    run leaves little half done. Tasks behind a gate wait until it is open. A `lenient` task starts
+    run leaves little half done. Tasks behind a gate wait until it is open. A `tolerating` task
+    starts
     once all its needs ended and at least one succeeded.
     """
 
@@ -47,7 +48,7 @@ class Agenda(Struct, frozen=True):
     seconds: Sequence[float]
     closing: frozenset[int] = frozenset()
     gates: Sequence[Gate] = ()
-    lenient: frozenset[int] = frozenset()
+    tolerating: frozenset[int] = frozenset()
 
     def urgency(self) -> list[Urgency]:
         tail = compute_tails(self.needs, self.seconds)
@@ -70,8 +71,8 @@ class Schedule:
         self._caps = caps
         self._urgency = agenda.urgency()
         self._dependents: list[list[int]] = [[] for _ in needs]
-        # Of lenient tasks, how many needs may still do well.
-        self._hopes = {number: len(needs[number]) for number in agenda.lenient}
+        # Of tolerating tasks, how many needs may still do well.
+        self._remaining_needs = {number: len(needs[number]) for number in agenda.tolerating}
         self._missing = [0] * len(needs)
         self._heaps: dict[Lane, list[tuple[Urgency, int]]] = {Lane.CPU: [], Lane.IO: []}
         self._running = {Lane.CPU: 0, Lane.IO: 0}
@@ -211,12 +212,12 @@ class Schedule:
 
     def _is_tolerating_failure(self, number: int) -> bool:
         """Return whether a task tolerates this failed need, while others can still succeed."""
-        if number not in self._hopes:
+        if number not in self._remaining_needs:
             return False
-        self._hopes[number] -= 1
-        if self._hopes[number]:
+        self._remaining_needs[number] -= 1
+        if self._remaining_needs[number]:
             self._decrement_needs((number,))
-        return bool(self._hopes[number])
+        return bool(self._remaining_needs[number])
 
     def _list_waiting(self, number: int) -> Iterator[int]:
         for index in self._gates_before.get(number, ()):

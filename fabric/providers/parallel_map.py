@@ -7,10 +7,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # More are seldom quicker, and use up an account's rate sooner: for who knows of no better number.
-AT_ONCE = 8
+MAX_PARALLEL = 8
 
 
-def run_parallel(call: Callable[[T], R], items: Sequence[T], most: int = AT_ONCE) -> list[R]:
+def run_parallel(call: Callable[[T], R], items: Sequence[T], most: int = MAX_PARALLEL) -> list[R]:
     """Run a call for each item and return the results in order.
 
     Waits for all calls, then raises the first error.

@@ -6,12 +6,12 @@ from typing import TypeVar
 
 from fabric.model.problems import FabricError, Problem
 
-HANDS = 16
+MAX_WORKERS = 16
 T = TypeVar("T")
 
 
 def run_for_each(
-    things: Iterable[T], do: Callable[[T], None], hands: int = HANDS
+    things: Iterable[T], do: Callable[[T], None], hands: int = MAX_WORKERS
 ) -> tuple[Problem, ...]:
     """Call `do` for every item, even if others fail. Returns all problems in order."""
     rows = list(things)

@@ -35,9 +35,9 @@ class Simulation:
         self.gates = tuple(self._gate(chance) for _ in range(chance.choice([0, 0, 1, 2])))
         # Who goes on after failures has no gates.
         some = 0.0 if self.gates else chance.choice([0.0, 0.3])
-        self.lenient = frozenset(n for n in range(self.size) if chance.random() < some)
+        self.tolerating = frozenset(n for n in range(self.size) if chance.random() < some)
         self.schedule = Schedule(
-            Agenda(self.needs, self.lanes, self.lasts, self.closing, self.gates, self.lenient),
+            Agenda(self.needs, self.lanes, self.lasts, self.closing, self.gates, self.tolerating),
             self.caps,
         )
         self.started: list[int] = []
@@ -69,7 +69,7 @@ class Simulation:
         while (number := self.schedule.start()) is not None:
             self.started.append(number)
             ends = [self.schedule.states[need] for need in self.needs[number]]
-            if number in self.lenient and ends:
+            if number in self.tolerating and ends:
                 assert all(one in ENDED for one in ends)
                 assert State.DONE in ends
             else:
@@ -115,7 +115,7 @@ def test_only_what_needs_a_failed_task_is_blocked(seed: int) -> None:
         behind = [one for gate in simulation.gates if number in gate.after for one in gate.before]
         waited_for = (*simulation.needs[number], *behind)
         bad = [n for n in waited_for if states[n] in (State.FAILED, State.BLOCKED)]
-        lacks = len(waited_for) if number in simulation.lenient else 1
+        lacks = len(waited_for) if number in simulation.tolerating else 1
         assert (state is State.BLOCKED) == bool(bad and len(bad) >= lacks)
 
 

@@ -18,7 +18,7 @@ from tests.support.servers.cloud2.client import Cloud2Server
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = RetryPolicy(most=0)
+MAX_PARALLEL = RetryPolicy(most=0)
 
 
 class Cloud2Site(ServiceSite):
@@ -43,7 +43,7 @@ class Cloud2Site(ServiceSite):
         extension = self.address().extension
         made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Cloud2Functions)
-        waiting = AT_ONCE if self.gives_up else self.waiting
+        waiting = MAX_PARALLEL if self.gives_up else self.waiting
         return replace(made, waiting=waiting, building=replace(self.waiting, most=30.0))
 
     @property

@@ -17,7 +17,7 @@ from tests.support.servers.edge1.client import Edge1Server, Met
 from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = RetryPolicy(most=0)
+MAX_PARALLEL = RetryPolicy(most=0)
 
 
 class Edge1Site(ServiceSite):
@@ -42,7 +42,7 @@ class Edge1Site(ServiceSite):
         extension = self.address().extension
         made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Edge1Workers)
-        return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+        return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ from tests.support.servers.host2.client import Host2Server
 from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = RetryPolicy(most=0)
+MAX_PARALLEL = RetryPolicy(most=0)
 
 
 class Host2Site(ServiceSite):
@@ -45,7 +45,7 @@ class Host2Site(ServiceSite):
         surroundings = around(self.folder, self.environment)
         made = open_deployer(self.provider, Mode.REAL, surroundings, "{}", self._connections)
         assert isinstance(made, Host2Sites)
-        return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+        return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from tests.support.servers.whisk.client import WhiskServer
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = RetryPolicy(most=0)
+MAX_PARALLEL = RetryPolicy(most=0)
 
 
 class WhiskSite(ServiceSite):
@@ -41,7 +41,7 @@ class WhiskSite(ServiceSite):
         surroundings = around(self.folder, self.environment)
         made = open_deployer(self.provider, Mode.REAL, surroundings, "{}", self._connections)
         assert isinstance(made, WhiskFunctions)
-        return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+        return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 
     @property
     def environment(self) -> Mapping[str, str]:

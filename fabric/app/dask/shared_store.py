@@ -3,7 +3,7 @@
 from fabric.app.settings import REMOTE_KEY_VARIABLE, Settings
 from fabric.app.shared_cache import TEAM_VARIABLE, URL_VARIABLE, read_cache_address
 from fabric.engine.dask.sending import SharedStore
-from fabric.engine.shared.background_uploads import Errands
+from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.remote.opening import build_carrier_opener
@@ -26,7 +26,7 @@ def build_shared_store(settings: Settings) -> SharedStore:
     except ValueError as error:
         raise _unusable_store_error(str(error)) from error
     cache = hash_fields((url, settings.env.get(TEAM_VARIABLE, "")))
-    return SharedStore(Errands(opener), keys, cache)
+    return SharedStore(BackgroundUploads(opener), keys, cache)
 
 
 def _unusable_store_error(why: str) -> FabricError:

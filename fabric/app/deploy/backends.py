@@ -19,7 +19,7 @@ from fabric.state.backends.unavailable import Unavailable
 from fabric.state.store import BackEndPair, RecordStore
 
 
-def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
+def check_backend_variables(placement: Placement, process: Mapping[str, str]) -> None:
     """Reject a backend that the checkout redirects, because that is as dangerous as a wrong
     host."""
     address = dict(placement.settings).get(back_end_facts(placement.backend).address_setting, "")
@@ -45,9 +45,9 @@ class BackEnds:
     Blind backends contain no records: they serve previews without state credentials.
     """
 
-    def __init__(self, settings: Settings, *, blind: bool = False) -> None:
+    def __init__(self, settings: Settings, *, without_state: bool = False) -> None:
         self._settings = settings
-        self._blind = blind
+        self._without_state = without_state
         self._open: dict[tuple[object, ...], BackEndPair] = {}
 
     def of(self, placements: Iterable[Placement]) -> Mapping[RecordRef, RecordStore]:
@@ -70,12 +70,12 @@ class BackEnds:
         )
 
     def _open_backend(self, placement: Placement) -> BackEndPair:
-        if self._blind:
+        if self._without_state:
             nothing = Unavailable()
             return BackEndPair(nothing, nothing)
         from fabric.state.backends.registry import open_backend
 
-        refuse_foreign(placement, self._settings.env)
+        check_backend_variables(placement, self._settings.env)
         env = build_client_environment(placement.env_place, self._settings.env)
         return open_backend(
             BackendKind(placement.backend), dict(placement.settings), env, Path(placement.home)

@@ -21,7 +21,7 @@ from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.records.unwritten import find_unwritten_problem
 from fabric.system.disk import link_problem
-from fabric.system.parallel import HANDS
+from fabric.system.parallel import MAX_WORKERS
 
 _CREDENTIALS = "credentials/missing"
 
@@ -32,7 +32,7 @@ class DeployCandidate(Struct, frozen=True):
     scope: DeployScope
     work: Compiled | None = None
     # How many records are read at the same time.
-    at_once: int = HANDS
+    at_once: int = MAX_WORKERS
 
 
 class DeployCheck(Struct, frozen=True):

@@ -15,7 +15,7 @@ from fabric.state.records.archives import drop_archives, list_archives
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
 from fabric.state.records.transaction import read_unlocked
-from fabric.state.records.unknown_functions import tell_unsure
+from fabric.state.records.unknown_functions import record_unknown_functions
 from fabric.system.parallel import run_for_each
 
 Finals = dict[RecordRef, Record | None]
@@ -52,7 +52,9 @@ class _Closing:
     def _record_uncertainty(self, locked: LockedRecord) -> None:
         if locked.is_overtaken:
             transaction = self._scope.transaction
-            tell_unsure(transaction.record_store(locked.base.ref), locked, transaction.around)
+            record_unknown_functions(
+                transaction.record_store(locked.base.ref), locked, transaction.around
+            )
 
     def _correct_receipts(self, locked: LockedRecord) -> None:
         """Correct receipts whose record was not written because the lock was lost in between."""

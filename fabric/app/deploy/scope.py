@@ -30,7 +30,7 @@ from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import Clock, stamp
-from fabric.system.parallel import HANDS, run_for_each
+from fabric.system.parallel import MAX_WORKERS, run_for_each
 from fabric.system.process_identity import identify_this_process
 from fabric.system.value_seal import ValueSeal
 from fabric.tasks.deploy_tools import DeployTools, DnsSync
@@ -81,7 +81,7 @@ class ScopeOptions(Struct, frozen=True):
     units: Callable[[], Iterable[ServiceUnit]] = tuple
     force: bool = False
     lock_timeout: float = 0.0
-    blind: bool = False
+    without_state: bool = False
     dependencies: Sequence[Placement] = ()
     takes_today: bool = False
     names: DnsSyncFactory | None = None
@@ -92,7 +92,7 @@ def open_deploy_scope(
     placements: Iterable[Placement], settings: Settings, options: ScopeOptions
 ) -> Iterator[DeployScope]:
     by_ref = {placement.ref: placement for placement in placements}
-    back_ends = BackEnds(settings, blind=options.blind)
+    back_ends = BackEnds(settings, without_state=options.without_state)
     connections = Connections()
     try:
         beside = {placement.ref: placement for placement in options.dependencies}
@@ -201,7 +201,7 @@ def _choose_operation(task: str) -> Operation:
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
-def find_lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
+def find_lost_records(scope: DeployScope, at_once: int = MAX_WORKERS) -> tuple[Problem, ...]:
     """Find missing records that other data still mentions, including those of upstreams.
 
     Checks `at_once` records in parallel.

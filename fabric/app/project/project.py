@@ -196,7 +196,7 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
         listed, path, replace(_build_default_request(where, stage), provider=""), settings
     )
     complete_compose(Compose(compose.file, tuple(row.entry for row in rows)))
-    _refuse_twins([(row.entry.name, row.config) for row in rows])
+    _reject_duplicate_services([(row.entry.name, row.config) for row in rows])
     chosen = [] if where.nothing else _select_services(rows, where.services)
     run_services = _run_services(rows, frozenset(row.entry.name for row in chosen))
     looked_for = [path, *include_folders(compose, path.parent)]
@@ -241,7 +241,7 @@ def _unknown_service_problem(name: str, known: list[str]) -> Problem:
     return Problem("usage/unknown-service", f"unknown service `{name}`", hint=hint)
 
 
-def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
+def _reject_duplicate_services(rows: list[tuple[str, Config]]) -> None:
     first: dict[str, str] = {}
     for name, config in rows:
         if config.service in first:

@@ -152,7 +152,9 @@ def _make_absence_test(session: Session) -> Callable[[TaskInputs], bool]:
 def _build_asked_command(
     command_line: CommandLine, names: frozenset[str], session: Session
 ) -> CommandCall:
-    return CommandCall(command_line.argv, command_line.cwd, names, session.settings.called_with)
+    return CommandCall(
+        command_line.argv, command_line.cwd, names, session.settings.full_environment
+    )
 
 
 def _list_stored_contents(

@@ -227,7 +227,7 @@ def _perform(
 
 
 def _refuse_unfitting(flags: LogsFlags) -> None:
-    from fabric.cli.ineffective_options import refuse_useless
+    from fabric.cli.ineffective_options import reject_ineffective_options
 
     if flags.follow and flags.screen.as_json:
         message = "--follow cannot be combined with --json"
@@ -237,9 +237,9 @@ def _refuse_unfitting(flags: LogsFlags) -> None:
             "usage/conflict", "--json cannot be combined with --ndjson", "remove one of them"
         )
     if flags.follow and flags.which.until:
-        refuse_useless(("--until",), "remove --until: --follow streams until Ctrl-C")
+        reject_ineffective_options(("--until",), "remove --until: --follow streams until Ctrl-C")
     if flags.follow and flags.limit:
-        refuse_useless(("--limit",), "use --since to choose where --follow starts")
+        reject_ineffective_options(("--limit",), "use --since to choose where --follow starts")
 
 
 def _usage_error(code: str, message: str, hint: str) -> Exception:

@@ -235,10 +235,12 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
     deleted.
     """
     from fabric.app.router.change import reconcile_dns as reconcile
-    from fabric.cli.ineffective_options import refuse_useless
+    from fabric.cli.ineffective_options import reject_ineffective_options
 
     if not flags.apply:
-        refuse_useless(flags.consent.given, "add --apply: without it nothing is changed")
+        reject_ineffective_options(
+            flags.consent.given, "add --apply: without it nothing is changed"
+        )
     return _change_routing(
         "dns-reconcile", flags.router, flags.consent, reconcile, dry_run=not flags.apply
     )
@@ -269,13 +271,15 @@ def dns_shift(flags: RouterShiftFlags) -> int:
 
 def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.app.router.change import shift_dns as shift
-    from fabric.cli.ineffective_options import refuse_useless
+    from fabric.cli.ineffective_options import reject_ineffective_options
 
     percent = flags.percent
     if percent is None:
         raise click.UsageError("missing option `--percent` or `--steps`")
     if flags.every is not None:
-        refuse_useless(("--every",), "add --steps: --every is the duration of each step")
+        reject_ineffective_options(
+            ("--every",), "add --steps: --every is the duration of each step"
+        )
     return lambda asked, settings, change, ask: shift(
         asked, settings, change, (flags.label, percent), ask
     )

@@ -85,7 +85,7 @@ def _order(flags: RouterDeployFlags) -> "Order":
 
 def _refuse_unfitting(flags: RouterDeployFlags) -> None:
     """A dry run runs no tasks."""
-    from fabric.cli.ineffective_options import refuse_useless
+    from fabric.cli.ineffective_options import reject_ineffective_options
 
     if not flags.dry_run:
         return
@@ -98,7 +98,7 @@ def _refuse_unfitting(flags: RouterDeployFlags) -> None:
         "--out": run.out,
     }
     given = tuple(name for name, value in told.items() if value)
-    refuse_useless(given, "remove one of them: --dry-run runs no tasks")
+    reject_ineffective_options(given, "remove one of them: --dry-run runs no tasks")
 
 
 def _deploy_targets(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":

@@ -74,7 +74,7 @@ def status(flags: StatusFlags) -> int:
     """
     from fabric.app.router.queries import draw_endpoints
     from fabric.app.router.queries import report_router_status as router_status
-    from fabric.cli.ineffective_options import refuse_useless
+    from fabric.cli.ineffective_options import reject_ineffective_options
 
     form = flags.graph
     if form is None:
@@ -82,7 +82,7 @@ def status(flags: StatusFlags) -> int:
             raise click.UsageError("--out requires --graph: use --graph svg or --graph html")
         return report_routing("status", flags.router, router_status)
     if flags.router.screen.as_json and not flags.out:
-        refuse_useless(("--graph",), "add --out FILE: --json cannot print a graph")
+        reject_ineffective_options(("--graph",), "add --out FILE: --json cannot print a graph")
     return report_routing(
         "status",
         flags.router,

@@ -172,7 +172,9 @@ def _send_order(child: "subprocess.Popen[bytes]", order: ServeOrder) -> None:
 
 
 def _build_environment(settings: Settings) -> dict[str, str]:
-    return {name: text for name, text in settings.called_with.items() if name not in OWN_VARIABLES}
+    return {
+        name: text for name, text in settings.full_environment.items() if name not in OWN_VARIABLES
+    }
 
 
 def _ask_once(order: ServeOrder, port: int) -> None:

@@ -67,7 +67,7 @@ class Packs:
 
     def _fetch_pack(self, name: Digest) -> bytes:
         place = ObjectName(ObjectKind.PACK, name)
-        stored = self._store.errands.get(place).result(_GET_SECONDS)
+        stored = self._store.uploads.get(place).result(_GET_SECONDS)
         opened = open_object(self._store.keys, place, stored) if stored else None
         if opened is None:
             raise MissingError

@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.engine.dask.uploaded_blobs import UploadedBlobs, keep_sent, load_sent
 from fabric.engine.dask.workspace_files import WorkspaceFiles, list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.shared.background_uploads import Errands, describe_error
+from fabric.engine.shared.background_uploads import BackgroundUploads, describe_error
 from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
@@ -38,7 +38,7 @@ _PUT_SECONDS = 20.0
 class SharedStore(Struct, frozen=True):
     """A shared cache that both sides reach. `cache` identifies it."""
 
-    errands: Errands
+    uploads: BackgroundUploads
     keys: SealKeys
     cache: str
 
@@ -112,7 +112,7 @@ class SnapshotSender:
     def _put(self, objects: Sequence[tuple[ObjectName, bytes]]) -> list[Digest]:
         for name, content in objects:
             self._settle(_IN_FLIGHT - 1)
-            self._calls.append(self._store.errands.put(name, content))
+            self._calls.append(self._store.uploads.put(name, content))
         return [name.digest for name, _ in objects]
 
     def _settle(self, left: int) -> None:

@@ -95,7 +95,7 @@ class WorkerSide(Struct, frozen=True):
         if sum(map(len, contents)) <= INLINE_BYTES:
             return RemoteBuildAnswer(self.place, built)
         stored, objects = store_bytes(self.store.keys, contents)
-        for call in [self.store.errands.put(name, content) for name, content in objects]:
+        for call in [self.store.uploads.put(name, content) for name, content in objects]:
             call.result(_PUT_SECONDS)
         bare = tuple(replace(one, content=b"") for one in built.files)
         sizes = tuple(map(len, contents))

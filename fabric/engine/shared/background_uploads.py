@@ -25,7 +25,7 @@ T = TypeVar("T")
 _THREADS = 8
 
 
-class Errands:
+class BackgroundUploads:
     """Opens its carrier when the first call is made, and on the thread that makes it."""
 
     def __init__(self, opened: Callable[[], Carrier]) -> None:

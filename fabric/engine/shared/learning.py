@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.background_uploads import Errands
+from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.engine.shared.link import AskWords, HeadTexts, SharedLink
 from fabric.engine.shared.stored_segments import LastQuery, StoredSegments
 from fabric.model.names import Digest
@@ -36,13 +36,13 @@ class Learning:
     def __init__(
         self,
         link: SharedLink,
-        errands: Errands,
+        uploads: BackgroundUploads,
         kept: StoredSegments,
         ask_words: AskWords,
         now: Callable[[], int],
     ) -> None:
         self._link = link
-        self._errands = errands
+        self._errands = uploads
         self._kept = kept
         self._ask_words = ask_words
         self._now = now

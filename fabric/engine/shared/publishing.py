@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.background_uploads import Errands, describe_error, start_background_thread
+from fabric.engine.shared.background_uploads import (
+    BackgroundUploads,
+    describe_error,
+    start_background_thread,
+)
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import SharedLink
 from fabric.graph.traces import Trace
@@ -67,12 +71,12 @@ class Publishing:
     def __init__(
         self,
         link: SharedLink,
-        errands: Errands,
+        uploads: BackgroundUploads,
         clock: Clock,
         content: Callable[[Digest], bytes | None],
     ) -> None:
         self._link = link
-        self._errands = errands
+        self._errands = uploads
         self._clock = clock
         self._content = content
         self._queue: SimpleQueue[Offer | None] = SimpleQueue()

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fabric.engine.shared.background_uploads import Errands, describe_error, is_hopeless
+from fabric.engine.shared.background_uploads import BackgroundUploads, describe_error, is_hopeless
 from fabric.engine.shared.outage import Outage
 from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
@@ -29,8 +29,10 @@ _HELD = 16
 class RemoteContents:
     """Thread-safe. Invalid contents count as missing."""
 
-    def __init__(self, errands: Errands, keys: SealKeys, outage: Outage, clock: Clock) -> None:
-        self._errands = errands
+    def __init__(
+        self, uploads: BackgroundUploads, keys: SealKeys, outage: Outage, clock: Clock
+    ) -> None:
+        self._errands = uploads
         self._keys = keys
         self._outage = outage
         self._clock = clock

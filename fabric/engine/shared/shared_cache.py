@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.shared.background_uploads import (
-    Errands,
+    BackgroundUploads,
     describe_error,
     is_hopeless,
     start_background_thread,
@@ -44,15 +44,15 @@ class SharedCache:
     callers wait only as long as it can pay off."""
 
     def __init__(
-        self, link: SharedLink, errands: Errands, ask_words: AskWords, clock: Clock
+        self, link: SharedLink, uploads: BackgroundUploads, ask_words: AskWords, clock: Clock
     ) -> None:
         self.link = link
-        self._errands = errands
+        self._errands = uploads
         self._ask_words = ask_words
         self._clock = clock
         self._begin = clock.monotonic()
         self._outage = Outage(link.wait_s)
-        self._far = RemoteContents(errands, link.keys, self._outage, clock)
+        self._far = RemoteContents(uploads, link.keys, self._outage, clock)
         # What the thread brings, and what of it came in time.
         self._answer: Learned | None = None
         self._found: Learned | None = None
@@ -186,7 +186,7 @@ class SharedCache:
         self._publishing = publishing
 
     @property
-    def errands(self) -> Errands:
+    def uploads(self) -> BackgroundUploads:
         return self._errands
 
     def finish(self) -> None:
@@ -208,8 +208,8 @@ class SharedCache:
     @property
     def use(self) -> RemoteUse:
         ms = round((self._waited_s + self._far.waited_s) * 1000)
-        errands = self._errands
-        return RemoteUse(self._hits, errands.fetched_bytes, errands.sent_bytes, ms)
+        uploads = self._errands
+        return RemoteUse(self._hits, uploads.fetched_bytes, uploads.sent_bytes, ms)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.function_settings import ALIAS, read_version
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
@@ -43,7 +43,7 @@ def cut_over(
         )
         return is_fresh
 
-    made = run_parallel(move, moved, AT_ONCE)
+    made = run_parallel(move, moved, MAX_PARALLEL)
     fresh = (one.name for one, is_fresh in zip(moved, made, strict=True) if is_fresh)
     return CutOver(frozenset(one.name for one in moved), frozenset(fresh))
 
@@ -65,7 +65,7 @@ def read_alias_versions(
     if kept.is_sure:
         found = [read_kept_version(kept.texts, one.name) for one in functions]
     else:
-        found = run_parallel(lambda one: _fetch_alias_version(work, one), functions, AT_ONCE)
+        found = run_parallel(lambda one: _fetch_alias_version(work, one), functions, MAX_PARALLEL)
     return {one.name: text for one, text in zip(functions, found, strict=True) if text}
 
 

@@ -15,13 +15,13 @@ from fabric.system.cloud1_account import (
 )
 from fabric.system.optional_packages import require_packages
 
-AT_ONCE = 16
+MAX_PARALLEL = 16
 # The client itself finds the rate that an account takes; a fixed one fails a large first deploy.
-PATIENT = Trying("adaptive", 10, AT_ONCE)
+PATIENT = Trying("adaptive", 10, MAX_PARALLEL)
 # For what a second call would do twice.
-ONCE = Trying("standard", 1, AT_ONCE)
+ONCE = Trying("standard", 1, MAX_PARALLEL)
 # A function may take a quarter of an hour.
-CALLING = Trying("standard", 1, AT_ONCE, 910.0)
+CALLING = Trying("standard", 1, MAX_PARALLEL, 910.0)
 
 
 class Cloud1Clients:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.providers.cloud1.answers import convert_client_errors
 from fabric.providers.cloud1.buckets import BucketEntries, Row, build_entry, set_entries
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.event_sources import (
     BucketWire,
     QueueWire,
@@ -83,9 +83,9 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: StoredReleaseState, now
         name: read_known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names
     }
     ordered = sorted(name for name in names if wiring.list_wanted(name) or before[name])
-    run_parallel(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)
-    run_parallel(lambda bucket: _tell(wiring, bucket), _list_buckets(wiring, before), AT_ONCE)
-    run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
+    run_parallel(lambda name: _set_all(wiring, name, kept), ordered, MAX_PARALLEL)
+    run_parallel(lambda bucket: _tell(wiring, bucket), _list_buckets(wiring, before), MAX_PARALLEL)
+    run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, MAX_PARALLEL)
 
 
 def read_known_wires(name: str, kept: StoredReleaseState) -> frozenset[Wire]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.providers.cloud1.buckets import BucketEntries, Row, set_entries
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.create_event_sources import drop_wire, is_of, read_known_wires
 from fabric.providers.cloud1.event_sources import (
     BucketWire,
@@ -78,8 +78,8 @@ def unwire_service(unwiring: Unwiring) -> None:
 def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
     entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
     buckets = [wire.bucket for wire in _collect_wires(unwiring) if isinstance(wire, BucketWire)]
-    run_parallel(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, AT_ONCE)
-    run_parallel(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires), AT_ONCE)
+    run_parallel(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, MAX_PARALLEL)
+    run_parallel(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires), MAX_PARALLEL)
 
 
 def _collect_wires(unwiring: Unwiring) -> list[Wire]:

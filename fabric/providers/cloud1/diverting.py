@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError
 from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import GONE, ignore_codes
-from fabric.providers.cloud1.clients import AT_ONCE, ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL, ONCE
 from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
 from fabric.providers.cloud1.release_state import read_kept_state
@@ -47,7 +47,7 @@ def divert_api_routes(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
     api = before[_API]
     target = _TARGET + _create_integration(work, api, diversion)
     turned = [one for one in _fetch_routes(work, api) if before.get(_ROUTE + one["RouteId"])]
-    run_parallel(lambda route: _point_route(work, api, route, target), turned, AT_ONCE)
+    run_parallel(lambda route: _point_route(work, api, route, target), turned, MAX_PARALLEL)
     return sorted(one["RouteKey"] for one in turned)
 
 
@@ -72,7 +72,9 @@ def _restore_each_route(work: Cloud1Work, mark: str, before: Mapping[str, str]) 
     routes = [one for one in _fetch_routes(work, api) if before.get(_ROUTE + one["RouteId"])]
     back = [one for one in routes if str(one.get("Target", "")).removeprefix(_TARGET) in ours]
     run_parallel(
-        lambda one: _point_route(work, api, one, before[_ROUTE + one["RouteId"]]), back, AT_ONCE
+        lambda one: _point_route(work, api, one, before[_ROUTE + one["RouteId"]]),
+        back,
+        MAX_PARALLEL,
     )
     calls = work.clients.of(GATEWAY)
     for integration in ours:

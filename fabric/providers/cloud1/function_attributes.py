@@ -13,7 +13,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.aliases import read_kept_version
 from fabric.providers.cloud1.answers import convert_client_errors
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.function_settings import build_ownership_tags, strip_arn_version
 from fabric.providers.cloud1.release_state import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
@@ -73,7 +73,7 @@ def release_attributes(
             if found is not None:
                 update_attributes(work, address, wanted[one.name], found)
 
-    run_parallel(release, stale, AT_ONCE)
+    run_parallel(release, stale, MAX_PARALLEL)
     return {_BESIDE + name: one.digest for name, one in wanted.items()}
 
 

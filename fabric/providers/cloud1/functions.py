@@ -24,8 +24,8 @@ from fabric.providers.cloud1.function_settings import (
     strip_arn_version,
 )
 from fabric.providers.cloud1.ownership import (
+    check_ownership,
     refuse_elsewhere,
-    refuse_foreign,
     refuse_other_account,
     refuse_other_region,
 )
@@ -103,7 +103,7 @@ def find_function(
 
 def _refuse_others(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
     refuse_elsewhere(making.address, str(found["Configuration"]["FunctionArn"]))
-    refuse_foreign(making.address, making.order.name, found)
+    check_ownership(making.address, making.order.name, found)
 
 
 def _find_earlier_version(making: _FunctionMaking) -> dict[str, Any] | None:

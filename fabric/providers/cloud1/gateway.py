@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors, ignore_codes
-from fabric.providers.cloud1.clients import AT_ONCE, ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL, ONCE
 from fabric.providers.cloud1.function_settings import build_ownership_tags
 from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, GatewayRoute, merge_cors
@@ -77,7 +77,7 @@ def _delete_unused_api(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
     run_parallel(
         lambda alias: shut_out(gateway.work, alias, build_gateway_permission(alias, api)),
         aliases,
-        AT_ONCE,
+        MAX_PARALLEL,
     )
 
 
@@ -162,9 +162,11 @@ def _ensure_integrations(gateway: GatewayOrder, closed: frozenset[str]) -> dict[
     run_parallel(
         lambda alias: let_in(gateway.work, alias, build_gateway_permission(alias, gateway.id)),
         sorted(new),
-        AT_ONCE,
+        MAX_PARALLEL,
     )
-    made = run_parallel(lambda alias: _create_integration(gateway, alias), sorted(missing), AT_ONCE)
+    made = run_parallel(
+        lambda alias: _create_integration(gateway, alias), sorted(missing), MAX_PARALLEL
+    )
     return {**there, **dict(zip(sorted(missing), made, strict=True))}
 
 
@@ -207,10 +209,12 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
         ):
             _set_route(gateway, route.key, there.get(route.key), asked)
 
-    run_parallel(put, list(wanted.values()), AT_ONCE)
+    run_parallel(put, list(wanted.values()), MAX_PARALLEL)
     gone = [one["RouteId"] for key, one in there.items() if key not in wanted]
     run_parallel(
-        lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone, AT_ONCE
+        lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route),
+        gone,
+        MAX_PARALLEL,
     )
 
 

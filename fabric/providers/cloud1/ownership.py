@@ -15,7 +15,7 @@ _FUNCTION = "fabric:function"
 _ARN, _PLACE = "arn:", "place"
 
 
-def refuse_foreign(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> None:
+def check_ownership(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> None:
     """Raise if the described function belongs to another service or stage. `found` is the API
     response."""
     if is_foreign(address, function, found):

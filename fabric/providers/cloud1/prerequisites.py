@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.buckets import find_bucket_region
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.event_sources import BucketWire, QueueWire, RuleWire, Wire
 from fabric.providers.cloud1.function_settings import read_timeout_seconds
 from fabric.providers.cloud1.queues import FoundQueue, find_queue
@@ -59,7 +59,7 @@ def _fetch_each(
 ) -> dict[str, T]:
     asked = sorted(set(names))
     return dict(
-        zip(asked, run_parallel(lambda name: look(work, name), asked, AT_ONCE), strict=True)
+        zip(asked, run_parallel(lambda name: look(work, name), asked, MAX_PARALLEL), strict=True)
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fabric.providers.cloud1.aliases import CutOver, read_kept_version, read_live_version
 from fabric.providers.cloud1.answers import GONE, ignore_codes
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.function_settings import read_version
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, list_versions
@@ -39,7 +39,7 @@ def prune_versions(
     named = frozenset(_list_needed_versions(address, functions, kept))
     pruning = _Pruning(work, named, kept, cut.fresh)
     moved = [one for one in functions if one.name in cut.moved]
-    left = run_parallel(lambda one: _prune_function(pruning, one), moved, AT_ONCE)
+    left = run_parallel(lambda one: _prune_function(pruning, one), moved, MAX_PARALLEL)
     new = {
         _KEPT + one.name: " ".join(map(str, numbers))
         for one, numbers in zip(moved, left, strict=True)

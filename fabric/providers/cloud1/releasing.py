@@ -13,7 +13,7 @@ from fabric.providers.cloud1.aliases import (
     read_live_version,
 )
 from fabric.providers.cloud1.buckets import make_bucket
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.create_event_sources import (
     Wiring,
     encode_wiring,
@@ -65,7 +65,7 @@ def release_service(
     new = find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(
-        lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, AT_ONCE
+        lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, MAX_PARALLEL
     )
     cut = cut_over(work, functions, kept)
     beside = release_attributes(work, address, functions, kept)

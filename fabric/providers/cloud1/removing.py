@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.providers.cloud1.answers import GONE, ignore_codes
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.delete_event_sources import plan_unwiring, unwire, unwire_service
 from fabric.providers.cloud1.function_settings import build_function_name
 from fabric.providers.cloud1.gateway import remove_gateway
@@ -57,4 +57,4 @@ def _delete(
             work.functions.delete_function(FunctionName=name)
         work.watch.hear(f"{one.name}: deleted with all its versions")
 
-    run_parallel(delete, functions, AT_ONCE)
+    run_parallel(delete, functions, MAX_PARALLEL)

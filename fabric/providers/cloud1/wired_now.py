@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.event_sources import BucketWire, RuleWire, Wire, name_prefix
 from fabric.providers.cloud1.permissions import list_permitted_sources
 from fabric.providers.cloud1.queues import list_mappings, queue_in
@@ -41,7 +41,9 @@ def fetch_wires(
     if not aliases:
         return NOT_LOOKED
     names = sorted(aliases)
-    sources = run_parallel(lambda name: list_permitted_sources(work, aliases[name]), names, AT_ONCE)
+    sources = run_parallel(
+        lambda name: list_permitted_sources(work, aliases[name]), names, MAX_PARALLEL
+    )
     listed: dict[str, list[Wire]] = {}
     for mapping in list_mappings(work, only):
         listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))

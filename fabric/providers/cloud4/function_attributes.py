@@ -41,6 +41,6 @@ class TaggedRow(Protocol):
     def tags(self) -> tuple[FunctionTag, ...]: ...
 
 
-def set_beside(work: Cloud4Work, name: str, row: TaggedRow, wanted: Cloud4Beside) -> None:
+def update_attributes(work: Cloud4Work, name: str, row: TaggedRow, wanted: Cloud4Beside) -> None:
     set_concurrency(work, name, wanted.reserved)
     set_tags(work, row.function_arn, row.tags, wanted.tags)

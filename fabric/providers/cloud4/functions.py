@@ -15,8 +15,8 @@ from fabric.providers.cloud4.documents import (
     build_new_function_document,
     refuse_source,
 )
-from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
-from fabric.providers.cloud4.release_state import MET_VERSION, refuse_unproven
+from fabric.providers.cloud4.function_attributes import read_attributes, update_attributes
+from fabric.providers.cloud4.release_state import MET_VERSION, require_ownership_tag
 from fabric.providers.cloud4.settings import (
     Cloud4Owner,
     FunctionVersion,
@@ -114,7 +114,7 @@ def _deploy_source(
     plan = sourced.plan
     before = row = fetch_own_function(work, plan.name, plan.owner)
     if row is None:
-        refuse_unproven(address, plan.order.name, work.place)
+        require_ownership_tag(address, plan.order.name, work.place)
     found = _find_matching_version(work, plan) if row else None
     if row is None or found is None:
         refuse_without_version(plan.order)
@@ -133,7 +133,7 @@ def _set_inactive_attributes(work: Cloud4Work, plan: Cloud4Plan, before: Cloud4R
     function has its tags already."""
     wanted = read_attributes(plan.order)
     if before is not None:
-        set_beside(work, plan.name, before, wanted)
+        update_attributes(work, plan.name, before, wanted)
     elif wanted.reserved:
         set_concurrency(work, plan.name, wanted.reserved)
 

@@ -19,7 +19,7 @@ def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
     return address if there is None else replace(address, region=there.region)
 
 
-def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Place) -> None:
+def require_ownership_tag(address: DeploymentAddress, function: str, place: Cloud4Place) -> None:
     """Raise if a missing function cannot be proven deleted, because the account is unknown.
 
     An unknown account does not prevent creation, but it does if state records a deployment.

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
+from fabric.providers.cloud4.function_attributes import read_attributes, update_attributes
 from fabric.providers.cloud4.functions import fetch_function
 from fabric.providers.cloud4.pruning import prune_versions
 from fabric.providers.cloud4.release_state import BESIDE, CLOCKS, MET_VERSION, ROUTE
@@ -108,7 +108,7 @@ def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _ActivationPla
         work.watch.hear(f"{one.name}: version {plan.version.version} receives all traffic")
     row = fetch_function(work, name) if plan.is_stale_beside else None
     if row is not None:
-        set_beside(work, name, row, read_attributes(one))
+        update_attributes(work, name, row, read_attributes(one))
     url = (route or _open_function_route(work, one)) if plan.is_open else ""
     _update_clocks(work, plan)
     if is_new:

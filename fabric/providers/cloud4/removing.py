@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.functions import fetch_function
-from fabric.providers.cloud4.release_state import refuse_unproven
+from fabric.providers.cloud4.release_state import require_ownership_tag
 from fabric.providers.cloud4.settings import build_function_name, build_owner
 from fabric.providers.cloud4.triggers import delete_trigger, list_triggers
 from fabric.providers.cloud4.versions import (
@@ -39,7 +39,7 @@ def _delete(work: Cloud4Work, address: DeploymentAddress, one: LiveFunction) -> 
     )
     row = fetch_function(work, name)
     if row is None:
-        refuse_unproven(address, one.name, work.place)
+        require_ownership_tag(address, one.name, work.place)
         return
     if not owner.is_in(row.description):
         # What was never ours keeps nobody from taking away what is.

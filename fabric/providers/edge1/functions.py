@@ -13,10 +13,10 @@ from fabric.providers.edge1.uploads import build_function_upload, extend_mark
 from fabric.providers.edge1.versions import (
     Edge1Work,
     build_live_function,
+    check_ownership,
     fetch_version,
     find_met_version,
     list_worker_versions,
-    refuse_foreign,
     upload_version,
 )
 from fabric.providers.refused_calls import mark_untouched
@@ -100,5 +100,5 @@ def find_active_version(
     if found is None:
         return None
     if not owner.is_of(found.tag):
-        refuse_foreign(name, list_worker_versions(work, name) or (), owner)
+        check_ownership(name, list_worker_versions(work, name) or (), owner)
     return build_live_function(work, name, found, owner)

@@ -143,7 +143,7 @@ def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
 
 
 def _find_own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
-    refuse_foreign(name, rows, upload.owner)
+    check_ownership(name, rows, upload.owner)
     return next((one.id for one in rows if one.tag == upload.tag), "")
 
 
@@ -151,7 +151,7 @@ def has_own(rows: tuple[VersionRow, ...], owner: Owner) -> bool:
     return any(owner.is_of(one.tag) for one in rows)
 
 
-def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
+def check_ownership(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
     if has_own(rows, owner):
         return
     message = f"the Worker `{name}` already exists and does not belong to {owner.title}"

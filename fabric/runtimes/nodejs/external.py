@@ -18,7 +18,7 @@ from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
 from fabric.runtimes.nodejs.metafile import Import, Module
-from fabric.runtimes.nodejs.native import refuse_foreign
+from fabric.runtimes.nodejs.native import check_native_platforms
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
@@ -67,7 +67,7 @@ def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Pa
     if not packages:
         return Packed(warnings=tuple(_find_missing_externals(inputs, wanted)))
     parts = [(package, tuple(_read_package_files(entry, package))) for package in packages]
-    refuse_foreign(inputs, [(one.asked, files) for one, files in parts])
+    check_native_platforms(inputs, [(one.asked, files) for one, files in parts])
     return Packed(
         tuple(file for _, files in parts for file in files),
         tuple(Module(one.manifest, _list_dependencies(one)) for one in packages),

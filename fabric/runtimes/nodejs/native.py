@@ -24,7 +24,9 @@ def detect_platform(content: bytes) -> str:
     return "Windows" if content.startswith(_WINDOWS) else ""
 
 
-def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]) -> None:
+def check_native_platforms(
+    inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]
+) -> None:
     """Raise for each imported package whose native modules all mismatch the target. `parts` pairs
     such a package with its files."""
     target = f"linux {_TARGETS.get(inputs.architecture, 'x64')}"

@@ -15,7 +15,9 @@ from fabric.state.records.wal import build_wal_path, read_log, replay_log
 from fabric.state.store import RecordStore
 
 
-def tell_unsure(record_store: RecordStore, locked_record: LockedRecord, around: LockPolicy) -> None:
+def record_unknown_functions(
+    record_store: RecordStore, locked_record: LockedRecord, around: LockPolicy
+) -> None:
     """Write a local note first, then update the record under a new lock."""
     ref, names = locked_record.base.ref, locked_record.called
     if not names or locked_record.record.mode is Mode.SIMULATED:

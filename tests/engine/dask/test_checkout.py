@@ -15,7 +15,7 @@ from fabric.engine.dask.fetching import MissingError, Packs
 from fabric.engine.dask.sending import SharedStore, SnapshotSender, UploadedSnapshot
 from fabric.engine.dask.workspace_files import list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.shared.background_uploads import Errands
+from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.remote.contract import CarrierError, ObjectName
@@ -61,8 +61,8 @@ def carrier() -> MemoryCarrier:
 
 @pytest.fixture
 def store(carrier: MemoryCarrier) -> Iterator[SharedStore]:
-    with contextlib.closing(Errands(lambda: carrier)) as errands:
-        yield SharedStore(errands, KEYS, "a cache")
+    with contextlib.closing(BackgroundUploads(lambda: carrier)) as uploads:
+        yield SharedStore(uploads, KEYS, "a cache")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from fabric.engine.dask.remote_builds import RemoteBuilds
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide, describe_difference
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.shared.background_uploads import Errands
+from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.remote.snapshots import store_bytes
@@ -72,12 +72,12 @@ class NearWorkers:
 class Bench:
     """A workspace, a store, a worker, and the builder that leads to it."""
 
-    def __init__(self, folder: Path, carrier: MemoryCarrier, errands: Errands) -> None:
+    def __init__(self, folder: Path, carrier: MemoryCarrier, uploads: BackgroundUploads) -> None:
         self.workspace = folder / "workspace"
         (folder / "cache").mkdir(parents=True)
         write(self.workspace, SOURCE)
         self.carrier = carrier
-        self.store = SharedStore(errands, KEYS, "cache")
+        self.store = SharedStore(uploads, KEYS, "cache")
         packs = Packs(self.store)
         self.program = ChildProgram("fabric.app.dask.child", {**ENVIRONMENT, "HOME": str(folder)})
         self.places = BuildPlaces(folder / "places", packs, self.program)
@@ -110,8 +110,8 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     carrier = MemoryCarrier()
-    with contextlib.closing(Errands(lambda: carrier)) as errands:
-        made = Bench(tmp_path, carrier, errands)
+    with contextlib.closing(BackgroundUploads(lambda: carrier)) as uploads:
+        made = Bench(tmp_path, carrier, uploads)
         yield made
         made.places.close()
 

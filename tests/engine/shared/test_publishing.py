@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from fabric.engine.shared.background_uploads import Errands
+from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import HeadTexts, SharedLink
 from fabric.engine.shared.publishing import Offer, Publishing
@@ -35,11 +35,11 @@ def offered(told: str) -> Offer:
 def sent(told: str) -> tuple[str, list[tuple[str, str]]]:
     """Why not all of it is there, and what was put."""
     with faulty_store() as store, CachePlaceOfTests(f"{store.address}/x").carrier() as carrier:
-        errands = Errands(lambda: carrier)
-        publishing = Publishing(LINK, errands, SystemClock(), lambda _: None)
+        uploads = BackgroundUploads(lambda: carrier)
+        publishing = Publishing(LINK, uploads, SystemClock(), lambda _: None)
         publishing.offer(offered(told))
         publishing.close(NOBODY_KNOWS, 120)
-        errands.close()
+        uploads.close()
         return publishing.failure, [call for call in store.calls if call[0] == "PUT"]
 
 

@@ -9,7 +9,7 @@ from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.cloud2.api import BUILDS_AT_ONCE
 from fabric.providers.contract import CallContext
 from fabric.providers.waiting import RetryPolicy
-from tests.support.cloud2_site import AT_ONCE, Cloud2Site
+from tests.support.cloud2_site import MAX_PARALLEL, Cloud2Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.cloud2.client import Cloud2Server
 from tests.support.service_site import EVERY_HOUR
@@ -78,13 +78,13 @@ def test_a_policy_against_everybody_is_told_with_what_to_do(site: Cloud2Site) ->
 
 
 def test_an_address_where_nobody_answers_is_69(site: Cloud2Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD2_API_BASE_URL="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
 def test_a_page_in_place_of_an_answer_is_no_answer(site: Cloud2Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD2_API_BASE_URL=f"{site.cloud2.project.endpoint}/met")
     assert "unexpected response with status 404" in error.first.message
 
@@ -225,7 +225,7 @@ def test_a_right_that_is_new_is_waited_for(site: Cloud2Site) -> None:
 
 
 def test_a_right_that_stays_unknown_is_told(site: Cloud2Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     site.cloud2.fault("/met/.*/.fabric/ready", status=403, times=99)
     site.up(site.order("hello", HTTP))
     assert any("still rejected" in one for one in site.talk)

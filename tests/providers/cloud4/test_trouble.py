@@ -7,7 +7,7 @@ from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.cloud4.settings import parse_version
 from fabric.providers.contract import CallContext
 from fabric.providers.waiting import RetryPolicy
-from tests.support.cloud4_site import AT_ONCE, Cloud4Site
+from tests.support.cloud4_site import MAX_PARALLEL, Cloud4Site
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR, problems_of
@@ -68,7 +68,7 @@ def test_an_address_over_plain_http_is_refused_before_any_call(site: Cloud4Site)
 
 
 def test_an_address_where_nobody_answers_is_69(site: Cloud4Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD4_API_BASE_URL="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 
@@ -287,7 +287,7 @@ def test_a_call_of_a_function_that_is_gone_is_told(site: Cloud4Site) -> None:
 
 
 def test_an_answer_that_is_none_of_this_interface_is_told(site: Cloud4Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     site.cloud4.fault("", half=True, changing=True)
     (said,) = problems_of(lambda: site.up(site.order("hello", HTTP)))
     assert said.startswith("provider/unreachable")

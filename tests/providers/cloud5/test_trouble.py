@@ -7,7 +7,7 @@ import pytest
 from fabric.model.problems import ExitCode, FabricError
 from tests.support.orders import HTTP, trigger
 from tests.support.service_site import EVERY_HOUR
-from tests.support.whisk_site import AT_ONCE, Cloud5Site
+from tests.support.whisk_site import MAX_PARALLEL, Cloud5Site
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def test_the_key_of_a_namespace_is_never_in_an_error(site: Cloud5Site) -> None:
 
 
 def test_a_host_of_ones_own_takes_the_place_of_the_namespaces(site: Cloud5Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD5_API_HOST="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 

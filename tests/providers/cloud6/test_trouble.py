@@ -10,7 +10,7 @@ from fabric.providers.whisk.clocks import plan_clocks
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR
-from tests.support.whisk_site import AT_ONCE, WhiskSite
+from tests.support.whisk_site import MAX_PARALLEL, WhiskSite
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +62,7 @@ def test_variables_that_cannot_be_meant_are_told_before_any_call(
 
 
 def test_an_address_where_nobody_answers_is_69(site: WhiskSite) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD6_API_HOST="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 

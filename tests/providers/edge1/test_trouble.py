@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.providers.contract import CallContext
 from fabric.providers.waiting import RetryPolicy
-from tests.support.edge1_site import AT_ONCE, Edge1Site
+from tests.support.edge1_site import MAX_PARALLEL, Edge1Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.edge1.client import Edge1Server
 
@@ -59,13 +59,13 @@ def test_missing_credentials_are_all_named_at_once(site: Edge1Site) -> None:
 
 
 def test_an_address_where_nobody_answers_is_69(site: Edge1Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, env={"EDGE1_API_BASE_URL": "http://127.0.0.1:9/client/v4"})
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
 def test_a_page_in_place_of_an_answer_is_no_answer(site: Edge1Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, env={"EDGE1_API_BASE_URL": f"{site.edge1.endpoint}/met"})
     assert error.first.code == "provider/refused"
     assert "unexpected response with status 404" in error.first.message

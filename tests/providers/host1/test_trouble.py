@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.contract import CallContext
 from fabric.providers.waiting import RetryPolicy
-from tests.support.host1_site import AT_ONCE, Host1Site
+from tests.support.host1_site import MAX_PARALLEL, Host1Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE
 
@@ -45,13 +45,13 @@ def test_missing_credentials_are_all_named_at_once(site: Host1Site) -> None:
 
 
 def test_an_address_where_nobody_answers_is_69(site: Host1Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, HOST1_API_BASE_URL="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
 def test_a_page_in_place_of_an_answer_is_no_answer(site: Host1Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(
         site,
         HOST1_API_BASE_URL=f"{site.host1.front.endpoint}/met/{site.host1.project.domains[0]['name']}",
@@ -89,7 +89,7 @@ def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host1Site) -> 
 
 def test_a_deploy_that_never_gets_ready_is_gone_on_with(site: Host1Site) -> None:
     site.host1.slow(3)
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site)
     assert error.first.code == "provider/not-ready"
     assert "is still" in error.first.message

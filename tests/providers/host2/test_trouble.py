@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.contract import CallContext
 from fabric.providers.waiting import RetryPolicy
-from tests.support.host2_site import AT_ONCE, Host2Site
+from tests.support.host2_site import MAX_PARALLEL, Host2Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE
 
@@ -44,13 +44,13 @@ def test_missing_credentials_are_all_named_at_once(site: Host2Site) -> None:
 
 
 def test_an_address_where_nobody_answers_is_69(site: Host2Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, HOST2_API_BASE_URL="http://127.0.0.1:9/api/v1")
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
 def test_a_page_in_place_of_an_answer_is_no_answer(site: Host2Site) -> None:
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site, HOST2_API_BASE_URL=site.host2.site.url)
     assert "unexpected response with status 404" in error.first.message
 
@@ -85,7 +85,7 @@ def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host2Site) -> 
 
 def test_a_deploy_that_never_gets_ready_is_gone_on_with(site: Host2Site) -> None:
     site.host2.slow(3)
-    site.waiting = AT_ONCE
+    site.waiting = MAX_PARALLEL
     error = refused(site)
     assert error.first.code == "provider/not-ready"
     assert "is still" in error.first.message

@@ -28,7 +28,7 @@ EDITS = 70
 ENVIRONMENT = {"PATH": os.defpath}
 SOURCE = {"api/src/hello.py": "import json\n\nhandler = json.dumps\n"}
 RUNTIMES = Runtimes(Path("no-tools"), {}, install=False)
-AT_ONCE = Spreading(1, ENVIRONMENT, all_seconds=0, each_seconds=0)
+MAX_PARALLEL = Spreading(1, ENVIRONMENT, all_seconds=0, each_seconds=0)
 BROKEN = ("def f(:", "# coding: nonsense\n", "x = '\\0'", "print 'two'")
 
 
@@ -117,7 +117,7 @@ def test_a_build_elsewhere_equals_the_build_here(seed: int, tmp_path: Path) -> N
 
 def test_what_arrives_while_another_thread_builds_is_built_elsewhere(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
-    with busy(tmp_path, AT_ONCE) as (builder, here):
+    with busy(tmp_path, MAX_PARALLEL) as (builder, here):
         built = builder.build(tmp_path, INPUTS)
         assert here.built == ["held"]
         [pid] = builder.pids
@@ -130,7 +130,7 @@ def test_what_arrives_while_another_thread_builds_is_built_elsewhere(tmp_path: P
 @pytest.mark.parametrize("text", BROKEN)
 def test_an_error_elsewhere_is_the_error_here(text: str, tmp_path: Path) -> None:
     write(tmp_path, {"api/src/hello.py": text})
-    with busy(tmp_path, AT_ONCE) as (builder, here):
+    with busy(tmp_path, MAX_PARALLEL) as (builder, here):
         elsewhere = result(builder, tmp_path, INPUTS)
         assert here.built == ["held"]
     assert elsewhere == result(RUNTIMES, tmp_path, INPUTS)
@@ -140,13 +140,13 @@ def test_names_that_are_no_unicode_are_built_here(tmp_path: Path) -> None:
     write(tmp_path, {**SOURCE, "api/data/a": ""})
     (tmp_path / "api/data/a").rename(tmp_path / "api/data" / os.fsdecode(b"\xff"))
     inputs = replace(INPUTS, include=("data/**",))
-    with busy(tmp_path, AT_ONCE) as (builder, _):
+    with busy(tmp_path, MAX_PARALLEL) as (builder, _):
         assert result(builder, tmp_path, inputs) == result(RUNTIMES, tmp_path, inputs)
 
 
 def test_a_child_that_is_killed_costs_its_function_one_more_try(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
-    with busy(tmp_path, AT_ONCE) as (builder, here), ThreadPoolExecutor(1) as pool:
+    with busy(tmp_path, MAX_PARALLEL) as (builder, here), ThreadPoolExecutor(1) as pool:
         builder.build(tmp_path, INPUTS)
         [pid] = builder.pids
         os.kill(pid, signal.SIGSTOP)
@@ -194,7 +194,7 @@ def test_no_child_is_started_where_none_is_worth_it(spreading: Spreading, tmp_pa
 
 def test_one_thread_alone_starts_no_child(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
-    with contextlib.closing(ManyInterpreters(RUNTIMES, AT_ONCE)) as builder:
+    with contextlib.closing(ManyInterpreters(RUNTIMES, MAX_PARALLEL)) as builder:
         for _ in range(3):
             builder.build(tmp_path, INPUTS)
         assert builder.pids == ()
@@ -202,7 +202,7 @@ def test_one_thread_alone_starts_no_child(tmp_path: Path) -> None:
 
 def test_commands_stay_here(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
-    with busy(tmp_path, AT_ONCE) as (builder, here):
+    with busy(tmp_path, MAX_PARALLEL) as (builder, here):
         result(builder, tmp_path, python(command=("true",)))
         assert here.built == ["held", "hello"]
         assert builder.pids == ()
@@ -210,7 +210,7 @@ def test_commands_stay_here(tmp_path: Path) -> None:
 
 def test_the_child_is_given_no_secret(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
-    spreading = replace(AT_ONCE, environment={**ENVIRONMENT, "API_TOKEN": "hunter2"})
+    spreading = replace(MAX_PARALLEL, environment={**ENVIRONMENT, "API_TOKEN": "hunter2"})
     with busy(tmp_path, spreading) as (builder, _):
         builder.build(tmp_path, INPUTS)
         [pid] = builder.pids
