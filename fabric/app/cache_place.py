@@ -199,7 +199,7 @@ def _no_key_problem(why: str) -> Problem:
     return Problem(
         "cache/no-key",
         f"running without a cache, because it has no key: {why}",
-        hint=f"set {KEY_VARIABLE} to a random text, such as the output of: openssl rand -hex 32",
+        hint=f"set {KEY_VARIABLE} to a random key; generate one with: openssl rand -hex 32",
     )
 
 

@@ -11,6 +11,7 @@ from fabric.app.project.place_services import build_placement
 from fabric.app.read_receipts import find_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.model.catalog import format_provider_title
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, decode_record_receipt
 from fabric.model.spelling import find_nearest
@@ -100,7 +101,8 @@ def select_called_function(entries: list[ReceiptEntry], request: Request, stage:
     ]
     if not found:
         hint = "run: fabric deploy, or `fabric state reconcile --fix` if it is deployed"
-        message = f"no deployment receipt found for stage `{stage}`"
+        on = f" on {format_provider_title(provider)}" if provider else ""
+        message = f"no deployment receipt found for stage `{stage}`{on}"
         raise FabricError(Problem("invoke/not-deployed", message, hint))
     asked = next(iter(request.functions), "")
     chosen = [one for one in found if asked in ("", one.name)]
@@ -111,7 +113,9 @@ def select_called_function(entries: list[ReceiptEntry], request: Request, stage:
         hint = f"set --provider to one of {places}"
         raise FabricError(
             Problem(
-                "usage/no-provider", "more than one deployment found, --provider is required", hint
+                "usage/no-provider",
+                "missing option --provider: more than one deployment found",
+                hint,
             )
         )
     if not asked and len(chosen) > 1:

@@ -49,9 +49,9 @@ def _describe_ci_project(opened: OpenConfig, root: Path) -> CiProject:
         raise FabricError(*found.problems)
     if find_provider_facts(found.provider) is None or not found.backend:
         what = "provider" if find_provider_facts(found.provider) is None else "backend"
-        message = f"the {what} of `{found.file}` is unknown: a variable is not set"
+        message = f"the {what} in `{found.file}` is unknown: its environment variable is not set"
         problem = Problem(
-            "config/unset-variable", message, "set the variable, then run the command again"
+            "config/unset-variable", message, "set that variable, then run: fabric generate ci"
         )
         raise FabricError(problem)
     place = folder.resolve().relative_to(root.resolve()).as_posix()

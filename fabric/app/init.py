@@ -171,7 +171,7 @@ def _find_parent_problems(folder: Path) -> Iterator[Problem]:
     if there.is_dir():
         return
     what = "is a broken link" if there.is_symlink() and not there.exists() else "is not a directory"
-    hint = "use another directory with --dir" if there == folder else "move or delete it"
+    hint = "use another directory with --dir" if there == folder else f"move or delete `{there}`"
     yield Problem("disk/no-folder", f"`{there}` {what}", hint, Place(str(there)))
 
 
@@ -293,6 +293,6 @@ def _warn_of_derived_names(made: _NewProject) -> Iterator[Problem]:
 
 def _list_warnings(choices: ProjectChoices) -> Iterator[Problem]:
     if choices.with_workflow and back_end_facts(choices.backend).is_own_folder:
-        message = f"the workflow loses its state after each run: state backend `{choices.backend}`"
+        message = f"the state backend `{choices.backend}` loses its state after each workflow run"
         hint = "use a shared backend, such as --state-backend objstore1"
         yield Problem("init/local-state", message, hint)

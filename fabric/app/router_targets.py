@@ -11,6 +11,7 @@ from fabric.app.project.place_services import build_placement
 from fabric.model.outcomes.routed import RoutedEndpoint, TargetState
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
+from fabric.model.routing import WHOLE
 from fabric.system.disk import read_bytes
 
 
@@ -75,7 +76,10 @@ def _read_endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoin
 
 
 def _suggest_router_command(rows: Iterable[RoutedEndpoint], gone: set[str]) -> str:
+    rows = tuple(rows)
     staying = next((one.label for one in rows if one.label not in gone), "")
     if not staying:
         return "delete the DNS record at its DNS provider: no endpoint is left"
-    return f"run: fabric router dns-shift --provider {staying} --percent 99"
+    # Each of the other endpoints keeps at least one percent.
+    most = WHOLE - max(1, len(rows) - 1)
+    return f"run: fabric router dns-shift --provider {staying} --percent {most}"

@@ -131,7 +131,7 @@ def _find_write_problems(cache: SharedCache) -> Iterator[Problem]:
 def _suggest_fix(error: Exception) -> str:
     if isinstance(error, OversizedError):
         return _LARGE
-    return "check the permissions of FABRIC_REMOTE_CACHE_TOKEN, or set FABRIC_CACHE=remote:r"
+    return "grant FABRIC_REMOTE_CACHE_TOKEN write permission, or set FABRIC_CACHE=remote:r"
 
 
 def check_shared_cache(settings: Settings) -> Iterator[Check]:

@@ -222,7 +222,7 @@ def _list_readiness_checks(
 def _check_cache_server(store: "RedisStore") -> Check:
     if store.answers():
         return make_passed_check("cache", "the cache is reachable")
-    message = "the cache is unreachable: serving requests without it"
+    message = "the response cache (Redis) is unreachable: serving requests without it"
     return make_warning_check(
         "cache", Problem("doctor/cache", message, "check that the Redis server is running")
     )

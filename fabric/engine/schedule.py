@@ -39,8 +39,7 @@ class Agenda(Struct, frozen=True):
 
     `closing` tasks are short and finish earlier ones. They inherit that urgency, so that an aborted
     run leaves little half done. Tasks behind a gate wait until it is open. A `tolerating` task
-    starts
-    once all its needs ended and at least one succeeded.
+    starts once all its needs ended and at least one succeeded.
     """
 
     needs: Sequence[Sequence[int]]

@@ -246,7 +246,7 @@ def _format_upstream_change(task: str) -> str:
 def _format_change(change: Change) -> str:
     match change.kind:
         case EntryKind.FILE:
-            return f"{change.name} {'appeared' if change.new else 'is gone'}"
+            return f"{change.name} {'added' if change.new else 'deleted'}"
         case EntryKind.UPSTREAM:
             return f"{change.name} {_format_upstream_change(change.name)}"
         case EntryKind.CODE:

@@ -34,5 +34,5 @@ def parse_executor(word: str) -> DaskAddress:
     found = _ADDRESS.fullmatch(word)
     if found is None or not 0 < int(found[2]) <= _LAST_PORT:
         message = f"invalid value for --executor: `{word}`"
-        raise FabricError(Problem("usage/bad-executor", message, hint=FORM))
+        raise FabricError(Problem("usage/bad-executor", message, hint=f"use {FORM}"))
     return DaskAddress(found[1], int(found[2]))

@@ -20,7 +20,7 @@ def decode_state_key(text: str) -> Secret[bytes]:
             Problem(
                 "usage/bad-value",
                 f"{STATE_KEY_VARIABLE} must be {KEY_BYTES} bytes, in hexadecimal or base64",
-                hint="run: openssl rand -hex 32; or unset the variable",
+                hint="generate a key with: openssl rand -hex 32, or unset the variable",
             )
         )
     return Secret(raw)

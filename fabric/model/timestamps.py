@@ -6,7 +6,7 @@ import re
 from fabric.model.problems import FabricError, Problem
 from fabric.model.time_spans import parse_seconds
 
-FORMS = "10m, 2h, 1d; 2026-01-02T03:04:05Z, 2026-01-02"
+FORMS = "10m, 2h, 1d, 2026-01-02 or 2026-01-02T03:04:05Z"
 _SPAN = re.compile(r"[\d.]+\s*[a-zA-Z]*")
 
 

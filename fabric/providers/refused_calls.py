@@ -37,7 +37,7 @@ class RefusedCallError(Exception):
 
 def format_generic_hint(provider: str) -> str:
     """Return the hint for a rejection whose reason is unknown."""
-    return f"change what this message from {provider} refers to, then run the command again"
+    return f"fix the cause in this message from {provider}, then run the command again"
 
 
 # What a provider's refusal is as a problem of somebody.
@@ -122,8 +122,8 @@ def refuse_unsendable(name: str, value: str) -> None:
     strange = next((one for one in value if not (one.isascii() and one.isprintable())), "")
     if strange or " " in value:
         what = "a line break" if strange in tuple("\r\n") else "a character"
-        message = f"`{name}` contains {what}, which is invalid in a token or account name"
-        hint = "copy the value again, without surrounding characters"
+        message = f"`{name}` contains {what} that is invalid in a token or account name"
+        hint = "copy the value again, without surrounding spaces and quotes"
         raise FabricError(Problem("credentials/unreadable", message, hint))
 
 
@@ -133,7 +133,7 @@ def refuse_other_host(name: str, value: str) -> None:
     A `.env` in a repository can set it, and the user's key is sent to that host.
     """
     if not is_name_in_host(value):
-        message = f"`{name}` is not a region: it would change the host that is called"
+        message = f"`{name}` is not a valid region: requests would be sent to another host"
         hint = "use a region such as us-south (lowercase letters, digits and hyphens)"
         raise FabricError(Problem("credentials/unreadable", message, hint))
 
@@ -143,8 +143,12 @@ def refuse_plain(name: str, url: str) -> None:
     if url and not is_web_address(url):
         message = f"`{name}` is not a valid URL"
         raise FabricError(
-            Problem("credentials/unreadable", message, "use https://host, with its scheme")
+            Problem(
+                "credentials/unreadable",
+                message,
+                "use a URL with its scheme, such as https://api.example.com",
+            )
         )
     if is_plain(url):
         message = f"`{name}` uses plain HTTP, which would expose the token"
-        raise FabricError(Problem("credentials/plain-endpoint", message, "use https"))
+        raise FabricError(Problem("credentials/plain-endpoint", message, "use an https:// URL"))

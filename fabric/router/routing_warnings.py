@@ -36,7 +36,7 @@ _NO_WEIGHTS = {_PLAIN_EDGE: "plain DNS records at Cloudflare", "local": "aliases
 _WITH_WEIGHTS = {
     _PLAIN_EDGE: "set EDGE1_ACCOUNT_ID: Cloudflare load balancing has weights and health checks",
     "local": "use edge1, cloud1 or pdns for weights: with a zone file, only SRV lookups of "
-    "`_https._tcp` see them",
+    "`_https._tcp` return them",
 }
 
 
@@ -119,10 +119,10 @@ def _find_missing_checks(desired: DesiredRouting, backend: str) -> Iterator[Prob
     if desired.check_path and backend not in WITH_CHECKS:
         yield Problem(
             "router/nobody-asks",
-            f"`healthCheck` has no effect at `{backend}`: only dns-sync and "
-            "steps check endpoints, so an unhealthy endpoint keeps its traffic in between",
-            hint=f"use {' or '.join(WITH_CHECKS)}, or run `fabric router endpoints` regularly "
-            "and shift traffic away",
+            f"the DNS backend `{backend}` has no health checks: an unhealthy endpoint keeps "
+            "its traffic until you shift it away",
+            hint=f"use {' or '.join(WITH_CHECKS)}, or check with `fabric router endpoints` "
+            "and shift traffic away with `fabric router dns-shift`",
         )
 
 
@@ -158,7 +158,7 @@ def _find_paths(desired: DesiredRouting) -> Iterator[Problem]:
         if path:
             yield Problem(
                 "router/path",
-                f"the endpoint `{one.label}` is below the path `/{path}`, and DNS routes only "
+                f"the URL of endpoint `{one.label}` has the path `/{path}`, but DNS routes only "
                 "to a host",
                 hint="add a custom domain to the endpoint, or include the path in requests",
             )
@@ -171,16 +171,16 @@ def _find_non_https(desired: DesiredRouting) -> Iterator[Problem]:
         if extract_port(one.url) not in (None, _HTTPS_PORT):
             yield Problem(
                 "router/port",
-                f"the endpoint `{one.label}` uses port {extract_port(one.url)}, and DNS routes "
+                f"the endpoint `{one.label}` uses port {extract_port(one.url)}, but DNS routes "
                 f"only to a host: clients use port {_HTTPS_PORT}",
                 hint=f"serve port {_HTTPS_PORT} too, or include the port in requests",
             )
         if one.url.lower().startswith("http://"):
             yield Problem(
                 "router/plain-http",
-                f"the endpoint `{one.label}` uses plain HTTP, and the hostname is called and "
-                "checked by https",
-                hint="enable https at its provider",
+                f"the endpoint `{one.label}` uses plain HTTP, but clients and health checks use "
+                "HTTPS for the hostname",
+                hint="enable HTTPS for the endpoint at its provider",
             )
 
 

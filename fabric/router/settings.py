@@ -65,9 +65,7 @@ def list_target_labels(config: Config) -> tuple[str, ...]:
     """List the labels that are deployed together, at most 100, because each needs one percent."""
     labels = config.target_labels
     if len(labels) > WHOLE:
-        message = (
-            f"{len(labels)} targets are too many: the maximum is {WHOLE} with whole percentages"
-        )
+        message = f"too many targets in `fabric.targets`: {len(labels)} (maximum {WHOLE})"
         raise FabricError(Problem("config/too-many-targets", message, "", Place(config.file)))
     return labels
 

@@ -201,8 +201,8 @@ def _local_path_problem(line: str, file: str) -> Problem:
 def _foreign_source_problem(one: UnreadSource, file: str) -> Problem:
     return Problem(
         "input/package-source",
-        f"unsupported source of `{one.name}`: {one.origin}; a package index might have a "
-        "package of another owner with this name",
+        f"unsupported source of package `{one.name}`: {one.origin} (on the package index, the "
+        "name can belong to another owner)",
         hint="list the packages of this function in a requirements.lock without it, and move its "
         "code into the service",
         where=Place(file),

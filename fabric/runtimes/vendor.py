@@ -108,8 +108,8 @@ def _find_missing_packages(target: Target, missing: Sequence[tuple[str, str]]) -
     where = f"Python {target.python} on Linux ({target.machine})"
     return Problem(
         "vendor/incomplete",
-        f"the lock does not contain the dependencies of its packages with {where}: {names}",
-        hint="add them to the lock with a version, unless another source provides them",
+        f"the lock file lacks dependencies of its packages for {where}: {names}",
+        hint="add them to the lock file with a version, unless another source provides them",
     )
 
 
@@ -153,7 +153,7 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
         why = f"the lock was created for another runtime than {targets}"
     return Problem(
         "vendor/locked",
-        f"{why}: the versions are now in `{lock.file}`",
-        hint="add the file to version control",
+        f"{why}: fabric wrote the versions to `{lock.file}`",
+        hint=f"run: git add {lock.file}",
         where=Place(lock.file),
     )

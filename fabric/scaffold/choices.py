@@ -135,7 +135,7 @@ def _find_language_problem(choices: ProjectChoices) -> Problem | None:
     if choices.lang in able:
         return None
     message = f"{format_provider_title(choices.provider)} does not support `{choices.lang}`"
-    return Problem("usage/unsupported", message, f"use one of {', '.join(able)}")
+    return Problem("usage/unsupported", message, f"set --lang to one of {', '.join(able)}")
 
 
 def derive_service_name(folder: str) -> str:
@@ -164,6 +164,6 @@ def find_length_problem(choices: ProjectChoices) -> Problem | None:
     whole = f"{choices.service}-{_STAGE}-{find_template(choices.template).function}"
     if not limit or len(whole) <= limit:
         return None
-    message = f"the resource name `{whole}` has {len(whole)} characters, the limit is {limit}"
-    hint = "use a shorter --service"
+    message = f"the resource name `{whole}` has {len(whole)} characters (maximum {limit})"
+    hint = "use a shorter service name with --service"
     return Problem("usage/bad-service", message, hint)

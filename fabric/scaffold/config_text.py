@@ -11,7 +11,7 @@ from fabric.scaffold.templates import find_template
 SCHEMA_FILE = ".fabric/config.schema.json"
 _HEAD = f"""\
 # yaml-language-server: $schema={SCHEMA_FILE}
-# All keys: docs/guide/config.md of fabric, or hover in an editor with YAML support.
+# All keys: hover in an editor with YAML support, or see config.md of the fabric guide.
 """
 _STAGES = """\
 # Settings of one stage, such as `fabric deploy --stage prod`:

@@ -77,7 +77,9 @@ def find_variable_complaint(name: str) -> str:
 
 
 def find_text_complaint(text: str) -> str:
-    return "" if text.strip() and text.isprintable() else "must not be empty"
+    if not text.strip():
+        return "must not be empty"
+    return "" if text.isprintable() else "must not contain control characters"
 
 
 def type_complaint(word: str) -> str:

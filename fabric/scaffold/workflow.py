@@ -45,8 +45,8 @@ jobs:
       - uses: actions/checkout@v4
 %(tools)s
       - run: pipx install "%(package)s"
-      # Results of earlier runs are reused if FABRIC_CACHE_KEY is set, such as to the output of
-      # `openssl rand -hex 32`. Without this key, each run ignores the cache of the others.
+      # Results of earlier runs are reused only if FABRIC_CACHE_KEY is set. Create a key with
+      # `openssl rand -hex 32`. Without a key, each run ignores the cache of earlier runs.
       - uses: actions/cache@v4
         with:
           path: %(cache)s

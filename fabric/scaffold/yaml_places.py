@@ -80,11 +80,11 @@ def find_obstacle(root: Span, section: str) -> str:
     """Return why the section's form prevents an insertion."""
     found = root.child(section)
     if found is None:
-        return f"`{section}` is merged from another place, or the file is not a plain mapping"
+        return f"`{section}` comes from a YAML merge (`<<`), or the file is not a plain mapping"
     if found.value.kind == ALIAS:
         return f"`{section}` is an alias, `*{found.value.first.text}`"
     if found.value.anchored:
-        return f"`{section}` has an anchor that is used in other places"
+        return f"`{section}` has a YAML anchor that other parts of the file use"
     return f"an entry in `{section}` would change other values of the file"
 
 

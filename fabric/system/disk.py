@@ -54,7 +54,7 @@ def write_problem(path: Path, error: OSError) -> FabricError:
 def no_access_error(error: PermissionError) -> FabricError:
     """Build the error for a path that cannot be read (exit 73)."""
     path = Path(str(error.filename))
-    hint = "check the owner and permissions of it and of its parent directories"
+    hint = "check the owner and permissions of the path and of its parent directories"
     message = f"cannot open `{path}`: permission denied"
     return FabricError(Problem("disk/cannot-open", message, hint=hint, where=Place(str(path))))
 

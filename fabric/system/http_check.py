@@ -69,7 +69,7 @@ def _check_url(url: str) -> str:
             return ""
     except urllib.error.HTTPError as error:
         error.close()
-        return f"answers {error.code}"
+        return f"returned {error.code}"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return f"is unreachable ({getattr(error, 'reason', error)})"
 

@@ -25,7 +25,7 @@ def find_mixed_installation(
     """Return a problem for such an environment. `package` is fabric's package directory;
     `installed` are all distributions."""
     if (package / SSH_MODULE).exists():
-        message = f"files of the SSH library Fabric are in `{package}`: one project has replaced "
+        message = f"`{package}` contains files of the SSH library Fabric: one package overwrote "
         return Problem("doctor/mixed-installation", f"{message}files of the other", _HINT)
     found = distributions() if installed is None else installed
     version = next((one.version for one in found if _name(one) == SSH_LIBRARY), "")

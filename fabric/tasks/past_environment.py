@@ -21,7 +21,7 @@ from fabric.tasks.deploy_tools import DeployTools
 
 _TODAY = "set the old values, or add --with-current-environment"
 _BACK = "add the function to the config again, with its old values"
-_KEEP = f"set {STATE_KEY_VARIABLE} for deploys to store values, encrypted"
+_KEEP = f"set {STATE_KEY_VARIABLE} to store encrypted values at later deploys"
 
 
 class PastFunction(Struct, frozen=True):
@@ -77,7 +77,7 @@ class PastEnvironment:
         if not self._is_configured:
             return f"the config no longer contains {title}, so the values of {lost} are not known"
         other, unknown = (", ".join(names) for names in (self.values.other, self.values.unknown))
-        had = f"{other} had other values" if other else ""
+        had = f"the old deployment had other values for {other}" if other else ""
         gone = f"the config no longer sets {unknown}" if unknown else ""
         return f"{title}: {' and '.join(text for text in (had, gone) if text)}"
 
@@ -95,7 +95,7 @@ class PastEnvironment:
         if not names or self.problem:
             return None
         without = f"{self._past.title} is restored without {', '.join(names)}"
-        message = f"{without}: the config no longer sets it"
+        message = f"{without}, which the config no longer sets"
         return Problem("rollback/left-out", message)
 
     def build_environment(self) -> Secret[Pairs]:

@@ -148,7 +148,7 @@ def test_a_pair_that_the_table_lacks_is_refused_with_those_who_can() -> None:
     assert "(`host1`) does not support triggers of type `eventbus`" in problem.message
     assert problem.hint.startswith("use one of cloud1-lambda")
     (language,) = find_unsupported_pairs(ProjectChoices("shop", "http", "edge1-workers", "py"))
-    assert language.hint == "use one of ts, js"
+    assert language.hint == "set --lang to one of ts, js"
 
 
 def test_only_what_some_provider_can_deploy_is_a_template() -> None:

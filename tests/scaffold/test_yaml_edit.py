@@ -230,8 +230,8 @@ def test_a_section_that_is_missing_or_empty_is_begun(case: str) -> None:
 
 REFUSED = {
     "an alias": ("x-f: &f [{name: a}]\nfunctions: *f\n", "is an alias, `*f`", 2),
-    "used elsewhere": ("functions: &f\n  - {name: a}\nx: *f\n", "has an anchor", 1),
-    "merged in": ("x-b: &b {functions: [{name: a}]}\n<<: *b\n", "merged from another place", 1),
+    "used elsewhere": ("functions: &f\n  - {name: a}\nx: *f\n", "has a YAML anchor", 1),
+    "merged in": ("x-b: &b {functions: [{name: a}]}\n<<: *b\n", "comes from a YAML merge", 1),
     "a text": ("functions: none\n", "would change other values", 1),
     "no map": ("- functions\n", "not a plain mapping", 1),
     "a key alone": ("{functions}\n", "would change other values", 1),

@@ -191,7 +191,7 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tupl
     workers = sorted(client.ncores())
     if not workers:
         hint = "run: dask worker, or set the minimum of an adaptive cluster to 1"
-        message = f"the cluster at {address} has no worker"
+        message = f"the Dask cluster at {address} has no workers"
         raise FabricError(Problem("executor/no-workers", message, hint))
     found = _run_with_timeout(lambda: _query_all_workers(client, workers), _ANSWER_SECONDS)
     if found is None:
@@ -256,9 +256,7 @@ def _explain_mismatch(said: object, side: SameSide) -> str:
 
 
 def _unreachable_problem(address: DaskAddress) -> Problem:
-    hint = (
-        "check that `dask scheduler` is running there, and that both sides use TLS or neither does"
-    )
+    hint = "check that `dask scheduler` is running there and has the same TLS setting as fabric"
     return Problem("executor/unreachable", f"no Dask scheduler found at {address}", hint)
 
 

@@ -49,8 +49,8 @@ def find_missing_credentials(placement: Placement, env: Mapping[str, str]) -> It
         return
     names = ", ".join(" or ".join(group) for group in missing)
     are = "is" if len(missing) == 1 else "are"
-    message = f"missing credentials of {facts.title} (`{facts.id}`): {names} {are} not set"
-    hint = f"set {names} in the environment, or in `.env` beside the config"
+    message = f"missing credentials for {facts.title} (`{facts.id}`): {names} {are} not set"
+    hint = f"set {names} in the environment or in `.env` beside the config"
     yield Problem("credentials/missing", message, hint)
 
 

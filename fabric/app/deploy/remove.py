@@ -122,7 +122,7 @@ def _free_disk_space(
     from fabric.engine.memory.cleanup import make_room  # costs a start, and is hardly ever wanted
 
     freed = format_size(make_room(cache))
-    message = f"the disk is full: fabric emptied the cache `{cache}` ({freed})"
+    message = f"the disk is full: fabric emptied the cache `{cache}` ({freed} freed)"
     return (Problem("cache/emptied", message),)
 
 

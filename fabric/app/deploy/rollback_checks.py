@@ -24,7 +24,7 @@ from fabric.tasks.past_environment import PastFunction
 from fabric.tasks.provider_versions import has_kept_versions
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
-_KEEPS = f"set {STATE_KEY_VARIABLE} before the next deploys to store values"
+_KEEPS = f"set {STATE_KEY_VARIABLE} to store the values of later deploys"
 _GO_ON = "or use --no-rollback-on-failure"
 # By function, the digests of what a run would give it; None where it would take it away.
 _Changes = dict[str, Pairs | None]
@@ -102,7 +102,7 @@ def _is_moving(past: PastFunction, env: Pairs | None) -> bool:
 
 def _missing_archive_problem(past: PastFunction) -> Problem:
     sha256 = past.record.artifact_sha256[:12]
-    message = f"{past.title} could not be rolled back: its archive {sha256} no longer exists"
+    message = f"a rollback of {past.title} is not possible: its archive {sha256} no longer exists"
     return Problem("rollback/no-way-back", message, f"restore the archive file, {_GO_ON}")
 
 
@@ -119,5 +119,5 @@ def _find_value_problems(scope: DeployScope, past: PastFunction) -> Iterator[Pro
     if today is None:
         change = f"it is not in the config, and it uses {names}"
     kept = f"stored values: {opened.why_not}" if opened.why_not else "no values are stored"
-    message = f"{past.title} could not be rolled back: {change} ({kept})"
+    message = f"a rollback of {past.title} is not possible: {change} ({kept})"
     yield Problem("rollback/no-way-back", message, f"{_KEEPS}, {_GO_ON}")

@@ -20,8 +20,8 @@ def find_shared_targets(scope: DeployScope) -> Iterator[Problem]:
         if len(services) > 1:
             names = ", ".join(f"`{one}`" for one in services)
             message = (
-                f"{names} would all be {place} on "
-                f"{format_provider_title(provider_id)}: only one service fits"
+                f"{names} would share {place} on "
+                f"{format_provider_title(provider_id)}, which can contain only one service"
             )
             hint = "set a different one for each of them, in a `.env` file beside its config"
             yield Problem("deploy/shared-place", message, hint)

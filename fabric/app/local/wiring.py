@@ -148,14 +148,14 @@ def _build_journal(
 
 
 def _not_diverted_problem(placement: Placement, why: str) -> Problem:
-    message = f"traffic of {placement.ref.title} is not routed here: {why}"
-    hint = "point callers at the tunnel yourself: the functions are served locally"
+    message = f"{placement.ref.title} is not routed to this machine: {why}"
+    hint = "call the tunnel URL directly: the functions are served there"
     return Problem("dev/not-wired", message, hint)
 
 
 def _no_routes_problem(service: DivertedService) -> Problem:
-    message = f"traffic of {service.ref.title} is not routed here: no function has a route"
-    hint = "add an http trigger to a function, then deploy"
+    message = f"{service.ref.title} is not routed to this machine: no function has a route"
+    hint = "add an http trigger to a function, then run: fabric deploy"
     return Problem("dev/not-wired", message, hint)
 
 

@@ -116,7 +116,7 @@ def _look(
 def _describe_failure(target: ObservedTarget, problem: Problem) -> str:
     whose = f"{target.ref.service} at {target.ref.provider}"
     hint = f" ({problem.hint})" if problem.hint else ""
-    return f"{whose} is not followed: {problem.message}{hint}"
+    return f"cannot follow {whose}: {problem.message}{hint}"
 
 
 class FollowedSource(Struct, frozen=True):

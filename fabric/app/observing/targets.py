@@ -215,4 +215,5 @@ def _not_deployed_problem(ref: RecordRef) -> Problem:
 def _unknown_provider_problem(provider: str, project: Project) -> Problem:
     own = sorted({unit.config.provider.label for unit in project.units})
     message = f"stage `{project.stage}` has no deployment on {format_provider_title(provider)}"
-    return Problem("observe/not-deployed", message, hint=f"use one of the config: {', '.join(own)}")
+    hint = f"use a provider of the config: {', '.join(own)}"
+    return Problem("observe/not-deployed", message, hint=hint)

@@ -46,9 +46,7 @@ def refuse_file_binding(path: str) -> str | None:
 
 def _decode_text(path: str, content: bytes) -> str:
     if len(content) > _MOST_BYTES:
-        raise _unreadable_file_error(
-            path, f"has {len(content):,} bytes, the maximum is {_MOST_BYTES:,}"
-        )
+        raise _unreadable_file_error(path, f"has {len(content):,} bytes (maximum {_MOST_BYTES:,})")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

@@ -83,7 +83,7 @@ def _foreign_compose_problem(path: Path) -> Problem:
         NOT_OURS,
         f"ignoring `{path}`: the file or a directory between it and the config is writable by "
         "other users or on another file system",
-        hint="run: chmod go-w on the file and these directories, or name the file with -f",
+        hint=f"use -f {path}, or remove the write permission of other users (chmod go-w)",
         where=Place(str(path)),
     )
 

@@ -46,5 +46,5 @@ def drop_config(home: Path, service: str) -> None:
 
 def _several_configs_problem(kept: list[Path]) -> Problem:
     names = ", ".join(f"-c .fabric/{_FOLDER}/{one.parent.name}" for one in kept)
-    message = "several services were deployed from this directory with --source"
-    return Problem("usage/which-service", message, hint=f"use one of {names}")
+    message = "more than one service was deployed from this directory with --source"
+    return Problem("usage/which-service", message, hint=f"add one of these options: {names}")

@@ -116,4 +116,5 @@ def verify_chaos(asked: RouterRequest, settings: Settings) -> Report:
 
 def _scenario_problem(scenario: ChaosScenario) -> Problem:
     message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
-    return Problem("router/no-takeover", message, "add more labels to `fabric.targets`")
+    hint = "add more targets to `fabric.targets`, then deploy them"
+    return Problem("router/no-takeover", message, hint)

@@ -199,8 +199,8 @@ class _Climb:
         with contextlib.suppress(FabricError), open_router(self._asked, self._settings) as scope:
             self._holds = self._holds if self._change.dry_run else scope.weights()
         message = (
-            f"interrupted: `{label}` keeps {self._share(self._holds)} %, before the command "
-            f"{self._share(self._before)} %"
+            f"interrupted: `{label}` keeps {self._share(self._holds)} % (before the command: "
+            f"{self._share(self._before)} %)"
         )
         hint = (
             "run the command again to continue, or `fabric router dns-restore` to restore the "

@@ -288,5 +288,5 @@ def refuse_policy(scope: RouterScope, drift: Drift) -> None:
         names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
         message = f"`mutationPolicy: {policy}` forbids these changes: {names}; nothing was changed"
         raise FabricError(
-            Problem("router/policy", message, "change `extensions.router.mutationPolicy`")
+            Problem("router/policy", message, "set `extensions.router.mutationPolicy: any`")
         )

@@ -90,7 +90,7 @@ def _name(planned: _Planned) -> Iterator[Problem]:
     full = f"{planned.service}-{planned.stage}-{planned.name}"
     if limit and len(full) > limit:
         message = (
-            f"the resource name `{format_excerpt(full)}` has {len(full)} characters, the limit of "
+            f"the resource name `{format_excerpt(full)}` has {len(full)} characters; the limit of "
             f"{format_provider_title(planned.facts.id if planned.facts else '')} is {limit}"
         )
         hint = "use a shorter name for the service, the stage or the function"

@@ -80,7 +80,7 @@ _OVERLAY = Fields(
         Field(
             "provider",
             _build_provider_shape(is_whole=False),
-            "Another provider.",
+            "Provider, runtime and region of this stage. Default: those of the service.",
             {"region": "eu-west-1"},
         ),
         _BACKEND,
@@ -175,7 +175,7 @@ CONFIG = Fields(
         SECRETS,
         Field("deploy", _DEPLOY, "Behavior of deploys.", {"rollbackOnFailure": True}),
         Field("build", BUILD, "How functions are built.", {"minify": True}),
-        Field("logs", Anything(), "Logging settings, stored unchanged.", {"retentionDays": 14}),
+        Field("logs", Anything(), "Logging settings. Has no effect yet.", {"retentionDays": 14}),
         *(
             Field(name, Anything(), "Reserved. Has no effect yet.", {"note": "kept"})
             for name in NO_EFFECT

@@ -65,7 +65,7 @@ _RESOURCE = Fields(
 )
 _ADDON_SECRET = Fields(
     (
-        Field("ref", FILLED, "The secret.", "secret://MAIL_TOKEN", required=True),
+        Field("ref", FILLED, "Reference to the secret.", "secret://MAIL_TOKEN", required=True),
         Field("default", Word(), "Value if the secret is not set.", "none"),
     )
 )
@@ -97,7 +97,7 @@ _WORKFLOW = Fields(
     ),
     is_open=True,
 )
-_REF = Field("ref", FILLED, "The reference.", "secret://DB_PASSWORD", required=True)
+_REF = Field("ref", FILLED, "Reference to the secret.", "secret://DB_PASSWORD", required=True)
 _SECRET = Fields((_name("secret", "DB_PASSWORD"), _REF), is_open=True)
 
 LAYERS = Field(

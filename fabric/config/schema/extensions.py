@@ -18,7 +18,7 @@ _STATEMENT = Fields(
         Field(
             "actions", _TEXTS, "IAM actions of the statement.", ["dynamodb:GetItem"], required=True
         ),
-        Field("resources", _TEXTS, "To what.", ["*"], required=True),
+        Field("resources", _TEXTS, "ARNs that the statement applies to.", ["*"], required=True),
     ),
     is_open=True,
 )
@@ -27,7 +27,7 @@ _ROLE = Fields(
         Field(
             "statements",
             Many(_STATEMENT),
-            "IAM statements of the execution role.",
+            "IAM statements that fabric adds to the execution role.",
             [{"effect": "Allow", "actions": ["s3:GetObject"], "resources": ["*"]}],
         ),
     ),
@@ -54,10 +54,10 @@ _CLOUD1 = Fields(
         Field(
             "iam",
             Fields(
-                (Field("role", _ROLE, "ARN of the execution role.", {"statements": []}),),
+                (Field("role", _ROLE, "Permissions of the execution role.", {"statements": []}),),
                 is_open=True,
             ),
-            "Permissions.",
+            "Additional IAM permissions of the functions.",
             {"role": {"statements": []}},
         ),
     ),

@@ -19,7 +19,7 @@ FUNCTION_NAME = Text(
 )
 RUNTIME = Text(
     match_whole(r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"),
-    "a runtime: nodejs, nodejs18.x, 20.x, 22.x or 24.x, python, python3.11 or another 3.x",
+    "a runtime, such as nodejs22.x, nodejs, python3.12 or python",
     "config/unknown-runtime",
 )
 ENV_NAME = Text(

@@ -55,7 +55,7 @@ ROUTER = Fields(
         Field(
             "mutationPolicy",
             OneOf(("any", "additive", "none"), "a policy"),
-            "Allowed DNS changes: all, only new records, or none.",
+            "Allowed DNS changes: `any`, `additive` (only new records) or `none`. Default: any.",
             "any",
         ),
         Field(

@@ -43,13 +43,13 @@ _HTTP = _build_kind(
     Field(
         "cors",
         Either((Flag(), FILLED, Fields((), is_open=True))),
-        "CORS: true, an origin, or settings of the provider.",
+        "CORS: `true` for all origins, one origin, or provider-specific settings.",
         True,  # noqa: FBT003
     ),
     Field(
         "authorizer",
         Either((FILLED, Fields((), is_open=True))),
-        "Authorizer: its name, or settings of the provider.",
+        "Name of the authorizer, or provider-specific settings.",
         "jwt",
     ),
     one_of=("route", "path"),

@@ -97,8 +97,8 @@ def stop(folder: Path) -> RunningDaemon | None:
         problem = Problem("daemon/unknown", "a daemon is already starting", "try again in a second")
         raise FabricError(problem)
     if not is_surely_alive(found.process):
-        message = f"the daemon runs on {found.process.host} or in a container"
-        raise FabricError(Problem("daemon/elsewhere", message, "run: fabricd stop, on that host"))
+        message = f"the daemon runs on the host {found.process.host}, or in a container"
+        raise FabricError(Problem("daemon/elsewhere", message, "on that host, run: fabricd stop"))
     with contextlib.suppress(ProcessLookupError):
         _send_stop_signal(found)
     if not _is_gone(folder, STOP_SECONDS):
@@ -126,7 +126,7 @@ def _is_gone(folder: Path, seconds: float) -> bool:
 
 def _still_running_problem(found: RunningDaemon) -> Problem:
     message = f"process {found.process.pid} is stopping: waiting for its runs to finish"
-    hint = "wait up to 45 s, or run `fabricd stop` again to stop the runs (a third time kills them)"
+    hint = "wait up to 45 s, or run `fabricd stop` again to stop the runs (once more to kill them)"
     return Problem("daemon/still-ending", message, hint)
 
 

@@ -117,7 +117,7 @@ def wait_for_end(server: TurningServer, heard: Heard, manager: ServiceManager) -
     while not heard(min(_TURN, manager.beat_seconds)):
         if not server.is_alive:
             problem = Problem(
-                "internal/server-ended", "the server stopped unexpectedly", "read its log"
+                "internal/server-ended", "the server stopped unexpectedly", "see .fabric/daemon.log"
             )
             raise FabricError(problem)
         if server.turns != turns:

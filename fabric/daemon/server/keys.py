@@ -45,7 +45,7 @@ def is_sufficient_right(right: Right, needed: Right) -> bool:
 def hash_server_key(key: str, named: str) -> KeyDigest:
     """Hash a key with full permission. `named` is its option or variable."""
     if not key:
-        hint = "check that the variable in it is set, or omit it to require no key"
+        hint = f"set {named} to a key, or omit it to require no key"
         raise FabricError(Problem("usage/empty-value", f"{named} has an empty value", hint))
     if not _KEY.fullmatch(key):
         raise FabricError(Problem("usage/bad-key", f"invalid key in {named}", _HINT))

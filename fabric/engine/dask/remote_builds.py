@@ -256,7 +256,7 @@ def _silent_workers_problem(silent: Sequence[str]) -> Problem | None:
     return Problem(
         "executor/silent-worker",
         "; ".join(silent[:_NAMED]) + more,
-        hint="stop or restart the process",
+        hint="stop or restart these worker processes",
     )
 
 

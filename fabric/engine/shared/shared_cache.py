@@ -220,7 +220,7 @@ class SharedCache:
             found.append(Problem("cache/remote-off", message, hint=_HINT))
         elif self._publishing is not None and self._publishing.failure:
             why = self._publishing.failure
-            message = f"not everything of this run was uploaded to the shared cache: {why}"
+            message = f"some results of this run were not uploaded to the shared cache: {why}"
             found.append(Problem("cache/remote-off", message, hint=_HINT))
         if self._found is not None and self._found.has_foreign_key:
             found.append(_FOREIGN)

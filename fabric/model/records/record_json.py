@@ -89,8 +89,8 @@ def corrupt_record_error(name: str, why: str) -> CorruptRecordError:
         Problem(
             "state/corrupt",
             f"invalid state in `{name}`: {why}",
-            hint="restore the last good copy: fabric state push --file FILE.bak; or a backup: "
-            "fabric state restore",
+            hint="run: fabric state push --file FILE.bak, to restore the previous version, or "
+            "`fabric state restore` to restore a backup",
             where=Place(name),
         )
     )

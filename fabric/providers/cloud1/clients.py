@@ -71,5 +71,5 @@ class Cloud1Clients:
 
 
 def missing_credentials_problem() -> Problem:
-    message = "AWS credentials are required (`cloud1-lambda`)"
+    message = "missing credentials for AWS Lambda (`cloud1-lambda`)"
     return Problem("credentials/missing", message, hint=f"set {CREDENTIALS}")

@@ -80,7 +80,7 @@ def deploy_function(
             return _report_live_function(making, arn)
         found = describe_function(work, making.name)
     if found is None:
-        why = "the function existed when it was created, and was deleted a moment later"
+        why = "another process deleted the function during the deploy"
         message, hint = f"function `{order.name}`: {why}", "run the command again"
         raise FabricError(Problem("provider/failed", message, hint))
     _refuse_others(making, found)

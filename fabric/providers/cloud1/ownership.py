@@ -22,7 +22,7 @@ def check_ownership(address: DeploymentAddress, function: str, found: Mapping[st
         name = build_function_name(address, function)
         message = (
             f"the function `{name}` already exists at AWS and is not `{function}` of "
-            f"{_format_service(address)}: it is {_describe_owner(found)}"
+            f"{_format_service(address)}: the existing function is {_describe_owner(found)}"
         )
         hint = "delete it manually, or rename your function; it was not changed"
         raise FabricError(Problem("deploy/foreign", message, hint))

@@ -98,7 +98,7 @@ def wait_until_ready(work: Cloud1Work, name: str) -> None:
 
     if poll_until(look, work.waiting, work.watch) is None:
         message = f"timeout: function `{name}` is not ready after one minute"
-        hint = "check its state at AWS, then deploy again"
+        hint = "check the state of the function in the AWS console, then run: fabric deploy"
         raise FabricError(Problem("provider/not-ready", message, hint))
 
 

@@ -70,7 +70,7 @@ def _require(project: str, env: Mapping[str, str]) -> None:
     missing = " and ".join(names for names, is_there in asked.items() if not is_there)
     if missing:
         hint = f"set {missing} in the environment or in `.env` beside the config"
-        message = f"missing Google Cloud credentials (`cloud2-functions`): {missing} not set"
+        message = f"missing credentials for Google Cloud (`cloud2-functions`): set {missing}"
         raise FabricError(Problem("credentials/missing", message, hint))
     for name in (_PROJECT, _OTHER_NAME, TOKEN, _REGION):
         refuse_unsendable(name, env.get(name) or "")

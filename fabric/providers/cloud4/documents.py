@@ -124,7 +124,7 @@ def _find_misfits(order: FunctionOrder) -> Iterator[Problem]:
 def find_tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     if len(tags) > _TAGS:
         why = f"has {len(tags)} tags; Alibaba Cloud allows {_TAGS}"
-        yield Problem("config/unfit", f"function `{function}` {why}", "remove some")
+        yield Problem("config/unfit", f"function `{function}` {why}", "remove some of its `tags`")
     for name, value in tags:
         is_web = "http://" in name + value or "https://" in name + value
         if is_web or not (_TAG.fullmatch(name) and _VALUE.fullmatch(value)):

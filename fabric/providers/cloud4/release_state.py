@@ -30,12 +30,12 @@ def require_ownership_tag(address: DeploymentAddress, function: str, place: Clou
     if record is None or not account or place.account == account:
         return
     message = (
-        f"function `{function}` of {record.ref.title} was not found with this key; it was "
-        f"created in the account {account}"
+        f"function `{function}` of {record.ref.title} was not found with these credentials, and "
+        f"the state records it in the account {account}"
     )
     hint = (
         f"set CLOUD4_ACCOUNT_ID={account} if the key belongs to that account: the "
-        "function is then deleted"
+        "function then counts as already deleted"
     )
     raise FabricError(Problem("deploy/unproven-account", message, hint))
 

@@ -38,8 +38,9 @@ def classify_rejection(place: ClusterPlace, said: str) -> Problem:
             return found
     if _UNREACHABLE.search(words):
         hint = "check the network and the cluster, then run the command again"
-        return Problem("provider/unreachable", f"message from Kubernetes: {words[:_LONGEST]}", hint)
-    message = f"Kubernetes rejected it: {words[:_LONGEST]}"
+        message = f"the cluster is unreachable: {words[:_LONGEST]}"
+        return Problem("provider/unreachable", message, hint)
+    message = f"Kubernetes rejected the request: {words[:_LONGEST]}"
     return Problem("provider/refused", message, format_generic_hint("the cluster"))
 
 
@@ -55,7 +56,7 @@ def _find_permission_problem(place: ClusterPlace, said: str) -> Problem | None:
         return Problem("credentials/refused", message, hint)
     if _UNKNOWN.search(said):
         message = f"Kubernetes does not accept the user of the context `{place.context}`"
-        hint = f"log in again, or check the user in the kubeconfig of `{CONFIG}`"
+        hint = f"log in to the cluster again, or check the user in the kubeconfig in `{CONFIG}`"
         return Problem("credentials/refused", message, hint)
     return None
 
@@ -84,8 +85,8 @@ def _find_conflict_problem(_place: ClusterPlace, said: str) -> Problem | None:
         return None
     fields = "; ".join(f"`{manager}` manages {', '.join(names)}" for manager, names in held)
     hint = (
-        "remove the field from the config, or set `takeOver: true` below "
-        "`extensions.cluster-orchestrator` to overwrite it"
+        "remove these fields from the config, or set `takeOver: true` below "
+        "`extensions.cluster-orchestrator` to overwrite them"
     )
     return Problem(
         "provider/conflict", f"fields that fabric set were changed by another tool: {fields}", hint

@@ -50,8 +50,8 @@ def _place(around: CommandEnvironment) -> ClusterPlace:
     missing = [name for name in (CONFIG, CONTEXT, NAMESPACE) if not env.get(name)]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        message = f"missing Kubernetes settings (`cluster-orchestrator`): {names} not set"
-        hint = "set them to a kubeconfig file, a context in it and a namespace"
+        message = f"Kubernetes settings are missing (`cluster-orchestrator`): set {names}"
+        hint = "use the path of a kubeconfig file, a context in it and a namespace"
         raise FabricError(Problem("credentials/missing", message, hint))
     file = Path(around.cwd, env[CONFIG])
     check_kubeconfig(file, find_checkout(around.cwd), is_filed=CONFIG in around.filed)

@@ -214,7 +214,7 @@ def _read_function(thing: KubeObject) -> str:
 
 
 def _missing_object_problem(name: str) -> Problem:
-    message = f"`{name}` existed and was deleted a moment later"
+    message = f"`{name}` was deleted by another process during the deploy"
     return Problem("provider/failed", message, "run the command again to re-create it")
 
 

@@ -148,8 +148,8 @@ def find_kubectl(env: Mapping[str, str]) -> str:
             f"`{TOOL}` was not found on PATH, and Kubernetes (`cluster-orchestrator`) requires it"
         )
         hint = (
-            "install it from https://kubernetes.io/docs/tasks/tools/, or set a custom "
-            "deploy command"
+            "install it from https://kubernetes.io/docs/tasks/tools/, or set "
+            "`FABRIC_CLUSTER_DEPLOY_CMD` to a deploy command"
         )
         raise FabricError(Problem("credentials/no-tool", message, hint))
     return found

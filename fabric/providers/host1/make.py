@@ -49,6 +49,6 @@ def _refuse_sites(sites: str) -> None:
     """Raise for an invalid URL, which would appear in outputs and in state."""
     url = sites.replace(_DOMAIN, "shop.example")
     if sites and (not is_web_address(url) or _OTHERS.search(url)):
-        message = f"`{_SITES}` is not a valid URL of sites"
-        hint = f"use a URL such as http://localhost:3000/{_DOMAIN}, or unset it"
+        message = f"`{_SITES}` is not a valid URL"
+        hint = f"use a URL such as http://localhost:3000/{_DOMAIN}, or unset `{_SITES}`"
         raise FabricError(Problem("credentials/unreadable", message, hint))

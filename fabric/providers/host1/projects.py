@@ -76,12 +76,12 @@ def fetch_own_production(
     whose = name_in(there.meta)
     said = f"belongs to `{work.quoted(whose)}`" if whose else "is not managed by fabric"
     message = (
-        f"`{domain}` of the project `{work.project}` points to the deployment {there.ident}, "
-        f"which {said}, not to {owner.name}"
+        f"`{domain}` of the project `{work.project}` does not point to a deployment of "
+        f"{owner.name}: the deployment {there.ident} {said}"
     )
     hint = "use one project per service; nothing was changed"
     raise FabricError(
-        Problem("deploy/foreign", message, f"{hint}; set another one in `HOST1_PROJECT_ID`")
+        Problem("deploy/foreign", message, f"{hint}; set another project in `HOST1_PROJECT_ID`")
     )
 
 

@@ -121,11 +121,11 @@ def refuse_order(order: FunctionOrder, source: bytes) -> None:
     whose = f"function `{order.name}`"
     encoded = -(-len(source) // 3) * 4
     if encoded > CODE_BYTES:
-        message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
+        message = f"{whose}: its archive has {encoded:,} bytes in base64 (maximum {CODE_BYTES:,})"
         raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
     size = _count_bytes(order.env.reveal())
     if size > _VARIABLES_BYTES:
-        message = f"{whose}: its environment has {size:,} bytes, of {_VARIABLES_BYTES:,}"
+        message = f"{whose}: its environment has {size:,} bytes (maximum {_VARIABLES_BYTES:,})"
         raise FabricError(Problem("deploy/environment-too-large", message, TOO_LARGE))
 
 

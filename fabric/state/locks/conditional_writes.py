@@ -21,7 +21,7 @@ def refuse_unconditional(backend: Backend, token: str) -> None:
             Problem(
                 "backend/no-conditions",
                 f"`{backend.place}` does not support conditional writes, so state could be lost",
-                hint="use a store with conditional writes",
+                hint="use a store with conditional writes, or set `backend.kind: sql`",
             )
         )
 

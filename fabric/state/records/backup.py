@@ -115,7 +115,8 @@ def check_record_paths(record: Record) -> None:
     try:
         encode(record)
     except UnicodeEncodeError:
-        problems.append(Problem("input/bad-text", "unpaired surrogate character"))
+        message = "the backup contains an unpaired surrogate character"
+        problems.append(Problem("input/bad-text", message))
     if problems:
         raise FabricError(*problems)
 

@@ -38,7 +38,7 @@ def find_missing_problem(
     return Problem(
         "state/missing",
         f"the state of {ref.title} is missing in `{record_store.stores.state.place}`, "
-        f"but these refer to it: {', '.join(found)}",
+        f"but is still referenced by {', '.join(found)}",
         hint=f"{_suggest_recovery(record_store, ref, options(ref))}, or continue without it: "
         f"`fabric state rm {options(ref)}` (cloud resources stay)",
         where=Place(f"{record_store.stores.state.place}/{build_state_key(ref)}"),
@@ -76,7 +76,7 @@ def _list_witnesses(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
     if is_receipt_for(read_document(last), ref):
         yield f"the deploy record `{last}`"
     if backup is not None and backup.exists():
-        yield f"`{backup}`"
+        yield f"the backup `{backup}`"
     for log in sorted(build_wal_folder(home, ref).glob("*.log")):
         found = read_log(log)
         if found is not None and found.entries:

@@ -265,7 +265,7 @@ class RecordTransaction:
 def _no_claim_problem(ref: RecordRef) -> Problem:
     return Problem(
         "run/moved",
-        f"{ref.title} changed after the plan of this run: a file was edited during the run",
+        f"a file of {ref.title} was edited after this run was planned",
         hint="run the command again",
     )
 

@@ -47,7 +47,7 @@ def _tell(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
 def _local_only_problem(ref: RecordRef, names: Sequence[str]) -> Problem:
     return Problem(
         "state/unknown-here",
-        f"the deployed version of {', '.join(names)} of {ref.title} is unknown, and this could "
-        "not be written to the state",
-        hint="run: fabric deploy, on this machine",
+        f"the deployed version of {', '.join(names)} of {ref.title} is unknown, and the "
+        "state does not show this yet",
+        hint="on this machine, run: fabric deploy",
     )

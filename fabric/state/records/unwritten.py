@@ -20,7 +20,7 @@ def keep_unwritten(home: Path, record: Record, cause: FabricError) -> FabricErro
     problem = Problem(
         "state/not-written",
         f"the state of {record.ref.title} could not be written: saved to `{path}` instead",
-        hint=f"run when the backend is available again: {push_command(home, path)}",
+        hint=f"when the backend is available again, run: {push_command(home, path)}",
         where=Place(str(path)),
     )
     return FabricError(problem, *cause.problems)

@@ -214,7 +214,7 @@ def _pin(sha256: str) -> str:
 def _insecure_warning(shown: str, digest: Digest) -> Problem:
     return Problem(
         "source/insecure",
-        f"the source was downloaded over `{shown}`: it could have been changed on the way",
+        f"the source was downloaded over unencrypted `{shown}`: others could have changed it",
         hint=f"use https, or pin it: --source-sha256 {digest}",
     )
 

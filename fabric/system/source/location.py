@@ -59,7 +59,7 @@ def _bad_url_error(what: str) -> FabricError:
     return FabricError(
         Problem(
             "input/source-url",
-            f"the URL of the source {what}",
+            f"the URL in --source {what}",
             hint="use the https URL of a `.zip`, `.tar.gz` or `.tgz` file",
         )
     )

@@ -50,7 +50,7 @@ export function deployWords(status) {
   return {
     title: `Deploy ${status.service} to ${status.stage}?`,
     words: [todo ? `${todo}.` : "No changes to deploy.",
-      mode === "simulated" ? "Simulated: no provider is called." : `This deploys to ${status.provider} (${mode} mode).`],
+      mode === "simulated" ? "Simulated: no provider is called." : mode === "command" ? `This runs the custom deploy command of ${status.provider}.` : `This deploys to ${status.provider} (${mode} mode).`],
     button: "Deploy",
     names: protection(status),
     isDanger: false,

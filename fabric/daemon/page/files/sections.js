@@ -86,7 +86,7 @@ export function releases(status) {
   if (!status.releases.length) return [empty("No releases yet. A deploy with changes creates a release.")];
   const rows = status.releases.map((one) => row([
     make("code", {}, one.deploymentId),
-    one.current ? make("span", { class: "chip good" }, "live") : "",
+    one.current ? make("span", { class: "chip good" }, "current") : "",
     took(one.ms), moment(one.updatedAt),
   ]));
   return [table("Releases", ["Deployment", "", "Duration", "When"], rows)];

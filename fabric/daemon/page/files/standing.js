@@ -12,12 +12,12 @@ export function standing(status, run, last) {
   }
   if (last && ["failed", "partial"].includes(last.status)) {
     return { mood: "bad", state: last.status === "failed" ? "Failed" : "Partial",
-      headline: `The last ${last.command} ${last.status === "failed" ? "failed" : "was partial"}`,
-      subline: todo ? `${todo} to deploy. Fix the problems below first.` : "" };
+      headline: `The last ${last.command} ${last.status === "failed" ? "failed" : "was only partly successful"}`,
+      subline: todo ? `Pending: ${todo}. Fix the problems below first.` : "" };
   }
   if (!status.live.length) {
     return { mood: "idle", state: "Not deployed", headline: `No deployments in ${status.stage} yet`,
-      subline: todo ? `${todo} to deploy.` : "The config has nothing to deploy." };
+      subline: todo ? `Pending: ${todo}.` : "The config has no functions." };
   }
   const broken = status.live.find((one) => one.lifecycle !== "deployed");
   if (broken) {
@@ -25,7 +25,7 @@ export function standing(status, run, last) {
       subline: "Deploy again to finish." };
   }
   return { mood: "good", state: "Deployed", headline: `${status.service} is deployed in ${status.stage}`,
-    subline: todo ? `${todo} to deploy.` : "Everything is up to date." };
+    subline: todo ? `Pending: ${todo}.` : "Everything is up to date." };
 }
 
 function underWay(status, run) {

@@ -51,6 +51,6 @@ class ClusterObserver(Struct, frozen=True):
 
 
 def _missing_data_problem(kind: str) -> Problem:
-    message = f"Kubernetes records no {kind} of requests"
+    message = f"Kubernetes does not record {kind} of requests"
     hint = f"set `FABRIC_CLUSTER_{kind.upper()}_CMD` to a command that prints them"
     return Problem("observe/none", message, hint)

@@ -66,7 +66,7 @@ class ApiTail:
         self._begun = api.once(build_json_call("POST", self._path, {"filters": []}), _BegunTail)
         url = self._begun.url
         if url.startswith("ws:") and not is_loopback(extract_host(url)):
-            message = "refusing the tail of Cloudflare: it is not encrypted"
+            message = "refusing the live log stream (tail) of Cloudflare: its URL is not encrypted"
             raise FabricError(Problem("provider/refused", message))
         try:
             self._socket = open_websocket(url, _PROTOCOL, _SECONDS)
