@@ -1,6 +1,9 @@
 """What holds for all tests."""
 
+import itertools
+import random
 import signal
+from collections.abc import Iterator
 
 import pytest
 from _pytest.terminal import TerminalReporter
@@ -42,6 +45,8 @@ __all__ = [
     "whisk_served",
 ]
 
+_STRIDE = 4
+
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None)
 settings.load_profile("fabric")
@@ -56,6 +61,22 @@ for _number, _default in (
         signal.signal(_number, _default)
 
 _ENDS = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--every-call",
+        action="store_true",
+        help="Interrupt at each provider call. By default a random quarter of them is tested.",
+    )
+
+
+@pytest.fixture
+def call_numbers(request: pytest.FixtureRequest) -> Iterator[int]:
+    """The calls of an operation to interrupt, by number. The seed of the run selects them."""
+    if request.config.getoption("--every-call"):
+        return itertools.count()
+    return itertools.count(random.randrange(_STRIDE), _STRIDE)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -76,10 +76,9 @@ def _read_endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoin
 
 
 def _suggest_router_command(rows: Iterable[RoutedEndpoint], gone: set[str]) -> str:
-    rows = tuple(rows)
-    staying = next((one.label for one in rows if one.label not in gone), "")
+    staying = [one.label for one in rows if one.label not in gone]
     if not staying:
         return "delete the DNS record at its DNS provider: no endpoint is left"
     # Each of the other endpoints keeps at least one percent.
-    most = WHOLE - max(1, len(rows) - 1)
-    return f"run: fabric router dns-shift --provider {staying} --percent {most}"
+    most = WHOLE - max(1, len(staying) - 1)
+    return f"run: fabric router dns-shift --provider {staying[0]} --percent {most}"

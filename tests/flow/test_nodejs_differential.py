@@ -16,7 +16,7 @@ from fabric.runtimes.recorded_inputs import look_ups_hold
 from tests.support.bundler_cache import real_runtimes
 from tests.support.node_project import EDIT_KINDS, begin
 
-SEEDS = range(12)
+SEEDS = range(4)
 EDITS = 120
 
 

@@ -10,23 +10,23 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing(tmp_path: Path) -> None:
-    tally = kills.run(40, tmp_path, seed=7)
+    tally = kills.run(12, tmp_path, seed=7)
     assert tally.wrong == ()
     assert tally.told["killed"]
 
 
 def test_one_failing_file_operation_breaks_nothing_and_has_a_name(tmp_path: Path) -> None:
-    assert faults.run(15, tmp_path).wrong == ()
+    assert faults.run(6, tmp_path).wrong == ()
 
 
 def test_damage_to_what_is_kept_is_a_miss_or_has_a_name(tmp_path: Path) -> None:
-    tally = flips.run(60, tmp_path, seed=7)
+    tally = flips.run(30, tmp_path, seed=7)
     assert tally.wrong == ()
     assert int(str(tally.told["kinds of file"])) > 10
 
 
 def test_what_a_failed_deploy_changed_is_taken_back_or_named(tmp_path: Path) -> None:
-    assert rollbacks.run(10, tmp_path, seed=7).wrong == ()
+    assert rollbacks.run(4, tmp_path, seed=7).wrong == ()
 
 
 def test_no_secret_is_shown_or_written(tmp_path: Path) -> None:
@@ -37,11 +37,11 @@ def test_no_secret_is_shown_or_written(tmp_path: Path) -> None:
     "backend", ["local", "sql", pytest.param("objstore1", marks=pytest.mark.slow)]
 )
 def test_processes_at_the_same_time_take_turns(backend: str, tmp_path: Path) -> None:
-    assert locks.run(2, tmp_path, (backend,)).wrong == ()
+    assert locks.run(1, tmp_path, (backend,)).wrong == ()
 
 
 def test_a_holder_that_was_paused_past_its_lease_writes_nothing(tmp_path: Path) -> None:
-    assert paused.run(2, tmp_path).wrong == ()
+    assert paused.run(1, tmp_path).wrong == ()
 
 
 def test_a_result_is_on_the_disk_and_counted(tmp_path: Path) -> None:

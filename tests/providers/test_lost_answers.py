@@ -1,7 +1,6 @@
 """Whichever answer is lost, nothing is made twice: a second run ends as a first one would have."""
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -9,8 +8,6 @@ from tests.support.service_site import LostAnswer, ServiceSite, problems_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-# Rows of calls are cut into so many tests, which run side by side.
-_PARTS = 4
 _LOST, _HALF, _BEFORE = LostAnswer
 
 
@@ -43,7 +40,6 @@ def _is_lost(
     return found
 
 
-@pytest.mark.parametrize("part", range(_PARTS))
 @pytest.mark.parametrize(
     ("before", "act", "way"),
     [
@@ -60,14 +56,14 @@ def test_an_answer_that_is_lost_leaves_nothing_twice(
     before: Callable[[ServiceSite], None],
     act: Callable[[ServiceSite], None],
     way: LostAnswer,
-    part: int,
+    call_numbers: Iterator[int],
 ) -> None:
     site = any_site
     site.gives_up = True
     before(site)
     act(site)
     wanted = site.made()
-    for skip in itertools.count(part, _PARTS):
+    for skip in call_numbers:
         site.dissolve()
         assert not site.left()
         site.record = None

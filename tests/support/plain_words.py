@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,14 +103,20 @@ def _help_texts() -> Iterator[Text]:
                 yield Text(f"{path} {option.opts[-1]}", option.help)
 
 
-def _modules() -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted((REPO / "fabric").rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def _modules() -> tuple[tuple[Path, ast.Module], ...]:
+    paths = sorted((REPO / "fabric").rglob("*.py"))
+    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+
+
+@cache
+def _nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
 
 
 def _docstring_nodes(tree: ast.Module) -> Iterator[tuple[int, ast.Constant]]:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, kinds) and node.body and isinstance(node.body[0], ast.Expr):
             value = node.body[0].value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -130,11 +137,11 @@ def _code_texts() -> Iterator[Text]:
         skipped = {id(node) for _, node in _docstring_nodes(tree)}
         skipped |= {
             id(one)
-            for node in ast.walk(tree)
+            for node in _nodes(tree)
             if isinstance(node, ast.JoinedStr)
             for one in node.values
         }
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             text = "" if id(node) in skipped else _text_of(node)
             if len(text.split()) >= 4 and isinstance(node, ast.Constant | ast.JoinedStr):
                 yield Text(f"{path.relative_to(REPO)}:{node.lineno}", text)
@@ -181,7 +188,7 @@ def _page_texts() -> Iterator[Text]:
 def problem_texts() -> Iterator[tuple[str, Text]]:
     """Messages and hints: literals of `Problem(...)`, or given to names called so."""
     for path, tree in _modules():
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             pairs: list[tuple[str, ast.AST]] = []
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 pairs = [(node.targets[0].id, node.value)]

@@ -346,7 +346,7 @@ def test_a_service_that_cannot_be_followed_is_told_at_once_and_ctrl_c_ends_the_r
         assert follower.stderr is not None
         assert follower.stdout is not None
         told = follower.stderr.readline()
-        assert "site at cloud1-lambda is not followed" in told
+        assert "cannot follow site at cloud1-lambda" in told
         assert "run: fabric deploy" in told
         assert "api/main" in follower.stdout.readline()
         follower.send_signal(signal.SIGINT)

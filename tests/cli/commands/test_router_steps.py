@@ -221,7 +221,7 @@ def test_who_interrupts_is_told_where_the_name_stands_and_goes_on_from_there(
         child.send_signal(signal.SIGINT)
         done = ended(child)
         assert (done.code, done.error["code"]) == (130, "run/interrupted")
-        assert "`spare` keeps 5 %, before the command 3 %" in done.error["message"]
+        assert "`spare` keeps 5 % (before the command: 3 %)" in done.error["message"]
         assert [one["percent"] for one in done.document["result"]["steps"]] == [5]
         result = made.json(*words[:-1], "--every", "0", env=env).result
         assert [one["percent"] for one in result["steps"]] == [25]

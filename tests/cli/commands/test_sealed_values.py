@@ -261,7 +261,7 @@ def test_a_plan_tells_of_no_way_back_where_one_is_asked_for(tmp_path: Path) -> N
     told_plan = made.json("plan", env={**moved, "FABRIC_ROLLBACK_ON_FAILURE": "1"})
     assert "no-way-back" not in plain.err
     assert told_plan.code == 0
-    assert "warning[rollback/no-way-back] `shop/one`" in told_plan.err
+    assert "warning[rollback/no-way-back] a rollback of `shop/one`" in told_plan.err
     assert told(told_plan) == []
 
 

