@@ -1,27 +1,40 @@
 #!/bin/sh
-# Everything: the checks, all tests and how much of the code they ran, and once more what builds,
-# plans and deploys without shortcuts. With words for pytest, its tests alone.
+# Everything: the checks, all tests, how much of the code they ran, and every benchmark once.
+# With words for pytest, its tests alone.
 set -eu
 cd "$(dirname "$0")/.."
 bin=.venv/bin
-sh scripts/check.sh
+# Tests wait for servers and child processes: three workers keep two cores busy.
+cores=$(getconf _NPROCESSORS_ONLN)
+PYTEST_XDIST_AUTO_NUM_WORKERS=$(((cores * 3 + 1) / 2))
+export PYTEST_XDIST_AUTO_NUM_WORKERS
 if [ $# -gt 0 ]; then
-    exec $bin/python -m pytest -q --durations=20 "$@"
+    sh scripts/check.sh
+    exec $bin/python -m pytest -q --durations=30 "$@"
 fi
 
+# Every benchmark still runs, beside the rest: its sizes are too small to judge a bound by.
+$bin/python -m benchmarks --small -n 1 >.stamp/rows.txt 2>&1 &
+rows=$!
+trap 'kill $rows 2>/dev/null || true' EXIT
+sh scripts/check.sh
+
+# Flows start command lines as processes of their own, which are not measured.
 mkdir -p .coverage
 $bin/coverage erase
-$bin/coverage run -m pytest -q --durations=20
+$bin/coverage run -m pytest -q --durations=30 -m "not flow"
+$bin/python -m pytest -q --durations=30 -m flow
+
 # Stored answers, kept graphs and the last run make things quick, and nothing else.
 commands=tests/cli/commands
 FABRIC_NO_SHORTCUTS=1 $bin/python -m pytest -q $commands/test_build.py \
     $commands/test_compose*.py $commands/test_deploy.py $commands/test_plan*.py
 
-# Every benchmark still runs. Sizes are too small to judge a bound by.
-$bin/python -m benchmarks --small -n 1 >.stamp/rows.txt 2>&1 || {
+wait $rows || {
     tail -n 40 .stamp/rows.txt >&2
     exit 1
 }
+trap - EXIT
 
 $bin/coverage combine -q
 $bin/coverage report --skip-covered --fail-under=92

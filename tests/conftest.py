@@ -48,7 +48,9 @@ __all__ = [
 _STRIDE = 4
 
 # No test says how quick a machine is.
-settings.register_profile("fabric", deadline=None)
+settings.register_profile("fabric", deadline=None, max_examples=40)
+# To search for longer: --hypothesis-profile=thorough
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("fabric")
 
 # Started in the background, or by nohup, a shell has these ignored: what tests start would ignore
