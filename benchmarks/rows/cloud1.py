@@ -73,7 +73,7 @@ def _throttled(options: Options) -> Sequence[Result]:
             _SLOWER,
         ),
         Result(
-            "… share of answers that said to come back later",
+            "… share of throttled responses",
             str(refused),
             str(len(answers)),
             refused / len(answers),

@@ -1,4 +1,4 @@
-"""The daemon: how soon it serves and is gone, and who waits while others say half a request."""
+"""The daemon: start, stop, and latency beside half-open connections."""
 
 import contextlib
 import http.client
@@ -95,5 +95,5 @@ def _until_gone(others: Sequence[socket.socket]) -> None:
 
 ROWS = (
     Row("daemon-life", "fabricd, started and stopped", _life),
-    Row("daemon-half-open", "requests beside connections that say half a request", _half_open),
+    Row("daemon-half-open", "requests beside half-open connections", _half_open),
 )

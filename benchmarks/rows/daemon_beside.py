@@ -145,5 +145,5 @@ def _bounded(claim: str, taken: Sequence[float], bound: float, note: str) -> Res
 ROWS = (
     Row("daemon-deploys", "/validate while the daemon deploys", _beside_deploys),
     Row("daemon-streams", "/healthz while others follow a run", _beside_streams),
-    Row("daemon-events", "events, from the engine to whoever follows the run", _events),
+    Row("daemon-events", "events, from the engine to clients that follow the run", _events),
 )

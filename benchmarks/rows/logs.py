@@ -117,7 +117,7 @@ def _followed(options: Options) -> Sequence[Result]:
         follower.send_signal(signal.SIGINT)
         follower.communicate()
     lag = statistics.median(lags)
-    return [Result("follow, from said to told (s)", f"{lag:.2f}", "-", lag, _LAG)]
+    return [Result("delay from log event to printed line (s)", f"{lag:.2f}", "-", lag, _LAG)]
 
 
 def _metrics(options: Options) -> Sequence[Result]:
@@ -191,7 +191,7 @@ def _of_local_call(options: Options) -> Result:
 
 ROWS = (
     Row("logs-printed", "10,000 lines of 20 groups at cloud1", _printed),
-    Row("logs-followed", "how long after it was said a line is told", _followed),
-    Row("metrics-calls", "how often cloud1 is asked for numbers of 200 functions", _metrics),
+    Row("logs-followed", "delay of a followed log line", _followed),
+    Row("metrics-calls", "API calls for the metrics of 200 functions", _metrics),
     Row("logs-start", "`fabric logs` beside a bare python", _starts),
 )

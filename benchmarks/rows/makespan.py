@@ -24,7 +24,7 @@ def _even(options: Options) -> Sequence[Result]:
         _ninja(count),
     ]
     _, _, ours, ninja = shown(alternate(sides, options.rounds, warm_up=0))
-    claim = f"makespan, {count} naps of 50 ms in 8 levels"
+    claim = f"makespan, {count} tasks of 50 ms in 8 levels"
     return [
         _near(f"{claim}, 8 workers / bound", narrow, 1.02),
         _near(f"{claim}, 64 workers / bound", wide, 1.08),

@@ -13,7 +13,7 @@ from benchmarks.copytree import same_outputs
 from benchmarks.peers import FABRIC, TURBO, Tool, clear, side
 from benchmarks.rounds import Side, Timing, alternate
 from benchmarks.row import Options, Result, Row, beside, ms, shown
-from benchmarks.slow_way import silent_server, slow_way
+from benchmarks.slow_network import silent_server, slow_network
 from fabric import manifest
 from tests.support.servers.artifacts import TEAM, TOKEN, ArtifactServer, artifact_server
 
@@ -97,13 +97,13 @@ def _restored(options: Options, services: int) -> Sequence[Result]:
     claim = f"an empty checkout takes {shape.tasks} tasks"
     return [
         beside(f"{claim} / turbo", ours, theirs, 0.8),
-        beside(f"{claim} / from its own memory", ours, local, 1.4),
+        beside(f"{claim} / from the local cache", ours, local, 1.4),
     ]
 
 
 def _from_afar(options: Options, services: int, bound: float) -> Sequence[Result]:
     shape = options.shape(services)
-    with _server() as server, slow_way(server.port, _ONE_WAY_S) as port:
+    with _server() as server, slow_network(server.port, _ONE_WAY_S) as port:
         _filled(server.address, shape)
         ours, theirs = _taking(f"http://127.0.0.1:{port}", shape, options.rounds)
     claim = f"an empty checkout takes {shape.tasks} tasks, 20 ms there and back"
@@ -161,6 +161,6 @@ ROWS = (
         "7,000 tasks from a shared cache that is far away",
         lambda options: _from_afar(options, 1000, 0.35),
     ),
-    Row("shared-told", "what is made goes to a shared cache", _told),
+    Row("shared-upload", "uploads to a shared cache", _told),
     Row("shared-silent", "a shared cache that does not answer", _unheard),
 )

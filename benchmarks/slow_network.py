@@ -10,7 +10,7 @@ _CHUNK = 1 << 16
 
 
 @contextlib.contextmanager
-def slow_way(port: int, seconds: float) -> Iterator[int]:
+def slow_network(port: int, seconds: float) -> Iterator[int]:
     """The port of a relay that hands on what it gets, each way so much later."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
