@@ -37,7 +37,7 @@ def test_the_guide_shows_one_event_for_each_kind_of_trigger() -> None:
     assert [kind for kind in kinds if f"(events/{kind}.json)" not in page] == []
 
 
-def test_the_events_of_the_guide_are_those_of_its_triggers() -> None:
+def test_guide_events_match_the_sample_events_of_triggers() -> None:
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
     assert written == event_files(), "run: python -m tests.support.write_sample_events"
 

@@ -29,24 +29,22 @@ def test_all_folders_of_ours_are_reached(deep: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o707])
-def test_nothing_is_reached_past_a_folder_that_others_write(
-    deep: Path, tmp_path: Path, mode: int
-) -> None:
+def test_folder_writable_by_others_stops_the_search(deep: Path, tmp_path: Path, mode: int) -> None:
     (tmp_path / "a" / "b").chmod(mode)
     assert reached(deep, tmp_path) == ["a/b/c"]
 
 
-def test_nothing_is_reached_past_somebody_elses_folder(deep: Path, tmp_path: Path) -> None:
+def test_folder_owned_by_another_user_stops_the_search(deep: Path, tmp_path: Path) -> None:
     taken_over(tmp_path / "a")
     assert reached(deep, tmp_path) == ["a/b/c", "a/b"]
 
 
-def test_the_folder_that_was_chosen_counts_whoever_owns_it(deep: Path, tmp_path: Path) -> None:
+def test_start_folder_is_used_regardless_of_its_owner(deep: Path, tmp_path: Path) -> None:
     taken_over(deep)
     assert reached(deep, tmp_path) == ["a/b/c"]
 
 
-def test_a_file_that_others_write_is_not_ours(tmp_path: Path) -> None:
+def test_file_writable_by_others_is_not_ours(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch(mode=0o600)
     assert is_ours(str(path))
@@ -55,7 +53,7 @@ def test_a_file_that_others_write_is_not_ours(tmp_path: Path) -> None:
     assert not is_ours(str(tmp_path / "nothing"))
 
 
-def test_a_group_of_many_is_others(tmp_path: Path) -> None:
+def test_shared_group_counts_as_others(tmp_path: Path) -> None:
     """Group 4 has members, or is not known here: either way it is not ours alone."""
     path = tmp_path / "file"
     path.touch(mode=0o600)
@@ -74,7 +72,7 @@ def test_the_nearest_own_folder_ends_the_search(deep: Path, tmp_path: Path) -> N
     assert nearest_own(str(deep)) == ""
 
 
-def test_stage_zero_looks_into_the_nearest_own_folder_alone(deep: Path, tmp_path: Path) -> None:
+def test_stage_zero_reads_only_the_nearest_project_folder(deep: Path, tmp_path: Path) -> None:
     answers = tmp_path / ".fabric" / "cache" / "answers"
     answers.mkdir(parents=True)
     assert str(answers) in stage_zero.answer_folders(str(deep), {})
@@ -82,7 +80,7 @@ def test_stage_zero_looks_into_the_nearest_own_folder_alone(deep: Path, tmp_path
     assert stage_zero.answer_folders(str(deep), {}) == (f"{deep}/.fabric/answers",)
 
 
-def test_stage_zero_takes_no_cache_that_others_write(tmp_path: Path) -> None:
+def test_stage_zero_ignores_a_cache_writable_by_others(tmp_path: Path) -> None:
     answers = tmp_path / ".fabric" / "cache" / "answers"
     answers.mkdir(parents=True)
     for folder in (answers, answers.parent, answers.parent.parent):

@@ -60,7 +60,7 @@ def through_json(document: Any) -> Any:
 
 
 @pytest.mark.parametrize("verb", Verb)
-def test_a_plan_is_what_its_schema_says(tmp_path: Path, verb: Verb) -> None:
+def test_plan_matches_its_schema(tmp_path: Path, verb: Verb) -> None:
     report = plan_report(tmp_path, verb)
     result = through_json(encode_report(report)["result"])
     assert result["tasks"]
@@ -87,12 +87,12 @@ def test_a_plan_with_another_action_or_without_a_reason_is_refused(tmp_path: Pat
     ],
     ids=["nowhere", "in a file"],
 )
-def test_a_failure_is_what_the_report_schema_says(problem: Problem) -> None:
+def test_failure_matches_the_report_schema(problem: Problem) -> None:
     document = encode_report(make_failure_report("plan", FabricError(problem, problem)))
     assert problems_of("report", through_json(document)) == []
 
 
-def test_a_report_says_ok_or_what_went_wrong() -> None:
+def test_report_has_either_ok_or_an_error() -> None:
     good = encode_report(Report("deploy", deploy_outcome()))
     assert problems_of("report", {**good, "ok": False}) == ["'error' is a required property"]
     bad = through_json(encode_report(make_failure_report("plan", FabricError(Problem("a/b", "c")))))
@@ -111,7 +111,7 @@ def events_of(folder: Path) -> Iterator[Event]:
     yield run_ended(result, 0)
 
 
-def test_every_line_of_events_is_what_its_schema_says(tmp_path: Path) -> None:
+def test_every_event_line_matches_its_schema(tmp_path: Path) -> None:
     clock = SystemClock()
     file = EventFile(tmp_path / "events.jsonl")
     run = generate_run_id(clock, generate_token)
@@ -157,7 +157,7 @@ def keys_of(rules: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", ["config", "compose", *OWN])
-def test_the_command_prints_the_schema_as_it_lies_in_the_folder(name: str) -> None:
+def test_schema_command_prints_the_stored_schema(name: str) -> None:
     report = report_schema(name)
     result = through_json(encode_report(report)["result"])
     assert json.loads(report_text(report, Style())) == result

@@ -86,7 +86,7 @@ def test_a_changed_secret_is_explained_without_its_values(tmp_path: Path) -> Non
 OWN = 'build: {command: [sh, -c, "env > $FABRIC_OUT_DIR/env; env >&2; false"]}\n'
 
 
-def test_an_own_build_command_sees_no_secret_and_its_words_give_none_away(tmp_path: Path) -> None:
+def test_custom_build_command_neither_receives_nor_prints_secrets(tmp_path: Path) -> None:
     made = shop(tmp_path, CONFIG + OWN)
     for words in (("build",), ("build", "--events", "events"), ("runs", "show")):
         for done in (made.fabric(*words, env=ENV), made.json(*words, env=ENV)):

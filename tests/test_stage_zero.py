@@ -197,9 +197,7 @@ def outputs(root: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_was_edited_the_outputs_are_those_of_a_clean_build(
-    tmp_path: Path, seed: int
-) -> None:
+def test_outputs_after_any_edit_equal_a_clean_build(tmp_path: Path, seed: int) -> None:
     folder = Folder(tmp_path, seed)
     folder.build()
     answered = warm = 0
@@ -215,7 +213,7 @@ def test_whatever_was_edited_the_outputs_are_those_of_a_clean_build(
     assert warm > 8, "a warm start was hardly ever possible"
 
 
-def test_a_run_from_a_warm_start_runs_only_what_the_edit_reaches(tmp_path: Path) -> None:
+def test_warm_start_runs_only_tasks_affected_by_the_edit(tmp_path: Path) -> None:
     folder = Folder(tmp_path, 0)
     folder.build()
     (folder.root / "three.py").write_text("def handler(event, context): return 9\n")
@@ -225,7 +223,7 @@ def test_a_run_from_a_warm_start_runs_only_what_the_edit_reaches(tmp_path: Path)
     assert folder.ask()
 
 
-def test_without_shortcuts_nothing_is_kept_and_the_same_is_built(tmp_path: Path) -> None:
+def test_disabled_shortcuts_store_nothing_and_build_the_same(tmp_path: Path) -> None:
     folder = Folder(tmp_path, 0)
     folder.build(FABRIC_NO_SHORTCUTS="1")
     assert not folder.ask()
@@ -246,7 +244,7 @@ def test_the_answer_is_for_one_command_line_and_environment_only(tmp_path: Path)
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x00" * 500, b"i\x01\x00\x00\x00"])
-def test_a_damaged_manifest_is_no_answer(tmp_path: Path, content: bytes) -> None:
+def test_damaged_manifest_gives_no_answer(tmp_path: Path, content: bytes) -> None:
     folder = Folder(tmp_path, 0)
     folder.build()
     (path,) = (folder.root / ".fabric").rglob(manifest.file_name(ARGV, str(folder.root)))

@@ -3,20 +3,25 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from fabric.app.deploy.backends import BackEnds
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
-from fabric.app.read_receipts import find_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.catalog import format_provider_title
-from fabric.model.problems import FabricError, Problem
-from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, decode_record_receipt
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.records.receipt import (
+    Receipt,
+    ReceiptEntry,
+    ReceiptFunction,
+    decode_record_receipt,
+)
 from fabric.model.spelling import find_nearest
-from fabric.state.records.receipts import build_receipt_path
+from fabric.state.records.receipts import build_receipt_path, read_document
 from fabric.state.records.transaction import read_unlocked
+from fabric.system.schemas import find_misfits, format_misfits
 
 
 class Called(Struct, frozen=True):
@@ -135,3 +140,31 @@ def _unknown_function_problem(asked: str, known: list[str], stage: str) -> Probl
     hint = f"did you mean `{guess}`?" if guess else f"use one of {', '.join(sorted(known))}"
     message = f"function `{asked}` is not deployed in stage `{stage}`"
     return Problem("invoke/not-deployed", message, hint)
+
+
+class FoundReceipt(Struct, frozen=True):
+    """A receipt. `damage` explains why an existing receipt could not be read."""
+
+    deployments: list[ReceiptEntry]
+    damage: Problem | None = None
+
+
+def find_receipt(path: Path) -> FoundReceipt:
+    document = read_document(path)
+    if document is None:
+        return FoundReceipt(
+            [], _bad_receipt_problem(path, "not valid JSON") if path.exists() else None
+        )
+    wrong = find_misfits("receipt", document)
+    if wrong:
+        return FoundReceipt([], _bad_receipt_problem(path, format_misfits(wrong)))
+    return FoundReceipt(convert(document, Receipt).deployments)
+
+
+def _bad_receipt_problem(path: Path, why: str) -> Problem:
+    return Problem(
+        "invoke/not-deployed",
+        f"the receipt `{path.name}` is damaged: {why}",
+        hint="run: fabric state reconcile --fix, to re-create it from the state",
+        where=Place(str(path)),
+    )

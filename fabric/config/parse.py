@@ -1,10 +1,10 @@
 """A filled and checked tree to the `Config` that the rest of fabric works on."""
 
+import shlex
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fabric.config.build_settings import build_settings
 from fabric.config.environment import (
     Supply,
     build_function_env,
@@ -17,6 +17,7 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import list_named_entries, list_overlays
 from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
+    DEFAULT_BUILD,
     BackendConfig,
     BuildSettings,
     Config,
@@ -29,7 +30,7 @@ from fabric.config.values import (
     Workflow,
 )
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, find_child
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
@@ -50,7 +51,7 @@ class Loaded(NamedTuple):
 
 def parse_config(loaded: Loaded) -> Config:
     root = loaded.root
-    build = build_settings(find_child(root, "build"))
+    build = _build_settings(find_child(root, "build"))
     supply, overrides = build_supply(root, loaded.scope), _parse_overrides(root)
     return Config(
         service=read.read_text(root, "service"),
@@ -105,7 +106,7 @@ def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tup
             _parse_function(
                 name, node, runtime, build_function_env(service_env, node, supply), addresses
             ),
-            build=build_settings(find_child(node, "build"), build),
+            build=_build_settings(find_child(node, "build"), build),
         )
         for name, node in list_named_entries(find_child(root, "functions"))
     )
@@ -193,3 +194,42 @@ def _list_route_paths(values: frozenset[str]) -> frozenset[str]:
     """List route paths. A whole route, `GET:/path`, can be secret; a trigger has only its path."""
     paths = (value.partition(":")[2] for value in values)
     return frozenset(path for path in paths if path.startswith("/") and path != "/")
+
+
+def _build_settings(node: Node | None, under: BuildSettings = DEFAULT_BUILD) -> BuildSettings:
+    """Merge a `build` section over `under`: maps are merged, other values replaced."""
+    if node is None:
+        return under
+    return BuildSettings(
+        command=_read_command(node) if find_child(node, "command") else under.command,
+        portable=read.read_flag(node, "portable", default=under.portable),
+        ignore=_read_texts(node, "ignore", under.ignore),
+        minify=read.read_flag(node, "minify", default=under.minify),
+        sourcemap=read.read_flag(node, "sourcemap", default=under.sourcemap),
+        external=_read_texts(node, "external", under.external),
+        format=read.read_text(node, "format", under.format),
+        target=read.read_text(node, "target", under.target),
+        define=_merge_pairs(node, "define", under.define),
+        loader=_merge_pairs(node, "loader", under.loader),
+        tsconfig=read.read_text(node, "tsconfig", under.tsconfig),
+        keep_names=read.read_flag(node, "keepNames", default=under.keep_names),
+        banner=read.read_text(node, "banner", under.banner),
+    )
+
+
+def _read_command(node: Node) -> tuple[str, ...]:
+    line = find_child(node, "command")
+    return (
+        tuple(shlex.split(line.text))
+        if isinstance(line, Scalar)
+        else read.read_texts(node, "command")
+    )
+
+
+def _read_texts(node: Node, key: str, under: tuple[str, ...]) -> tuple[str, ...]:
+    return read.read_texts(node, key) if find_child(node, key) else under
+
+
+def _merge_pairs(node: Node, key: str, under: Pairs) -> Pairs:
+    """Merge pairs and sort them, because the order in the file has no meaning."""
+    return tuple(sorted({**dict(under), **dict(read.read_pairs(node, key))}.items()))

@@ -30,7 +30,6 @@ from fabric.daemon.page.dashboard import Dashboard, ShownProject
 from fabric.daemon.page.routes import build_dashboard_routes
 from fabric.daemon.readiness import Look, Readiness
 from fabric.daemon.request_spans import RequestSpans, request_spans
-from fabric.daemon.run_metrics import RunCounts
 from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.server.sessions import BrowserSessions
@@ -41,8 +40,39 @@ from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
 from fabric.model.bindable import EVERYTHING
 from fabric.model.checks import Check, make_passed_check, make_warning_check
+from fabric.model.events import Stamped, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
+
+# Runs as figures: how they ended, how their tasks did, and how often a lock was in the way.
+
+
+class RunCounts:
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def listeners(self, info: RunInfo) -> Sequence[Listener]:
+        del info
+        return (_TaskFigures(self._metrics),)
+
+    def count_end(self, outcome: Report | FabricError) -> None:
+        problems = outcome.problems
+        self._metrics.count("fabric_runs_total", outcome="failed" if problems else "succeeded")
+        if any(one.code == "lock/held" for one in problems):
+            self._metrics.count("fabric_locks_waited_total")
+
+
+class _TaskFigures:
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def hear(self, event: Stamped) -> None:
+        if isinstance(event.event, TaskEnded):
+            self._metrics.count("fabric_tasks_total", outcome=event.event.status)
+
+    def close(self) -> None:
+        return
+
 
 if TYPE_CHECKING:
     from fabric.daemon.cache.redis_store import RedisStore

@@ -1,23 +1,24 @@
 """The functions of a service as one HTTP server: requests become calls, and results become
 responses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from fabric.local.connection import SendReply
-from fabric.local.cors import build_answer_headers, build_preflight_headers, is_foreign
 from fabric.local.exchange import Exchange, ServedCall, build_failure_answer, build_problem_answer
 from fabric.local.http_answer import BadAnswerError, ServedAnswer, build_json_answer, convert_answer
 from fabric.local.http_event import Arrival, convert_request_to_event
-from fabric.local.http_request import RequestHead, ServedRequest
+from fabric.local.http_request import RequestHead, ServedRequest, is_loopback
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
+from fabric.model.task import Pairs
 from fabric.runtimes.calls.call_end import CallEnd, decode_response, format_version_notice
 from fabric.runtimes.calls.event_lines import encode_call_event, parse_event
 from fabric.runtimes.calls.pool import HandlerPool
@@ -218,3 +219,45 @@ def _convert_response(head: RequestHead, name: str, end: CallEnd) -> tuple[Serve
 def _convert_raw(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:
     kind = (("content-type", "application/json"),)
     return build_failure_answer(head, name, end) or ServedAnswer(HTTPStatus.OK, kind, end.response)
+
+
+def build_answer_headers(cors: Cors, origin: str) -> Pairs:
+    """Return the headers of every response to a page of that origin."""
+    if not origin or not cors.admits(origin):
+        return ()
+    is_open = "*" in cors.origins and not cors.credentials
+    named: Pairs = () if is_open else (("vary", "origin"),)
+    return (
+        ("access-control-allow-origin", "*" if is_open else origin),
+        *named,
+        *_build_list_header("access-control-expose-headers", cors.exposed),
+        *((("access-control-allow-credentials", "true"),) if cors.credentials else ()),
+    )
+
+
+def build_preflight_headers(cors: Cors, head: RequestHead) -> Pairs:
+    """Return the headers of a preflight response."""
+    wanted = head.header("access-control-request-headers")
+    headers = cors.headers or tuple(filter(None, (wanted,)))
+    return (
+        *build_answer_headers(cors, head.header("origin")),
+        *_build_list_header("access-control-allow-methods", cors.methods),
+        *_build_list_header("access-control-allow-headers", headers),
+        *((("access-control-max-age", cors.max_age),) if cors.max_age else ()),
+    )
+
+
+def is_foreign(head: RequestHead) -> bool:
+    """Return whether a page from another site sent the request; pages of this machine belong to the
+    developer."""
+    origin = head.header("origin")
+    if not origin:
+        return head.header("sec-fetch-site") == "cross-site" and head.method not in ("GET", "HEAD")
+    try:
+        return not is_loopback(urlsplit(origin).netloc)
+    except ValueError:
+        return True
+
+
+def _build_list_header(name: str, values: Sequence[str]) -> Pairs:
+    return ((name, ", ".join(values)),) if values else ()

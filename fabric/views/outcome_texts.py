@@ -1,11 +1,12 @@
 """Text for each kind of outcome except builds."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fabric.model.amounts import format_count
 from fabric.model.outcomes import deployed, generated, planned, queried, recorded, routed, watched
 from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.outcomes.queried import CheckRow, DoctorOutcome
 from fabric.views import (
     cache_text,
     deploy_text,
@@ -16,9 +17,31 @@ from fabric.views import (
     state_text,
     streamed_text,
 )
-from fabric.views.doctor_text import format_doctor
 from fabric.views.observed_text import format_logs, format_metrics, format_traces
 from fabric.views.style import Style
+
+
+def _format_doctor(found: DoctorOutcome, _style: Style) -> str:
+    width = max((len(row.name) for row in found.checks), default=0)
+    lines = [line for row in found.checks for line in _format_check(row, width)]
+    return "\n".join([*lines, _format_summary(found.checks)])
+
+
+def _format_check(row: CheckRow, width: int) -> Iterator[str]:
+    sign = "✓" if row.ok else "✗" if row.severity == "error" else "!"
+    yield f"{sign} {row.name:<{width}}  {row.message}"
+    # Errors are said once more at the end, each with what to do about it.
+    if sign == "!" and row.fix:
+        yield f"  {'':<{width}}  → {row.fix}"
+
+
+def _format_summary(rows: Sequence[CheckRow]) -> str:
+    bad = [row.severity for row in rows if not row.ok]
+    if not bad:
+        return f"All {format_count(len(rows), 'check')} passed."
+    counts = [(bad.count(word), word) for word in ("error", "warning")]
+    said = ", ".join(format_count(count, word) for count, word in counts if count)
+    return f"{format_count(len(rows), 'check')}: {said}."
 
 
 def _invoke_text(called: queried.InvokeOutcome, _style: Style) -> str:
@@ -51,7 +74,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     queried.StreamedOutcome: streamed_text.format_streamed,
     queried.RestoredOutcome: streamed_text.format_restoration,
     queried.DevOutcome: lambda _dev, _style: "",
-    queried.DoctorOutcome: format_doctor,
+    queried.DoctorOutcome: _format_doctor,
     queried.RunsOutcome: listing_text.format_runs,
     queried.RunOutcome: listing_text.run_text,
     queried.CacheStatsOutcome: cache_text.format_cache_stats,

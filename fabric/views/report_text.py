@@ -8,8 +8,21 @@ from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.scaffolded import InitOutcome
 from fabric.model.report import Report
 from fabric.views.messages import build_text
-from fabric.views.scaffold_text import init_text
 from fabric.views.style import Style
+
+
+def _init_text(made: InitOutcome, style: Style) -> str:
+    kept = (style.dim(f"  kept unchanged: {', '.join(made.kept)}"),) if made.kept else ()
+    return "\n".join(
+        (
+            f"{style.good('✓')} {style.strong(made.service)}: {made.title}",
+            *(f"  {path}" for path in made.files),
+            *kept,
+            *((made.advice,) if made.advice else ()),
+            f"Next: {' && '.join(made.next)}",
+        )
+    )
+
 
 Views: TypeAlias = Mapping[type[JsonStruct], Callable[..., str]]
 
@@ -26,7 +39,7 @@ def format_outcome(outcome: JsonStruct, style: Style) -> str:
     return view(outcome, style)
 
 
-_AT_HAND: Views = {BuildOutcome: build_text, InitOutcome: init_text}
+_AT_HAND: Views = {BuildOutcome: build_text, InitOutcome: _init_text}
 
 
 def _load_other_views() -> Views:

@@ -33,7 +33,7 @@ class Fleet:
         return RunResult(graph, LazySequence(COUNT, outcome), 12, looked_at=ran)
 
 
-def test_a_run_over_few_of_many_looks_at_those_alone() -> None:
+def test_small_run_reads_only_the_artifacts_it_built() -> None:
     fleet = Fleet()
     outcome = build_outcome(fleet.result(7, 3), Verb.BUILD, "")
     assert [one.function for one in outcome.new] == ["f003", "f007"]
@@ -41,13 +41,13 @@ def test_a_run_over_few_of_many_looks_at_those_alone() -> None:
     assert fleet.unpacked == {3, 7}
 
 
-def test_all_artifacts_are_there_for_whoever_reads_them() -> None:
+def test_all_artifacts_are_listed_on_demand() -> None:
     outcome = build_outcome(Fleet().result(7), Verb.BUILD, "../")
     assert len(outcome.artifacts) == COUNT
     assert [one.cached for one in outcome.artifacts].count(False) == 1
     assert outcome.artifacts[7].path.startswith("../")
 
 
-def test_artifacts_are_of_the_verb_that_was_asked_for() -> None:
+def test_outcome_lists_only_artifacts_of_the_requested_verb() -> None:
     outcome = build_outcome(Fleet().result(7), Verb.PACKAGE, "")
     assert (outcome.new, len(outcome.artifacts)) == ((), 0)

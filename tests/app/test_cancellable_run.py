@@ -114,7 +114,7 @@ def test_a_run_has_the_id_that_it_was_given(gated: Callable[..., GatedRun]) -> N
     assert (run.place.root / ".fabric/runs/chosen.jsonl").is_file()
 
 
-def test_a_run_that_is_asked_to_stop_ends_what_it_began(gated: Callable[..., GatedRun]) -> None:
+def test_stopped_run_finishes_started_tasks(gated: Callable[..., GatedRun]) -> None:
     run = gated("asked")
     run.begins()
     run.held.stop()
@@ -127,7 +127,7 @@ def test_a_run_that_is_asked_to_stop_ends_what_it_began(gated: Callable[..., Gat
 
 
 @pytest.mark.parametrize(("grace", "times"), [(600.0, TWICE), (0.0, ONCE)], ids=["again", "late"])
-def test_a_run_that_is_cut_off_leaves_the_children_of_others_alone(
+def test_killed_run_does_not_kill_children_of_other_runs(
     grace: float, times: int, gated: Callable[..., GatedRun]
 ) -> None:
     cut, other = gated("cut", grace), gated("other")
@@ -169,7 +169,7 @@ def deployed(place: Workplace) -> list[str]:
     return [one.service for one in place.releases().releases]
 
 
-def test_what_was_held_before_is_over(tmp_path: Path) -> None:
+def test_cancel_after_the_run_ended_has_no_effect(tmp_path: Path) -> None:
     place, held = workplace(tmp_path), CancellableRun("over")
     with held.hold():
         place.build()
@@ -177,7 +177,7 @@ def test_what_was_held_before_is_over(tmp_path: Path) -> None:
     assert place.build(Verb.PACKAGE).ran == 2
 
 
-def test_a_group_that_is_closed_takes_no_children(tmp_path: Path) -> None:
+def test_closed_group_accepts_no_children(tmp_path: Path) -> None:
     group = ChildGroup()
     group.close()
     with group.join(), pytest.raises(StoppedError):
@@ -196,7 +196,7 @@ def test_a_child_that_was_being_started_when_its_group_was_closed_ends(tmp_path:
         stream.close()
 
 
-def test_runs_of_one_moment_have_ids_of_their_own() -> None:
+def test_runs_started_at_the_same_time_have_unique_ids() -> None:
     now = SystemClock().now()
 
     class StandingClock(SystemClock, frozen=True):

@@ -32,12 +32,12 @@ def listed(settings: Settings, stage: str) -> tuple[ListedService, ...]:
     return outcome.services
 
 
-def test_without_a_stage_the_file_alone_is_read(tmp_path: Path) -> None:
+def test_compose_file_is_read_without_a_stage(tmp_path: Path) -> None:
     settings = project(tmp_path, "services: [{name: api, config: nowhere}]\n")
     assert [one.name for one in listed(settings, "")] == ["api"]
 
 
-def test_what_include_found_is_called_as_the_stage_has_it(tmp_path: Path) -> None:
+def test_included_services_are_named_after_the_stage(tmp_path: Path) -> None:
     settings = project(tmp_path, "include: ['*/fabric.yml']\n")
     assert [one.name for one in listed(settings, "")] == ["shop-dev"]
     assert [one.name for one in listed(settings, "prod")] == ["shop-prod"]

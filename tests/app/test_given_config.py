@@ -55,7 +55,7 @@ def resolved(text: str, settings: Settings) -> str:
     return str(report.outcome.config)
 
 
-def test_entries_and_variables_are_those_of_the_folder(place: Workplace) -> None:
+def test_request_config_uses_entries_and_variables_of_the_folder(place: Workplace) -> None:
     text = f"{HEAD}env: {{SIZE: '${{env:SIZE}}'}}\n{FUNCTION}"
     report = plan(asked(text), PlanOptions(), callers(place))
     assert isinstance(report.outcome, PlanOutcome)
@@ -63,7 +63,7 @@ def test_entries_and_variables_are_those_of_the_folder(place: Workplace) -> None
     assert sorted(path.name for path in place.root.iterdir()) == [".env", "src"]
 
 
-def test_it_wins_over_the_file_that_lies_there(place: Workplace) -> None:
+def test_request_config_overrides_the_config_file_in_the_folder(place: Workplace) -> None:
     place.write({"fabric.yml": "nonsense: 1\n"})
     assert "shop" in resolved(HEAD + FUNCTION, callers(place))
 
@@ -73,7 +73,7 @@ def test_places_say_that_it_was_the_request(place: Workplace) -> None:
     assert str(first.where) == "request body:5:1"
 
 
-def test_a_service_of_a_compose_file_gets_what_its_upstreams_give(place: Workplace) -> None:
+def test_service_of_a_compose_file_receives_upstream_outputs(place: Workplace) -> None:
     top = Workplace(place.root.parent)
     top.write(
         {
@@ -102,7 +102,7 @@ def test_a_service_of_a_compose_file_gets_what_its_upstreams_give(place: Workpla
         ("addons: {mail: {secrets: {MAIL: 'secret://API_TOKEN'}}}", "config/unset-variable"),
     ],
 )  # fmt: skip
-def test_what_is_kept_from_callers_is_said_and_never_shown(
+def test_variables_withheld_from_callers_are_reported_but_not_shown(
     place: Workplace, said: str, code: str
 ) -> None:
     (first,) = problems_of(f"{HEAD}{said}\n{FUNCTION}", callers(place))
@@ -112,14 +112,14 @@ def test_what_is_kept_from_callers_is_said_and_never_shown(
     assert first.where.line == 3
 
 
-def test_a_default_applies_where_a_variable_is_kept_from_callers(place: Workplace) -> None:
+def test_default_applies_if_a_variable_is_withheld_from_callers(place: Workplace) -> None:
     said = "env: {A: '${env:API_TOKEN,none}', B: '${env:COLOR}'}"
     shown = resolved(f"{HEAD}{said}\n{FUNCTION}", callers(place))
     assert "'A': 'none'" in shown
     assert "'B': 'red'" in shown
 
 
-def test_secrets_are_hidden_where_nobody_uses_them_and_refused_where_nobody_may(
+def test_unused_secrets_are_redacted_and_rejected_without_permission(
     place: Workplace,
 ) -> None:
     text = f"{HEAD}env: {{A: '${{secret:COLOR}}'}}\n{FUNCTION}"
@@ -171,7 +171,7 @@ def test_a_callers_config_may_not_use_the_server(place: Workplace, said: str) ->
         "src/.ssh/id_rsa",
     ],
 )
-def test_no_path_of_a_callers_config_leads_out_not_even_by_a_link(
+def test_paths_in_a_caller_config_cannot_leave_the_folder_even_through_links(
     place: Workplace, include: str
 ) -> None:
     (place.root / "out").symlink_to("/etc")
@@ -189,7 +189,7 @@ def test_no_path_of_a_callers_config_leads_out_not_even_by_a_link(
         ("{name: '${stage}', entry: out/a.py}", [0]),
     ],
 )
-def test_a_link_that_leads_out_is_told_with_its_line(
+def test_link_out_of_the_folder_is_reported_with_its_line(
     place: Workplace, function: str, lines: list[int]
 ) -> None:
     (place.root / "out").symlink_to("/etc")
@@ -200,21 +200,21 @@ def test_a_link_that_leads_out_is_told_with_its_line(
     assert all(("out" in one.frame) == bool(line) for one, line in zip(found, lines, strict=True))
 
 
-def test_a_link_of_the_whole_build_is_told_with_its_line(place: Workplace) -> None:
+def test_build_level_link_out_of_the_folder_is_reported_with_its_line(place: Workplace) -> None:
     (place.root / "out").symlink_to("/etc")
     head = HEAD.replace("python3.11", "nodejs20.x") + "build: {tsconfig: out/tsconfig.json}\n"
     (found,) = problems_of(head + FUNCTION.replace("a.py", "a.js"), callers(place))
     assert str(found.where) == "request body:3:19"
 
 
-def test_validating_and_resolving_look_at_no_other_file(place: Workplace) -> None:
+def test_validate_and_resolve_read_no_other_files(place: Workplace) -> None:
     (place.root / "src" / "a.py").unlink()
     (place.root.parent / "fabric.compose.yml").write_text("[[[")
     validate(Where(text=(HEAD + FUNCTION).encode()), callers(place))
     assert "shop" in resolved(HEAD + FUNCTION, callers(place))
 
 
-def test_kept_graphs_are_those_of_the_same_text_and_the_same_rights(place: Workplace) -> None:
+def test_cached_graphs_are_separate_per_text_and_permissions(place: Workplace) -> None:
     (place.root / ".fabric" / "cache").mkdir(parents=True)
     text = f"{HEAD}env: {{A: '${{env:API_TOKEN,none}}'}}\n{FUNCTION}"
     first = compile_or_load(asked(text), callers(place))
@@ -252,7 +252,7 @@ def test_a_path_of_odd_letters_is_refused(place: Workplace, path: str) -> None:
     assert first.code == "config/not-trusted"
 
 
-def test_only_so_many_graphs_of_callers_are_kept(place: Workplace) -> None:
+def test_number_of_cached_caller_graphs_is_limited(place: Workplace) -> None:
     folder = place.root / ".fabric" / "cache" / "answers"
     folder.mkdir(parents=True)
     for number in range(300):

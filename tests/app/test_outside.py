@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from fabric.app.deploy.plan_file import read_seal
-from fabric.app.read_receipts import find_receipt
+from fabric.app.deployed_function import find_receipt
 from fabric.app.state.outside import parse_backup, parse_pushed_record
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
@@ -39,25 +39,25 @@ def pushed_wrong(content: bytes) -> str:
     return caught.value.first.message
 
 
-def test_what_was_written_can_be_pushed_and_restored() -> None:
+def test_written_files_can_be_pushed_and_restored() -> None:
     record = decode(old_file("state.json"), "x")
     assert parse_pushed_record(old_file("state.json"), "s.json") == record
     assert parse_backup(old_file("backup.json"), "b.json").records == (record,)
 
 
 @pytest.mark.parametrize("fits", [True, False], ids=["checksum fits", "checksum does not"])
-def test_the_place_of_what_was_edited_is_told(fits: bool) -> None:  # noqa: FBT001
+def test_invalid_edited_field_is_reported_with_its_path(fits: bool) -> None:  # noqa: FBT001
     message = pushed_wrong(as_state(STATE | {"endpoint": 5}, fits=fits))
     assert "endpoint: expected text, found a number" in message
 
 
-def test_what_only_the_schema_sees_is_refused_too() -> None:
+def test_schema_only_violations_are_rejected_too() -> None:
     functions = [one | {"triggers": ["GET /"]} for one in STATE["functions"]]
     message = pushed_wrong(as_state(STATE | {"functions": functions}))
     assert "functions[0].triggers[0]: expected an object, found text" in message
 
 
-def test_state_of_a_newer_version_is_said_to_be_that() -> None:
+def test_state_of_a_newer_version_is_reported_as_newer() -> None:
     with pytest.raises(FabricError) as caught:
         parse_pushed_record(as_state(STATE | {"version": 2, "endpoint": 5}), "s.json")
     assert caught.value.first.code == "state/newer-version"
@@ -71,7 +71,7 @@ def test_whatever_is_pushed_is_a_record_or_a_problem(document: Any) -> None:
         assert error.first.code  # noqa: PT017
 
 
-def test_the_place_in_a_backup_is_told() -> None:
+def test_invalid_backup_is_reported_with_the_path_of_the_field() -> None:
     record = BACKUP["records"][0]
     broken = {**record, "functions": [*record["functions"][:1], {"name": "x"}]}
     with pytest.raises(FabricError) as caught:
@@ -99,7 +99,7 @@ def test_an_old_plan_is_read(tmp_path: Path) -> None:
     assert (saved.command, saved.seal.serials) == ("plan", {"shop/dev/cloud1-lambda": 4})
 
 
-def test_a_receipt_is_read_or_its_damage_told(tmp_path: Path) -> None:
+def test_receipt_is_read_or_its_damage_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "dev.json"
     assert find_receipt(path).damage is None
     path.write_bytes(old_file("receipt.json"))

@@ -43,7 +43,7 @@ def test_a_problem_of_several_functions_is_reported_once_with_their_names() -> N
     assert messages(*many) == ["invalid syntax (functions `f0`, `f1`, `f2`, `f3`, `f4` and 2 more)"]
 
 
-def test_each_service_reports_its_own() -> None:
+def test_each_service_reports_its_own_problems() -> None:
     found = result(("a", "one", SHARED), ("b", "one", SHARED))
     assert list_run_problems(found) == (SHARED, SHARED)
     assert list_problem_owners(found) == ("a", "b")

@@ -25,7 +25,7 @@ def listed(folder: Path, journal: bytes) -> object:
     return json.loads(json.dumps(encode_report(list_runs(settings_in(folder)))))["result"]
 
 
-def test_an_old_journal_says_what_it_said(tmp_path: Path) -> None:
+def test_old_journal_is_still_readable(tmp_path: Path) -> None:
     assert listed(tmp_path, old_file("run.jsonl")) == {"runs": [
         {"id": RUN, "command": "deploy", "stage": "dev", "startedAt": "2026-11-22T14:31:35.848Z",
          "status": "succeeded", "ran": 4, "skipped": 3, "failed": 0, "ms": 27},
@@ -47,7 +47,7 @@ def test_an_old_journal_says_what_it_said(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_a_damaged_journal_does_not_tell_is_not_known(
+def test_missing_values_of_a_damaged_journal_are_unknown(
     journal: bytes, command: str, tmp_path: Path
 ) -> None:
     assert listed(tmp_path, journal) == {"runs": [

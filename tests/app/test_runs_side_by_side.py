@@ -171,7 +171,7 @@ def locks(place: Workplace) -> list[bool]:
 
 
 @pytest.mark.slow
-def test_runs_side_by_side_leave_what_they_leave_one_after_the_other(tmp_path: Path) -> None:
+def test_parallel_runs_leave_the_same_files_as_sequential_runs(tmp_path: Path) -> None:
     calm, crowd = places(tmp_path / "calm"), places(tmp_path / "crowd")
     for place in calm:
         assert [one(place).exit_code for one in FIVE] == [ExitCode.OK] * len(FIVE)
@@ -199,7 +199,7 @@ def hanging_deploy(folder: Path) -> tuple[Workplace, Tool, HeldUseCase]:
     return place, tool, first
 
 
-def test_of_two_deploys_of_one_service_and_stage_the_second_is_told_who_holds_the_lock(
+def test_second_deploy_of_a_service_and_stage_reports_the_lock_holder(
     tmp_path: Path,
 ) -> None:
     place, tool, first = hanging_deploy(tmp_path)
@@ -230,7 +230,7 @@ def told(place: Workplace, run: str) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_a_deploy_that_is_cut_off_leaves_the_one_beside_it_alone(tmp_path: Path) -> None:
+def test_killed_deploy_does_not_affect_a_parallel_deploy(tmp_path: Path) -> None:
     place, tool, first = hanging_deploy(tmp_path / "one")
     other, its_tool, second = hanging_deploy(tmp_path / "two")
     first.held.cut()

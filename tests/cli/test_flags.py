@@ -48,7 +48,7 @@ def line(kind: type[Struct], *words: str) -> dict[str, object]:
     return command.make_context("command", list(words)).params
 
 
-def test_a_command_is_given_one_value_with_those_inside_it() -> None:
+def test_command_receives_one_value_with_nested_flags() -> None:
     said: list[Outer] = []
 
     @click.command()
@@ -107,9 +107,7 @@ def test_services_of_a_compose_file_are_a_choice_that_is_still_to_be_made() -> N
      (("--profile", "x"), False), (("--plan", "x"), False), (("--affected",), False)],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else str(one),
 )  # fmt: skip
-def test_only_an_answer_that_hangs_on_nothing_else_may_be_kept(
-    words: tuple[str, ...], *, plain: bool
-) -> None:
+def test_only_independent_answers_may_be_cached(words: tuple[str, ...], *, plain: bool) -> None:
     flags = fill_flags(ComposeDeployFlags, line(ComposeDeployFlags, *words))
     assert (flags.chosen.is_plain and flags.run.is_plain and flags.live.is_plain) is plain
 

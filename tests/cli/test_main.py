@@ -59,7 +59,7 @@ def test_every_failure_is_one_document_with_a_code_and_the_right_exit(
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_every_failure_is_told_on_stderr_and_stdout_stays_empty(name: str, tmp_path: Path) -> None:
+def test_failures_are_printed_to_stderr_only(name: str, tmp_path: Path) -> None:
     words, code, _ = FAILURES[name]
     done = project(tmp_path).fabric(*words)
     assert (done.code, done.out) == (code, "")
@@ -71,9 +71,7 @@ TASKS_AT_ONCE = ("0", "-1", "abc", "0%")
 
 
 @pytest.mark.parametrize("said", TASKS_AT_ONCE)
-def test_a_bad_number_of_tasks_is_a_slip_where_nothing_is_to_be_done_too(
-    said: str, tmp_path: Path
-) -> None:
+def test_invalid_concurrency_is_an_error_even_if_nothing_runs(said: str, tmp_path: Path) -> None:
     made = compose(tmp_path, a=())
     assert made.fabric("compose", "deploy").code == 0
     for words, cwd in ((("compose", "deploy"), ""), (("deploy",), "a"), (("remove", "-y"), "a")):
@@ -146,7 +144,7 @@ def test_help_lists_every_command(
     assert all(re.search(rf"^  {row.name} +\S", out, re.MULTILINE) for row in rows)  # type: ignore[attr-defined]
 
 
-def test_a_value_that_is_missing_is_told_as_json_too(tmp_path: Path) -> None:
+def test_missing_option_value_is_reported_as_json_too(tmp_path: Path) -> None:
     done = project(tmp_path).fabric("plan", "--json", "--stage")
     assert (done.code, done.error["code"]) == (64, "usage/bad-value")
     assert "--stage" in done.error["message"]
@@ -166,7 +164,7 @@ def test_help_explains_every_exit_code_and_variable(tmp_path: Path) -> None:
     assert "NO_COLOR" in variables
 
 
-def test_the_version_is_told_as_text_and_as_json(tmp_path: Path) -> None:
+def test_version_is_printed_as_text_and_json(tmp_path: Path) -> None:
     made = project(tmp_path)
     version = made.json("--version").result["version"]
     assert made.fabric("--version").out == f"fabric {version}\n"

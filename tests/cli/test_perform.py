@@ -26,7 +26,7 @@ def broken(_request: Request, _caller: Caller) -> Report:
     raise FabricError(Problem("config/bad", "it is broken", "mend it"))
 
 
-def test_a_report_goes_to_the_screen_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert perform(Order(build_question_request("doctor", Where()), TEXT), done) == 0
     assert capsys.readouterr().out == "one a\n"
 
@@ -52,7 +52,7 @@ def test_junit_is_written_for_a_failure_too(
     assert "it is broken" in capsys.readouterr().err
 
 
-def test_details_are_asked_for_where_a_file_wants_them(tmp_path: Path) -> None:
+def test_details_are_requested_if_a_report_file_needs_them(tmp_path: Path) -> None:
     asked: list[bool] = []
 
     def look(request: Request, caller: Caller) -> Report:
@@ -70,7 +70,7 @@ def test_details_are_asked_for_where_a_file_wants_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("may_be_kept", [True, False])
-def test_an_answer_is_kept_only_for_a_line_that_may_be_given_again(*, may_be_kept: bool) -> None:
+def test_answer_is_cached_only_for_repeatable_command_lines(*, may_be_kept: bool) -> None:
     seen: list[bool] = []
 
     def look(request: Request, caller: Caller) -> Report:

@@ -50,7 +50,7 @@ def opened(folder: Path) -> OpenConfig:
     return open_config("fabric.yml", surroundings(folder))
 
 
-def test_all_is_asked_for_where_that_was_asked_for(tmp_path: Path) -> None:
+def test_interactive_mode_asks_everything(tmp_path: Path) -> None:
     somebody = Answering(Name="jobs", Trigger="cron", Schedule="rate(2 days)")
     entry = build_function_entry("", "", {}, opened(tmp_path), somebody.person())
     assert somebody.asked == ["Name", "Trigger", "Schedule"]
@@ -58,7 +58,7 @@ def test_all_is_asked_for_where_that_was_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "queue", "storage", "eventbus"])
-def test_what_is_proposed_will_do(kind: str, tmp_path: Path) -> None:
+def test_proposed_defaults_are_valid(kind: str, tmp_path: Path) -> None:
     somebody = Answering(Trigger=kind)
     config = opened(tmp_path)
     entry = build_function_entry("jobs", "", {}, config, somebody.person())
@@ -67,7 +67,7 @@ def test_what_is_proposed_will_do(kind: str, tmp_path: Path) -> None:
     assert "name: jobs" in (tmp_path / "fabric.yml").read_text()
 
 
-def test_only_what_is_needed_is_asked_for_else(tmp_path: Path) -> None:
+def test_otherwise_only_required_values_are_asked(tmp_path: Path) -> None:
     somebody = Answering(Name="x")
     config = opened(tmp_path)
     person = somebody.person(Asks.NEEDED)
@@ -95,12 +95,12 @@ def test_an_addon_may_have_no_version(tmp_path: Path) -> None:
     assert entry.fields == {}
 
 
-def test_a_name_that_is_taken_is_no_answer(tmp_path: Path) -> None:
+def test_existing_name_is_not_accepted(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="`one` already exists at fabric.yml:4"):
         build_function_entry("", "", {}, opened(tmp_path), Answering(Name="one").person())
 
 
-def test_a_config_that_changes_while_somebody_is_asked_is_left_alone(tmp_path: Path) -> None:
+def test_config_changed_during_questions_is_left_unchanged(tmp_path: Path) -> None:
     config = opened(tmp_path)
     entry = build_worker_entry("jobs", "q", config, Answering().person())
     changed = (tmp_path / "fabric.yml").read_text() + "# by somebody else\n"
@@ -112,7 +112,7 @@ def test_a_config_that_changes_while_somebody_is_asked_is_left_alone(tmp_path: P
     assert (tmp_path / "fabric.yml").read_text() == changed
 
 
-def test_nobody_is_asked_without_a_terminal(tmp_path: Path) -> None:
+def test_no_questions_without_a_terminal(tmp_path: Path) -> None:
     settings = Settings(
         env={}, cwd=tmp_path, cores=1, stdout_is_terminal=False, stderr_is_terminal=False
     )

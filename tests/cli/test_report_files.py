@@ -28,13 +28,13 @@ def test_each_service_has_a_line_when_its_last_task_has_ended(tmp_path: Path) ->
         assert re.search(rf"^✓ {name}: 1 ran \(\d", err, re.MULTILINE)
 
 
-def test_a_single_service_has_none(tmp_path: Path) -> None:
+def test_single_service_has_no_service_lines(tmp_path: Path) -> None:
     err = shop(tmp_path).fabric("build", cwd="jobs").err
     assert "✓ build:jobs/main" in err
     assert "✓ jobs" not in err
 
 
-def test_errors_only_tells_of_failures_and_none_of_nothing(tmp_path: Path) -> None:
+def test_errors_only_prints_failures_and_none_prints_only_the_result(tmp_path: Path) -> None:
     made = shop(tmp_path)
     break_it(made, "api")
     quiet = made.fabric("compose", "package", "--output-logs", "errors-only")
@@ -47,7 +47,7 @@ def test_errors_only_tells_of_failures_and_none_of_nothing(tmp_path: Path) -> No
     assert "api/main.py" in silent.err
 
 
-def test_what_a_tool_says_is_told_only_if_it_fails(tmp_path: Path) -> None:
+def test_tool_output_is_printed_only_on_failure(tmp_path: Path) -> None:
     made = shop(tmp_path)
     tool = Tool(tmp_path / "tool")
     words = ("compose", "deploy", "--force", "--output-logs")
@@ -81,7 +81,7 @@ def outcomes(path: Path) -> dict[str, str]:
     }
 
 
-def test_a_failing_run_is_well_formed_and_names_what_failed(tmp_path: Path) -> None:
+def test_junit_of_a_failing_run_is_well_formed_and_names_failures(tmp_path: Path) -> None:
     made = shop(tmp_path)
     break_it(made, "api")
     assert made.fabric("compose", "package", "--junit", "out/junit.xml").code == 2
@@ -103,7 +103,7 @@ def test_a_failing_run_is_well_formed_and_names_what_failed(tmp_path: Path) -> N
     [("build",), ("package",), ("deploy",), ("compose", "build"), ("compose", "deploy")],
     ids=" ".join,
 )
-def test_what_is_up_to_date_is_skipped(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_up_to_date_tasks_are_skipped_in_junit(words: tuple[str, ...], tmp_path: Path) -> None:
     made = shop(tmp_path)
     cwd = "" if words[0] == "compose" else "jobs"
     for expected in ("passed", "skipped", "skipped"):
@@ -172,7 +172,7 @@ def test_a_summary_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
 # Past runs.
 
 
-def test_the_runs_of_a_compose_file_are_listed_without_those_of_its_services(
+def test_compose_runs_list_only_runs_of_the_compose_file(
     tmp_path: Path,
 ) -> None:
     made = shop(tmp_path)

@@ -98,14 +98,14 @@ def test_a_run_on_github_is_a_group(tmp_path: Path) -> None:
     assert "::" not in done.out
 
 
-def test_elsewhere_there_are_no_annotations_and_no_groups(tmp_path: Path) -> None:
+def test_without_github_there_are_no_annotations_or_groups(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert "::" not in made.fabric("build", env={"CI": "true"}).err
     made.write({"fabric.yml": "service: shop\nprovidr: {}\n"})
     assert "::" not in made.fabric("plan", env={"CI": "true"}).err
 
 
-def test_a_line_tells_the_start_and_the_end_of_each_task(tmp_path: Path) -> None:
+def test_each_task_prints_a_start_and_an_end_line(tmp_path: Path) -> None:
     lines = project(tmp_path).fabric("build").err.splitlines()
     for task in ("build:shop/one", "build:shop/two"):
         assert sum(line.startswith(f"> {task} ") for line in lines) == 1
@@ -123,7 +123,7 @@ def test_warnings_do_not_reach_stdout(tmp_path: Path) -> None:
     assert made.json("plan").result["services"][0]["warnings"]
 
 
-def test_an_events_file_that_is_full_is_told_when_the_run_is_over(tmp_path: Path) -> None:
+def test_full_events_file_is_reported_after_the_run(tmp_path: Path) -> None:
     made = project(tmp_path)
     done = made.json("deploy", "--events", "/dev/full")
     assert (done.code, done.error["code"]) == (73, "disk/full")

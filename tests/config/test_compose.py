@@ -67,7 +67,7 @@ def test_an_unknown_dependency_has_a_place_and_a_guess() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["/abs/one.yml", "***/x", "a**/fabric.yml", ".", "./"])
-def test_an_include_that_is_no_relative_pattern_is_refused_where_it_stands(pattern: str) -> None:
+def test_include_that_is_not_a_relative_pattern_is_rejected_at_its_place(pattern: str) -> None:
     found = _problem(f"include:\n  - 's/*/fabric.yml'\n  - '{pattern}'\n")
     assert found.code == "compose/bad-include"
     assert pattern in found.message
@@ -89,28 +89,26 @@ def test_names_are_settled_after_the_includes_are_found() -> None:
         ((ComposeService("b", "y", ("a",)),), "compose/cycle"),
     ],
 )
-def test_what_includes_bring_in_is_checked_too(
-    included: tuple[ComposeService, ...], code: str
-) -> None:
+def test_included_services_are_validated(included: tuple[ComposeService, ...], code: str) -> None:
     compose = _loaded("include: [x]\nservices: {a: {config: a, dependsOn: [b]}}")
     with pytest.raises(FabricError) as caught:
         complete_compose(compose, included)
     assert caught.value.first.code == code
 
 
-def test_an_include_without_a_match_is_no_services() -> None:
+def test_include_without_a_match_is_an_error_without_services() -> None:
     with pytest.raises(FabricError) as caught:
         complete_compose(_loaded("include: [x]"))
     assert caught.value.first.code == "compose/no-services"
 
 
-def test_a_long_chain_is_no_cycle() -> None:
+def test_long_chain_is_not_a_cycle() -> None:
     chain = {str(i): [str(i + 1)] for i in range(20_000)}
     assert find_cycle(chain) == ()
     assert find_cycle(chain | {"20000": ["0"]})[0] == "0"
 
 
-def test_the_nearest_word_is_close_or_none() -> None:
+def test_nearest_word_is_close_or_empty() -> None:
     assert find_nearest("depoly", ["deploy", "remove"]) == "deploy"
     assert find_nearest("x", ["a", "b"]) == ""
     assert find_nearest("y" * 100, ["y" * 99]) == ""

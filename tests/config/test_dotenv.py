@@ -40,15 +40,13 @@ def test_a_value_is_read_as_it_is_meant(text: str, value: str) -> None:
         ("my-name=x\nA=1\n", 1),
     ],
 )
-def test_a_line_that_is_no_assignment_is_told_with_its_number_and_no_word_of_it(
-    text: str, number: int
-) -> None:
+def test_invalid_line_is_reported_by_number_without_its_text(text: str, number: int) -> None:
     found = parse_dotenv(text)
     assert [line.number for line in found.unread][:1] == [number]
     assert all(word not in line.why for line in found.unread for word in ("secret", "open", "my-"))
 
 
-def test_what_follows_a_bad_line_is_read_all_the_same() -> None:
+def test_lines_after_an_invalid_line_are_read() -> None:
     found = parse_dotenv("junk\nA=1\njunk\nB=2")
     assert (found.pairs, [line.number for line in found.unread]) == (
         (("A", "1"), ("B", "2")),

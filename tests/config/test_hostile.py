@@ -171,7 +171,7 @@ COUNTED: dict[str, tuple[str, str, int]] = {
 
 
 @pytest.mark.parametrize("case", list(COUNTED))
-def test_values_that_are_too_many_are_told_by_the_first_of_them(case: str) -> None:
+def test_too_many_values_are_reported_at_the_first_excess_value(case: str) -> None:
     """Faults that only show once something is made of what stands before come after that."""
     text, code, line = COUNTED[case]
     with pytest.raises(FabricError) as caught:

@@ -98,12 +98,12 @@ def test_words_that_older_yaml_bends_stay_text() -> None:
     assert [one.code for one in config.warnings] == ["config/leading-zero"]
 
 
-def test_merge_keys_lay_a_map_under_another() -> None:
+def test_merge_keys_are_overridden_by_explicit_keys() -> None:
     text = HEAD + "logs: &base {a: 1, b: 2}\nhooks: {<<: [*base, {c: 4}], b: 3}\n" + ONE
     assert json.loads(loaded(text).resolved)["hooks"] == {"a": 1, "b": 3, "c": 4}
 
 
-def test_keys_without_effect_are_kept_and_warned_about() -> None:
+def test_keys_without_effect_are_preserved_with_a_warning() -> None:
     text = HEAD + ONE + "org: me\ndeploy: {strategy: slow, rollbackOnFailure: true}\n"
     assert warned(text) == ["config/no-effect", "config/no-effect"]
     assert json.loads(loaded(text).resolved)["org"] == "me"
@@ -161,7 +161,7 @@ def test_a_backend_has_the_settings_of_its_kind_only() -> None:
     assert warned(text) == ["config/no-effect"]
 
 
-def test_a_backend_knows_the_settings_of_other_kinds_for_a_migration() -> None:
+def test_backend_settings_of_other_kinds_are_available_for_migration() -> None:
     text = HEAD + ONE + "backend: {kind: local, objstore1Bucket: b, objstore1Prefix: p}\n"
     backend = loaded(text).backend
     bucket = (("objstore1Bucket", "b"), ("objstore1Prefix", "p"))
@@ -194,7 +194,7 @@ def test_an_unclosed_quote_in_a_build_command_is_refused() -> None:
         ("api.py", "config/entry-runtime"),
     ],
 )
-def test_an_entry_lies_inside_and_suits_the_runtime(entry: str, code: str) -> None:
+def test_entry_must_be_inside_the_project_and_match_the_runtime(entry: str, code: str) -> None:
     assert codes(f"{HEAD}functions: [{{name: a, entry: {entry}}}]") == [code]
 
 
@@ -241,13 +241,13 @@ def test_workflows_addons_and_resources_are_accepted() -> None:
     assert loaded(text).workflows[0].name == "w"
 
 
-def test_the_schema_files_are_those_of_the_shapes() -> None:
+def test_schema_files_match_the_shapes() -> None:
     folder = Path(__file__).parents[2] / "schemas"
     for name, text in list_schema_files():
         assert (folder / name).read_text() == text, "run: python -m tests.support.write_schemas"
 
 
-def test_rules_skip_what_is_missing_and_leave_it_to_the_shape() -> None:
+def test_rules_skip_missing_keys_and_leave_them_to_the_shape() -> None:
     text = "functions: [{name: a, triggers: [{type: http, route: GET:/x}]}, 5]\n"
     found = codes(text, provider="host1")
     assert found == ["config/missing-key"] * 3 + ["config/wrong-type"]
@@ -301,7 +301,7 @@ def test_a_bad_bundler_option_is_refused(build: str, code: str) -> None:
     assert codes(f"{HEAD}secrets: {{TOKEN: x}}\nbuild: {build}\n{function}") == [code, code]
 
 
-def test_keys_of_the_users_own_hold_anchors_and_nobody_reads_them() -> None:
+def test_x_keys_hold_anchors_and_are_ignored() -> None:
     text = (
         "x-env: &shared {A: '1', B: '${env:A_WORD,two}'}\n"
         "x-note: ['${env:NEVER_SET}', {any: thing}]\n"

@@ -31,7 +31,7 @@ def test_a_secret_that_is_not_set_is_an_error_that_names_addon_and_variable(word
         assert name in problem.message
 
 
-def test_a_default_stands_in_and_no_more() -> None:
+def test_default_applies_only_if_the_variable_is_unset() -> None:
     resource, addon = RESOURCE % ", default: here", ADDON % "{ref: KEY, default: there}"
     assert env_of(resource) == {"DB_URL": "here"}
     assert env_of(resource, {"DB_URL": "set"}) == {"DB_URL": "set"}
@@ -45,12 +45,12 @@ def test_an_empty_value_is_a_value() -> None:
     assert env_of(ADDON % "{ref: KEY, default: ''}") == {"TOKEN": ""}
 
 
-def test_a_reference_that_others_read_is_told_of() -> None:
+def test_reference_for_a_secret_plugin_warns() -> None:
     assert warned(ADDON % "'vault://team/token'") == ["config/secret-plugin"]
     assert codes(ADDON % "'vault://team/token'") == []
 
 
-def test_defaults_are_shown_to_nobody() -> None:
+def test_defaults_are_not_shown() -> None:
     text = (
         RESOURCE % ", default: hunter2"
     ) + "addons: [{name: m, secrets: {T: {ref: K, default: hunter2}}}]\n"

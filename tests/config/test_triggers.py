@@ -173,7 +173,7 @@ def test_a_wrong_schedule_is_refused(schedule: str) -> None:
     assert codes(with_trigger(f"{{type: cron, schedule: '{schedule}'}}")) == ["config/bad-schedule"]
 
 
-def test_steps_from_a_number_on_are_told_with_their_end() -> None:
+def test_open_ended_step_is_rejected_with_its_explicit_range() -> None:
     (problem,) = problems(with_trigger("{type: cron, schedule: '5/15 * * * *'}"))
     assert "write `5-59/15`" in problem.message
 
@@ -221,7 +221,7 @@ def test_a_backend_without_its_bucket_is_found_at_plan() -> None:
     assert [one.code for one in plan_problems(loaded(text))] == ["config/missing-key"]
 
 
-def test_what_a_plan_refuses_has_its_place_and_lines() -> None:
+def test_plan_errors_have_places_and_source_lines() -> None:
     text = (
         "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs}\nfunctions:\n"
         "  - name: api\n    entry: a.ts\n    triggers:\n"

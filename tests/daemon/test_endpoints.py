@@ -53,7 +53,7 @@ def test_a_sound_config_is_valid(api: Api) -> None:
     assert (answer.status_code, answer.json()) == (200, {"ok": True})
 
 
-def test_what_is_wrong_comes_with_all_problems_and_their_places(api: Api) -> None:
+def test_error_response_contains_all_problems_with_places(api: Api) -> None:
     answer = api.post("/validate", CONFIG + "nonsense: 1\nmore: 2\n")
     document = answer.json()
     assert answer.status_code == 400
@@ -89,7 +89,7 @@ def test_no_variable_of_the_server_is_in_an_answer_unless_it_was_let_through(
         assert "canary" not in refused.text
 
 
-def test_the_stage_is_the_servers_unless_the_query_says_another(
+def test_stage_defaults_to_the_server_stage_unless_given_in_the_query(
     shop: Workplace, serve: Serve
 ) -> None:
     api = serve(shop.settings, ServerOptions(project=ServedProject(stage="prod")))
@@ -97,14 +97,14 @@ def test_the_stage_is_the_servers_unless_the_query_says_another(
     assert api.post("/resolve?stage=dev", CONFIG).json()["stage"] == "dev"
 
 
-def test_a_plan_says_what_a_deploy_would_do(api: Api) -> None:
+def test_plan_matches_the_following_deploy(api: Api) -> None:
     document = api.post("/plan", CONFIG).json()
     assert document["plan"]["summary"]["create"] == 2
     assert document["stage"] == "dev"
     assert document["warnings"] == []
 
 
-def test_what_is_deployed_is_released_until_it_is_removed(api: Api, shop: Workplace) -> None:
+def test_deployment_is_listed_as_release_until_removed(api: Api, shop: Workplace) -> None:
     document = api.post("/deploy?stage=prod", CONFIG).json()
     assert (document["ok"], document["stage"], document["mode"]) == (True, "prod", "simulated")
     (row,) = document["deployments"]
@@ -119,7 +119,7 @@ def test_what_is_deployed_is_released_until_it_is_removed(api: Api, shop: Workpl
     assert api.post("/releases?stage=prod", CONFIG).json()["releases"] == []
 
 
-def test_one_function_alone_is_deployed(api: Api) -> None:
+def test_single_function_is_deployed(api: Api) -> None:
     document = api.post("/deploy?function=other", CONFIG).json()
     assert [one["name"] for one in document["deployments"][0]["functions"]] == ["other"]
 
@@ -153,7 +153,7 @@ def test_a_query_that_is_not_obeyed_is_refused(api: Api, query: str, code: str) 
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
-def test_a_slip_in_the_query_is_told_with_what_was_meant(api: Api) -> None:
+def test_misspelled_query_is_reported_with_a_suggestion(api: Api) -> None:
     assert "`stage`" in api.post("/plan?sage=dev", CONFIG).json()["problems"][0]["hint"]
     assert "`hello`" in api.post("/plan?function=helo", CONFIG).json()["problems"][0]["hint"]
 
@@ -164,7 +164,7 @@ def test_a_slip_in_the_query_is_told_with_what_was_meant(api: Api) -> None:
      ("POST", "//validate", 404), ("POST", "/validate/", 404), ("POST", "/%2e%2e/x", 404),
      ("POST", "/valid%00ate", 404)],
 )  # fmt: skip
-def test_what_is_not_there_is_refused_in_the_same_form(
+def test_unknown_path_is_rejected_in_the_standard_format(
     api: Api, method: str, path: str, status: int
 ) -> None:
     answer = api.http.request(method, path)
@@ -223,7 +223,7 @@ def test_a_stranger_runs_nothing_here_unless_bodies_are_trusted(
     assert (shop.root / "ran").exists()
 
 
-def test_a_body_names_no_other_backend_than_the_servers_own_config(
+def test_request_config_cannot_use_another_backend_than_the_server_config(
     shop: Workplace, serve: Serve
 ) -> None:
     own = "backend: {kind: objstore1, objstore1Bucket: ours, objstore1Prefix: p}\n"
@@ -249,7 +249,7 @@ def test_prefixes_say_which_variables_callers_have(shop: Workplace, serve: Serve
     assert document["config"]["env"]["PLACE"] == "nowhere"
 
 
-def test_what_nobody_expected_has_an_id_and_no_trace(
+def test_unexpected_error_has_an_id_and_no_traceback(
     shop: Workplace, tmp_path: Path, serve: Serve
 ) -> None:
     gone = replace(shop.settings, cores=None)

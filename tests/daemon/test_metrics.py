@@ -42,7 +42,7 @@ def test_values_of_labels_cannot_break_out() -> None:
     assert "fabric_streams_open 3" in metrics.text()
 
 
-def test_a_server_counts_what_it_did_by_routes_and_never_by_paths(tmp_path: Path) -> None:
+def test_server_metrics_are_labelled_by_route_not_by_path(tmp_path: Path) -> None:
     shop = Workplace(tmp_path)
     shop.write({"src/hello.py": "def handler(event, context):\n    return 1\n"})
     settings = shop.settings

@@ -19,7 +19,7 @@ functions:
 """
 
 
-def test_all_looks_are_told_by_their_names() -> None:
+def test_all_checks_are_reported_by_name() -> None:
     looks = {
         "config": lambda: make_passed_check("config", "it loads"),
         "backend": lambda: make_failed_check(
@@ -30,7 +30,7 @@ def test_all_looks_are_told_by_their_names() -> None:
     assert found == {"config": True, "backend": False}
 
 
-def test_who_does_not_answer_in_time_is_told_and_not_asked_a_second_time() -> None:
+def test_check_that_times_out_is_reported_and_not_started_again() -> None:
     let_go, asked = threading.Event(), []
 
     def slow() -> Check:
@@ -49,7 +49,7 @@ def test_who_does_not_answer_in_time_is_told_and_not_asked_a_second_time() -> No
     let_go.set()
 
 
-def test_a_look_that_falls_over_something_is_no_good_answer() -> None:
+def test_check_that_raises_is_a_failed_check() -> None:
     def broken() -> Check:
         raise FileNotFoundError
 
@@ -57,7 +57,7 @@ def test_a_look_that_falls_over_something_is_no_good_answer() -> None:
     assert not found.ok
 
 
-def test_a_config_that_breaks_under_a_server_is_told_and_the_rest_is_served(
+def test_config_that_breaks_while_serving_is_reported_and_the_rest_is_served(
     tmp_path: Path,
 ) -> None:
     shop = Workplace(tmp_path)
@@ -79,7 +79,7 @@ def test_a_config_that_breaks_under_a_server_is_told_and_the_rest_is_served(
         assert http.post("/validate", content=CONFIG).json() == {"ok": True}
 
 
-def test_no_key_beyond_loopback_is_told_as_insecure(tmp_path: Path) -> None:
+def test_missing_key_beyond_loopback_is_reported_as_insecure(tmp_path: Path) -> None:
     shop = Workplace(tmp_path)
     settings = shop.settings
     for address, is_insecure in (("127.0.0.1", False), ("0.0.0.0", True)):  # noqa: S104

@@ -70,7 +70,7 @@ def status(api: Api, run: str) -> str:
     return str(document["run"]["status"])
 
 
-def test_a_run_that_is_not_waited_for_is_told_under_its_id(api: Api) -> None:
+def test_run_without_wait_is_available_under_its_id(api: Api) -> None:
     run = begun(api)
     until(lambda: status(api, run) != "running")
     document = api.http.get(f"/runs/{run}").json()["run"]
@@ -148,7 +148,7 @@ def events_of(api: Api, run: str, after: int = 0) -> Iterator[tuple[int, dict[st
                 yield int(lines["id"]), json.loads(lines["data"])
 
 
-def test_a_lock_that_a_command_line_holds_is_told_with_its_holder(tmp_path: Path) -> None:
+def test_lock_held_by_a_command_line_is_reported_with_its_holder(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     (tmp_path / "waits.py").write_text(
         "import pathlib, sys, time\nsys.stdin.read()\n"

@@ -35,5 +35,5 @@ def test_every_code_has_a_place_in_the_table(code: str) -> None:
         ("internal/error", 500), ("never/heard-of", 500),
     ],
 )  # fmt: skip
-def test_who_is_to_blame_shows_in_the_status(code: str, status: int) -> None:
+def test_status_code_distinguishes_caller_and_server_errors(code: str, status: int) -> None:
     assert choose_http_status((Problem(code, ""),)) == status

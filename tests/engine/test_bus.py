@@ -44,7 +44,7 @@ def bus_of(*listeners: Hearer) -> Bus:
     return Bus("run", SystemClock(), listeners)
 
 
-def test_everybody_hears_everything_in_the_order_of_its_numbers() -> None:
+def test_all_listeners_receive_all_events_in_order() -> None:
     first, second = Hearer(), Hearer()
     bus = bus_of(first, second)
     for text in "abc":
@@ -56,7 +56,7 @@ def test_everybody_hears_everything_in_the_order_of_its_numbers() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_listener_that_fails_is_told_once_and_hears_no_more(place: int) -> None:
+def test_failing_listener_is_reported_once_and_receives_no_more_events(place: int) -> None:
     broken, others = Hearer(over="b"), [Hearer(), Hearer()]
     bus = bus_of(*others[:place], broken, *others[place:])
     for text in "abcb":
@@ -70,7 +70,7 @@ def test_a_listener_that_fails_is_told_once_and_hears_no_more(place: int) -> Non
     assert [one.closed for one in (*others, broken)] == [1, 1, 1]
 
 
-def test_two_that_fail_over_the_same_are_both_told_to_the_third() -> None:
+def test_two_listeners_failing_on_one_event_are_both_reported_to_a_third() -> None:
     third = Hearer()
     bus = bus_of(Hearer(over="a"), Hearer(over="a"), third)
     bus.emit(said("a"))
@@ -78,7 +78,7 @@ def test_two_that_fail_over_the_same_are_both_told_to_the_third() -> None:
     assert len(third.problems) == 2
 
 
-def test_a_listener_that_falls_over_its_end_keeps_nobody_from_theirs() -> None:
+def test_listener_that_fails_on_close_does_not_stop_others_from_closing() -> None:
     broken, last = Hearer(at_close=RuntimeError("torn")), Hearer()
     bus = bus_of(broken, last)
     bus.close()
@@ -86,7 +86,7 @@ def test_a_listener_that_falls_over_its_end_keeps_nobody_from_theirs() -> None:
     assert "torn" in last.problems[0].problem.message
 
 
-def test_a_file_that_could_not_be_written_is_said_when_all_are_closed() -> None:
+def test_file_write_error_is_raised_after_all_listeners_are_closed() -> None:
     problem = Problem("disk/full", "the disk is full")
     last = Hearer()
     bus = bus_of(Hearer(at_close=FabricError(problem)), last)
@@ -96,7 +96,7 @@ def test_a_file_that_could_not_be_written_is_said_when_all_are_closed() -> None:
     assert last.closed == 1
 
 
-def test_what_nobody_is_left_to_hear_is_said_at_the_end_and_not_before() -> None:
+def test_failure_without_remaining_listeners_is_raised_on_close() -> None:
     bus = bus_of(Hearer(over="a"))
     bus.emit(said("a"))
     bus.emit(said("b"))

@@ -20,7 +20,7 @@ def crew() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def test_no_more_compute_at_once_than_there_are_places(crew: ThreadPoolExecutor) -> None:
+def test_concurrent_computations_are_limited_to_the_slots(crew: ThreadPoolExecutor) -> None:
     turns, guard = ComputeSlots(3, NEVER), threading.Lock()
     inside, most = 0, 0
 
@@ -45,7 +45,7 @@ def test_no_more_compute_at_once_than_there_are_places(crew: ThreadPoolExecutor)
     assert most <= 3
 
 
-def test_who_waits_is_called_by_urgency(crew: ThreadPoolExecutor) -> None:
+def test_waiting_tasks_are_started_by_urgency(crew: ThreadPoolExecutor) -> None:
     turns, order = ComputeSlots(1, NEVER), list[float]()
 
     def work(urgency: float) -> None:
@@ -62,7 +62,7 @@ def test_who_waits_is_called_by_urgency(crew: ThreadPoolExecutor) -> None:
     assert order == sorted(urgencies)
 
 
-def test_who_is_away_leaves_the_place_to_others(crew: ThreadPoolExecutor) -> None:
+def test_task_that_is_away_releases_its_slot(crew: ThreadPoolExecutor) -> None:
     turns = ComputeSlots(1, NEVER)
 
     def work() -> str:
@@ -78,7 +78,7 @@ def test_who_is_away_leaves_the_place_to_others(crew: ThreadPoolExecutor) -> Non
     assert kept_out.result(LONG) == "computed"
 
 
-def test_a_place_that_is_kept_for_long_holds_up_nobody_for_long(crew: ThreadPoolExecutor) -> None:
+def test_slot_held_too_long_does_not_block_others(crew: ThreadPoolExecutor) -> None:
     turns = ComputeSlots(1, patience=0.01)
 
     def work() -> str:
@@ -91,7 +91,7 @@ def test_a_place_that_is_kept_for_long_holds_up_nobody_for_long(crew: ThreadPool
         assert turns.waiting == 0
 
 
-def test_who_overtook_counts_as_long_as_it_computes(crew: ThreadPoolExecutor) -> None:
+def test_overtaking_task_counts_while_it_computes(crew: ThreadPoolExecutor) -> None:
     turns, ends = ComputeSlots(1, patience=0.01), [threading.Event() for _ in range(3)]
     inside = list[int]()
 
@@ -128,7 +128,9 @@ def test_a_failure_gives_the_place_back(while_away: bool) -> None:  # noqa: FBT0
         assert turns.waiting == 0
 
 
-def test_who_fails_while_away_tells_it_without_waiting_for_a_turn(crew: ThreadPoolExecutor) -> None:
+def test_task_that_fails_while_away_raises_without_waiting_for_a_slot(
+    crew: ThreadPoolExecutor,
+) -> None:
     turns, has_taken, may_end = ComputeSlots(1, NEVER), threading.Event(), threading.Event()
 
     def keep() -> None:
@@ -150,7 +152,7 @@ def test_who_fails_while_away_tells_it_without_waiting_for_a_turn(crew: ThreadPo
     assert turns.free == 1
 
 
-def test_who_has_no_turn_may_wait_all_the_same() -> None:
+def test_task_without_a_slot_may_go_away() -> None:
     turns = ComputeSlots(1, NEVER)
     with turns.away(), turns.turn((0.0, True)):
         pass

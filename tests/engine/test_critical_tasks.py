@@ -6,7 +6,7 @@ from fabric.graph.build_graph import build_graph
 from tests.support.plans import build
 
 
-def test_it_leads_back_through_the_need_that_ended_last() -> None:
+def test_critical_path_follows_the_dependency_that_ended_last() -> None:
     graph = build_graph([build("a"), build("b"), build("c", "a", "b"), build("d")])
     took = {"a": 1000, "b": 3000, "c": 500, "d": 2000}
     started = {"a": 0.0, "b": 0.0, "c": 3.0, "d": 0.0}
@@ -15,5 +15,5 @@ def test_it_leads_back_through_the_need_that_ended_last() -> None:
     assert [graph.ids[number] for number in path] == ["b", "c"]
 
 
-def test_nothing_was_waited_for_where_nothing_ran() -> None:
+def test_empty_run_has_no_critical_path() -> None:
     assert find_critical_path(RunResult(build_graph([]), (), 0)) == ()

@@ -59,7 +59,7 @@ def test_rows_that_diskcache_wrote_are_read_and_replaced(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [PICKLED, b"plain", "text", None, 7])
-def test_what_is_planted_is_a_miss_and_goes(folder: Path, value: object) -> None:
+def test_planted_row_is_a_miss_and_is_deleted(folder: Path, value: object) -> None:
     with closing(sqlite3.connect(folder / "cache.db")) as database:
         mode = 4 if value == PICKLED else 1
         row = (mode, value, "t:one")

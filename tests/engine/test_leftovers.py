@@ -75,14 +75,14 @@ def test_the_temporary_files_of_a_killed_run_go(tmp_path: Path) -> None:
     assert _markers(tmp_path) == []
 
 
-def test_those_of_a_living_run_stay(tmp_path: Path) -> None:
+def test_temporary_files_of_a_running_process_stay(tmp_path: Path) -> None:
     child = _writer(tmp_path)
     with mark_writing(tmp_path / "cache", []):
         assert len(_temporary(tmp_path)) == 2
     _ended(child)
 
 
-def test_each_run_of_a_process_has_a_marker_of_its_own(tmp_path: Path) -> None:
+def test_each_run_of_a_process_has_its_own_marker(tmp_path: Path) -> None:
     with mark_writing(tmp_path / "cache", []):
         with mark_writing(tmp_path / "cache", []):
             assert len(_markers(tmp_path)) == 2
@@ -90,7 +90,7 @@ def test_each_run_of_a_process_has_a_marker_of_its_own(tmp_path: Path) -> None:
     assert _markers(tmp_path) == []
 
 
-def test_those_of_a_process_that_has_the_same_pid_elsewhere_stay(tmp_path: Path) -> None:
+def test_files_of_a_process_with_the_same_pid_in_another_namespace_stay(tmp_path: Path) -> None:
     """In two containers on one folder each may have the pid of the other."""
     _ended(_writer(tmp_path))
     kept = _of_another_space(tmp_path)
@@ -99,7 +99,7 @@ def test_those_of_a_process_that_has_the_same_pid_elsewhere_stay(tmp_path: Path)
         assert kept.exists()
 
 
-def test_what_cannot_be_proved_dead_does_not_stay_for_ever(tmp_path: Path) -> None:
+def test_files_that_may_belong_to_a_live_process_are_deleted_after_a_while(tmp_path: Path) -> None:
     _ended(_writer(tmp_path))
     kept = _of_another_space(tmp_path)
     fresh, old = _temporary(tmp_path)
@@ -109,7 +109,7 @@ def test_what_cannot_be_proved_dead_does_not_stay_for_ever(tmp_path: Path) -> No
         assert not kept.exists()
 
 
-def test_a_marker_of_an_earlier_version_is_no_proof_either(tmp_path: Path) -> None:
+def test_marker_of_an_earlier_version_is_not_proof_of_death(tmp_path: Path) -> None:
     """It has a pid only, and that of a container is there on every machine, or on none."""
     _ended(_writer(tmp_path))
     (marker,) = _markers(tmp_path)
@@ -122,7 +122,7 @@ def test_a_marker_of_an_earlier_version_is_no_proof_either(tmp_path: Path) -> No
         assert not old.exists()
 
 
-def test_a_pid_that_somebody_else_has_by_now_keeps_nothing(tmp_path: Path) -> None:
+def test_reused_pid_does_not_protect_old_files(tmp_path: Path) -> None:
     _ended(_writer(tmp_path))
     (marker,) = _markers(tmp_path)
     _, started, rest = marker.name.split("-", 2)
@@ -132,7 +132,7 @@ def test_a_pid_that_somebody_else_has_by_now_keeps_nothing(tmp_path: Path) -> No
         assert not same_pid.exists()
 
 
-def test_a_damaged_marker_is_no_obstacle(tmp_path: Path) -> None:
+def test_damaged_marker_is_ignored(tmp_path: Path) -> None:
     _ended(_writer(tmp_path))
     (marker,) = _markers(tmp_path)
     marker.write_text("{")
@@ -141,7 +141,7 @@ def test_a_damaged_marker_is_no_obstacle(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
-def test_two_pid_namespaces_on_one_folder_leave_each_other_alone(tmp_path: Path) -> None:
+def test_two_pid_namespaces_in_one_folder_do_not_delete_each_others_files(tmp_path: Path) -> None:
     space = ("unshare", "--pid", "--fork", "--mount-proc")
     if subprocess.run([*space, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this user may not make a pid namespace")

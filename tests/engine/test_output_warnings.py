@@ -41,13 +41,13 @@ def told(
     return [one.code for one in warnings.add_warnings(PACKAGE, upstream, outcome).warnings]
 
 
-def test_what_was_told_when_an_output_was_made_is_told_again() -> None:
+def test_warnings_stored_with_an_output_are_repeated() -> None:
     warnings = OutputWarnings({}, strict=True)
     outcome = Outcome(Status.SKIPPED, output=output(("handler", "x"), encode_warning(MILD)))
     assert warnings.add_warnings(PACKAGE, (), outcome).warnings == (MILD,)
 
 
-def test_nothing_is_told_twice() -> None:
+def test_warning_is_not_reported_twice() -> None:
     warnings = OutputWarnings({}, strict=False)
     outcome = Outcome(Status.RAN, output=output(encode_warning(MILD)), warnings=(MILD,))
     assert warnings.add_warnings(PACKAGE, (), outcome).warnings == (MILD,)
@@ -65,7 +65,7 @@ def test_a_task_without_an_output_is_warned_of_nothing() -> None:
     assert OutputWarnings({}, strict=True).add_warnings(PACKAGE, (), outcome) is outcome
 
 
-def test_an_import_that_no_part_answers_is_told_and_fails_a_strict_run() -> None:
+def test_unknown_import_warns_and_fails_a_strict_run() -> None:
     assert told(IMPORT) == ["build/unknown-import"]
     assert told(("import", "boto3.session 1 src/one.py"), strict=True) == []
     with pytest.raises(FabricError) as caught:
@@ -73,7 +73,7 @@ def test_an_import_that_no_part_answers_is_told_and_fails_a_strict_run() -> None
     assert caught.value.first.where == Place("src/one.py", 3)
 
 
-def test_where_layers_bring_modules_only_relative_imports_are_unknown() -> None:
+def test_with_layers_only_relative_imports_are_reported_as_unknown() -> None:
     build = output(IMPORT, ("import", ".missing 4 src/one.py"))
     (found,) = find_unknown_imports(build, (), None)
     assert found.where == Place("src/one.py", 4)

@@ -42,7 +42,7 @@ def test_the_second_run_runs_nothing(bench: Bench) -> None:
     assert again.count(Status.SKIPPED) == 3
 
 
-def test_only_what_an_edit_reaches_runs(bench: Bench) -> None:
+def test_only_tasks_affected_by_an_edit_run(bench: Bench) -> None:
     bench.run(*CHAIN)
     bench.write(a="other ")
     bench.run(*CHAIN)
@@ -79,7 +79,7 @@ def test_going_back_to_an_older_state_restores_the_right_bytes(bench: Bench) -> 
 
 
 @pytest.mark.parametrize("how", ["edited", "deleted"])
-def test_an_output_that_was_touched_is_put_back(bench: Bench, how: str) -> None:
+def test_modified_output_is_restored(bench: Bench, how: str) -> None:
     bench.run(*CHAIN)
     shown = bench.root / "out" / "both.txt"
     shown.unlink()
@@ -127,7 +127,7 @@ def test_an_option_is_part_of_the_key(bench: Bench) -> None:
     assert started == [TaskStarted("join:left", "setting upper changed")]
 
 
-def test_a_failure_blocks_what_needs_it_and_nothing_else(bench: Bench) -> None:
+def test_failure_blocks_only_dependent_tasks(bench: Bench) -> None:
     bench.write(a="fail")
     result = bench.run(*CHAIN)
     status = dict(zip(result.graph.ids, (one.status for one in result.outcomes), strict=True))
@@ -214,7 +214,7 @@ def stopped(run: Run, kind: HangingKind, times: int) -> None:
 
 
 @pytest.mark.parametrize(("grace", "times"), [(0.05, 1), (1000, 2)], ids=["late", "asked twice"])
-def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(
+def test_stop_waits_for_a_running_task_only_for_the_grace_period(
     grace: float, times: int, bench: Bench
 ) -> None:
     kind = HangingKind()
@@ -224,7 +224,7 @@ def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(
     kind.may_end.set()
 
 
-def test_a_run_whose_tasks_were_cut_off_ends_with_what_became_of_each(bench: Bench) -> None:
+def test_killed_run_ends_with_the_status_of_each_task(bench: Bench) -> None:
     kind = CutKind()
     run = hanging(bench, kind, 1000)
     stopped(run, kind, 2)
@@ -258,7 +258,7 @@ class WorldJoin(JoinKind):
         """Nothing is open."""
 
 
-def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Bench) -> None:
+def test_task_waiting_for_its_lock_does_not_start_after_another_failed(bench: Bench) -> None:
     bench.write(a="fail")
     kind, clock = WorldJoin(), LateClock()
     graph = build_graph([join("left", "a"), join("right", "b"), join("zone", "b")])

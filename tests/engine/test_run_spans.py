@@ -38,7 +38,7 @@ def test_tasks_are_below_their_run_with_their_times() -> None:
     assert not any(one.has_failed for one in spans)
 
 
-def test_a_run_stands_below_the_request_that_began_it() -> None:
+def test_run_span_is_a_child_of_the_request_span() -> None:
     spans: list[FinishedSpan] = []
     request = derive_root_place("a-request")
     told(RunSpans("run-1", spans.append, request), *STORY)
@@ -46,7 +46,7 @@ def test_a_run_stands_below_the_request_that_began_it() -> None:
     assert {one.place.trace for one in spans} == {request.trace}
 
 
-def test_what_failed_is_told_as_that() -> None:
+def test_failed_spans_are_marked_as_failed() -> None:
     spans: list[FinishedSpan] = []
     told(
         RunSpans("run-1", spans.append, None),
@@ -77,7 +77,7 @@ def test_a_command_ends_its_export_with_its_run() -> None:
     assert len(export.spans) == 3
 
 
-def test_places_are_the_same_for_whoever_asks() -> None:
+def test_span_ids_are_deterministic() -> None:
     assert derive_root_place("x") == derive_root_place("x") != derive_root_place("y")
     parent = derive_root_place("x")
     assert place_below(parent, "a") == place_below(parent, "a") != place_below(parent, "b")

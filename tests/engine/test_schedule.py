@@ -106,7 +106,7 @@ def test_every_task_starts_at_most_once_in_order_within_the_caps(base: int) -> N
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_only_what_needs_a_failed_task_is_blocked(seed: int) -> None:
+def test_only_dependents_of_a_failed_task_are_blocked(seed: int) -> None:
     simulation = Simulation(seed)
     simulation.interrupt_at = None
     simulation.go()
@@ -130,13 +130,13 @@ def test_ties_are_settled_by_level_then_id() -> None:
     assert [schedule.start() for _ in range(3)] == [0, 1, 2]
 
 
-def test_a_full_cpu_lane_leaves_room_for_others() -> None:
+def test_full_cpu_lane_leaves_room_for_other_lanes() -> None:
     schedule = Schedule(Agenda([[], [], []], [Lane.CPU, Lane.CPU, Lane.IO], [1.0] * 3), Caps(3, 1))
     assert {schedule.start(), schedule.start()} == {0, 2}
     assert schedule.start() is None
 
 
-def test_what_was_done_before_is_not_run() -> None:
+def test_completed_tasks_are_not_run_again() -> None:
     schedule = Schedule(
         Agenda([[], [0]], [Lane.IO] * 2, [1.0] * 2), Caps(1, 1), done=frozenset({0})
     )
@@ -151,7 +151,7 @@ def test_ending_a_task_that_does_not_run_is_an_error() -> None:
         schedule.complete(0)
 
 
-def test_what_closes_a_service_goes_before_the_next_service_is_begun() -> None:
+def test_tasks_that_finish_a_service_run_before_the_next_service_starts() -> None:
     """Three services of a deploy (0, 1, 2) and its release (3, 4, 5), one task at a time."""
     needs = [[], [], [], [0], [1], [2]]
     agenda = Agenda(needs, [Lane.IO] * 6, [1.0] * 6, frozenset({3, 4, 5}))
@@ -163,13 +163,13 @@ def test_what_closes_a_service_goes_before_the_next_service_is_begun() -> None:
     assert order == [0, 3, 1, 4, 2, 5]
 
 
-def test_a_gate_whose_tasks_are_all_done_is_open_from_the_start() -> None:
+def test_gate_with_all_tasks_done_is_open_from_the_start() -> None:
     gate = Gate((0, 1), (2,))
     agenda = Agenda([[], [], []], [Lane.IO] * 3, [1.0] * 3, gates=(gate,))
     assert Schedule(agenda, Caps(1, 1), frozenset({0, 1})).start() == 2
 
 
-def test_what_stands_behind_a_gate_is_blocked_by_what_failed_before_it() -> None:
+def test_tasks_behind_a_gate_are_blocked_by_failures_before_it() -> None:
     needs: list[list[int]] = [[], [], [1], [2]]
     agenda = Agenda(needs, [Lane.IO] * 4, [1.0, 9.0, 1.0, 1.0], gates=(Gate((0,), (2,)),))
     schedule = Schedule(agenda, Caps(1, 1))

@@ -39,14 +39,14 @@ def damaged(tmp_path: Path) -> Damaged:
     return Damaged(tmp_path)
 
 
-def test_what_people_see_is_taken_if_it_is_right(damaged: Damaged) -> None:
+def test_build_output_is_reused_if_it_is_correct(damaged: Damaged) -> None:
     assert damaged.content() == b"one"
     assert damaged.bench.kind.ran == []
     damaged.shown.unlink()
     assert damaged.content() == b"one", "it is in the store again"
 
 
-def test_else_it_is_made_once_more(damaged: Damaged) -> None:
+def test_otherwise_output_is_rebuilt_once(damaged: Damaged) -> None:
     damaged.shown.write_text("other")
     assert damaged.content() == b"one"
     assert damaged.bench.kind.ran == [LEFT.id]
@@ -54,7 +54,7 @@ def test_else_it_is_made_once_more(damaged: Damaged) -> None:
     assert damaged.bench.kind.ran == [LEFT.id], "but once"
 
 
-def test_other_bytes_are_not_taken_for_it(damaged: Damaged) -> None:
+def test_rebuild_with_different_bytes_is_not_accepted(damaged: Damaged) -> None:
     damaged.shown.unlink()
     damaged.bench.write(a="another")
     with pytest.raises(FabricError) as caught:

@@ -98,7 +98,7 @@ with mark_writing(cache, [cache.parent]):
 """
 
 
-def test_what_a_killed_run_left_goes_also_where_nothing_is_to_be_done(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_are_deleted_even_if_nothing_runs(tmp_path: Path) -> None:
     made = many(tmp_path / "rough")
     for _ in range(2):
         assert made.fabric("package").code == 0
@@ -169,7 +169,7 @@ def opened(made: Project) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_build_ends_what_runs_and_says_so(
+def test_interrupted_build_finishes_running_tasks_and_reports_it(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     made = gated(tmp_path)
@@ -192,7 +192,7 @@ def test_an_interrupted_build_ends_what_runs_and_says_so(
     assert again["ran"] == 40 - summary["ran"]
 
 
-def test_a_second_interrupt_cuts_off_what_runs(tmp_path: Path) -> None:
+def test_second_interrupt_kills_running_tasks(tmp_path: Path) -> None:
     made = gated(tmp_path)
     child = made.start("build", "--concurrency", "1", "--json")
     assert child.stderr is not None
@@ -225,7 +225,7 @@ def cut_off(made: Project, tool: Tool, *words: str) -> Done:
     return ended(child)
 
 
-def test_a_deploy_that_is_cut_off_tells_and_keeps_what_was_done(tmp_path: Path) -> None:
+def test_killed_deploy_reports_and_records_completed_services(tmp_path: Path) -> None:
     made, tool = compose(tmp_path, quick=(), slow=(), after=("slow",)), Tool(tmp_path / "tool")
     done = cut_off(made, tool)
     assert (done.code, done.error["code"]) == (130, "run/interrupted")
@@ -242,7 +242,7 @@ def test_a_deploy_that_is_cut_off_tells_and_keeps_what_was_done(tmp_path: Path) 
     }
 
 
-def test_what_was_cut_off_counts_as_unknown(tmp_path: Path) -> None:
+def test_killed_service_deploy_counts_as_unknown(tmp_path: Path) -> None:
     made, tool = compose(tmp_path, quick=(), slow=()), Tool(tmp_path / "tool")
     made.json("compose", "deploy", env=tool.env())
     made.write({"quick/main.py": handler("newer"), "slow/main.py": handler("newer")})
@@ -253,7 +253,7 @@ def test_what_was_cut_off_counts_as_unknown(tmp_path: Path) -> None:
     assert statuses(again.document)["slow"] == "deployed", "though it is what it was before"
 
 
-def test_an_interrupted_deploy_says_that_nothing_was_taken_back(tmp_path: Path) -> None:
+def test_interrupted_deploy_reports_that_nothing_was_rolled_back(tmp_path: Path) -> None:
     made, tool = compose(tmp_path, quick=(), slow=()), Tool(tmp_path / "tool")
     done = cut_off(made, tool, "--rollback-on-failure")
     assert done.code == 130
@@ -386,7 +386,7 @@ def test_files_that_may_not_grow_are_a_clear_error(limit: int, tmp_path: Path) -
     assert made.fabric("package").code == 0
 
 
-def test_a_file_where_a_folder_should_be_is_a_clear_error(tmp_path: Path) -> None:
+def test_file_in_place_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({".fabric": "in the way"})
     done = made.json("build")

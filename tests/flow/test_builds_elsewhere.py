@@ -68,7 +68,7 @@ def building_in_two(made: Project) -> tuple["subprocess.Popen[str]", int]:
 
 
 @NEEDS_TWO
-def test_a_child_that_is_killed_is_told_once_and_costs_nothing_but_time(tmp_path: Path) -> None:
+def test_killed_build_child_is_reported_once_and_its_builds_are_repeated(tmp_path: Path) -> None:
     calm = long(tmp_path / "calm")
     assert LOST not in calm.json("build", "--concurrency", "1").err
     made = long(tmp_path / "rough")

@@ -65,7 +65,7 @@ BEGUN: Mapping[str, tuple[str, int, set[str]]] = {
 
 
 @pytest.mark.parametrize("name", BEGUN)
-def test_a_new_project_is_offered_what_goes_together(name: str, tmp_path: Path) -> None:
+def test_new_project_completion_offers_only_compatible_options(name: str, tmp_path: Path) -> None:
     words, number, meant = BEGUN[name]
     done = _completed(project(tmp_path), words, number, {"_FABRIC_COMPLETE": "bash_complete"})
     assert {line.removeprefix("plain,") for line in done.split()} == meant
@@ -100,7 +100,7 @@ def test_names_of_the_project_are_completed(name: str, tmp_path: Path) -> None:
     assert f"plain,{meant}" in done.splitlines()
 
 
-def test_services_are_completed_and_a_project_that_cannot_be_read_gives_none(
+def test_services_are_completed_and_an_unreadable_project_offers_none(
     tmp_path: Path,
 ) -> None:
     made = compose(tmp_path, shop=(), site=())

@@ -87,7 +87,7 @@ def content(made: Project, path: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_workers_build_is_what_is_built_here(
+def test_worker_build_equals_local_build(
     kind: str, cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     here, there = (project(tmp_path / name, *KINDS[kind]) for name in ("here", "there"))
@@ -99,7 +99,7 @@ def test_what_workers_build_is_what_is_built_here(
     assert there.json("build").result["summary"]["ran"] == 0
 
 
-def test_an_edit_sends_what_is_new_and_is_built_there(
+def test_edit_uploads_only_new_files_and_is_built_remotely(
     cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     made = project(tmp_path, service("shop", "one", "two"), PYTHON)
@@ -123,7 +123,7 @@ def test_searches_there_go_up_as_far_as_they_go_here(
     assert made.json("build").result["summary"]["ran"] == 2
 
 
-def test_what_the_store_has_lost_is_sent_again(
+def test_content_lost_by_the_store_is_uploaded_again(
     cluster: DaskCluster, place: CachePlaceOfTests, fleet: Fleet, tmp_path: Path
 ) -> None:
     made = project(tmp_path, service("shop", "one", "two"), PYTHON)
@@ -135,7 +135,7 @@ def test_what_the_store_has_lost_is_sent_again(
     assert done.result["summary"]["failed"] == 0
 
 
-def test_values_stay_here_and_so_does_who_looks_at_them(
+def test_secret_values_and_commands_reading_them_stay_local(
     cluster: DaskCluster, place: CachePlaceOfTests, fleet: Fleet, tmp_path: Path
 ) -> None:
     made = commanded(tmp_path, 'cp src/made.py "$FABRIC_OUT_DIR"')
@@ -148,7 +148,7 @@ def test_values_stay_here_and_so_does_who_looks_at_them(
     assert not any(SECRET.encode() in one for one in stored)
 
 
-def test_a_command_that_fails_there_is_told_with_its_own_words(
+def test_failed_remote_command_is_reported_with_its_own_output(
     cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     made = commanded(tmp_path, "echo no such luck >&2; exit 3")
@@ -158,7 +158,7 @@ def test_a_command_that_fails_there_is_told_with_its_own_words(
     assert "no such luck" in made.fabric("build", "--executor", cluster.executor, env=place.env).err
 
 
-def test_what_a_command_leaves_behind_is_gone_before_the_next(
+def test_files_left_by_a_command_are_removed_before_the_next(
     cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     script = 'ls src >"$FABRIC_OUT_DIR/made.py"; touch src/left; echo >src/made.py; rm -f made.txt'
@@ -185,7 +185,7 @@ def running_there(
 
 
 @pytest.mark.parametrize("signals", [2, 1], ids=["cut off", "killed"])
-def test_what_is_not_wanted_any_more_ends_on_its_worker(
+def test_cancelled_build_ends_on_its_worker(
     signals: int, cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     made = project(tmp_path / "made", COMMAND, {})
@@ -211,7 +211,7 @@ def ended_once(told: Path, number: str) -> str:
     return f'[ -e {told} ] || {{ {ending}; }}; echo 1 >"$FABRIC_OUT_DIR/made.py"'
 
 
-def test_a_child_that_ends_on_its_worker_is_tried_once_more(
+def test_build_whose_child_ends_on_the_worker_is_retried_once(
     cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     once = tmp_path / "once"
@@ -252,7 +252,7 @@ def waiting(folder: Path, **scripts: str) -> Project:
     return project(folder, head + rows, {**files, **texts})
 
 
-def test_who_was_on_a_worker_that_another_one_ended_is_built(
+def test_builds_on_a_worker_killed_by_another_build_are_retried(
     place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     killer = f"kill -9 {OF_THE_WORKER}; sleep 9"
@@ -265,7 +265,7 @@ def test_who_was_on_a_worker_that_another_one_ended_is_built(
     assert done.document["result"]["summary"]["ran"] == 3
 
 
-def test_what_had_not_begun_when_a_run_is_stopped_is_not_begun(
+def test_builds_not_started_when_a_run_is_stopped_are_not_started(
     own_cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     told = tmp_path / "told"
@@ -292,7 +292,7 @@ def test_a_worker_that_comes_later_and_is_unlike_fails_nothing(
     assert done.result["summary"]["failed"] == 0
 
 
-def test_where_files_cannot_be_sent_all_is_built_here_and_said_once(
+def test_failed_upload_builds_everything_locally_with_one_warning(
     cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     made = project(tmp_path, *KINDS["python"])
@@ -321,7 +321,7 @@ def test_whether_it_may_be_built_elsewhere_changes_nothing_of_a_build(tmp_path: 
     assert made.json("build").result["summary"]["ran"] == 0
 
 
-def test_a_cluster_that_goes_away_costs_nothing_but_time(
+def test_lost_cluster_falls_back_to_local_builds(
     own_cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     made = project(tmp_path / "made", COMMAND, {})
@@ -342,7 +342,7 @@ def test_a_cluster_that_goes_away_costs_nothing_but_time(
     assert done.err.count("can no longer be reached") == 1
 
 
-def test_a_cluster_behind_tls_is_reached_with_what_dask_itself_is_told(
+def test_tls_cluster_is_reached_with_the_dask_configuration(
     place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     made = project(tmp_path / "made", *KINDS["python"])
@@ -402,7 +402,7 @@ def test_workers_that_are_not_like_this_machine_are_refused_by_name(
         assert "has fabric 99.0.0" in done.error["message"]
 
 
-def test_an_executor_that_cannot_be_used_is_told_before_anything_is_built(tmp_path: Path) -> None:
+def test_unusable_executor_is_reported_before_anything_is_built(tmp_path: Path) -> None:
     made = project(tmp_path, service("shop", "one"), PYTHON)
     key = {"FABRIC_REMOTE_CACHE_KEY": "k" * 40, "FABRIC_REMOTE_CACHE_URL": "http://127.0.0.1:9/x"}
     for word, env, code, exit_code in (

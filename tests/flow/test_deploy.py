@@ -47,7 +47,7 @@ main()
 """
 
 
-def test_nothing_to_do_takes_no_lock_and_writes_no_file(tmp_path: Path) -> None:
+def test_deploy_with_nothing_to_do_takes_no_lock_and_writes_no_file(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     # Without -B the interpreter itself writes, wherever a module was never imported before.
     words = [sys.executable, "-B", "-c", _NO_WRITES, "deploy", "--json"]
@@ -99,7 +99,7 @@ def kill_in_the_middle(made: Project, tool: Tool, *words: str) -> None:
     tool.answers({"endpoint": "https://live.example"})
 
 
-def test_a_call_that_nobody_heard_the_end_of_is_made_again(tmp_path: Path) -> None:
+def test_call_with_an_unknown_result_is_repeated(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     made.json("deploy", env=tool.env())
     made.write({"src/one.py": handler("newer")})

@@ -47,7 +47,9 @@ def test_one_refusal_among_two_hundred_moves_no_alias(cloud1: StrictCloud1, tmp_
     assert {shop.said(f"f{number}") for number in (0, 99, 100, 199)} == {"two"}
 
 
-def test_two_deploys_at_once_are_one_after_the_other(cloud1: StrictCloud1, tmp_path: Path) -> None:
+def test_two_simultaneous_deploys_run_one_after_the_other(
+    cloud1: StrictCloud1, tmp_path: Path
+) -> None:
     shop = shop_of(cloud1, tmp_path)
     for name in ("hello", "bye"):
         shop.has(name, "one", EVERY_HOUR)

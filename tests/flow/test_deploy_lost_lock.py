@@ -35,7 +35,7 @@ def _states(plan: Done) -> dict[str, list[str]]:
     return {one["name"]: one["fields"].get("state") for one in rows}
 
 
-def test_what_a_late_call_left_at_the_provider_is_unknown_until_the_next_deploy(
+def test_result_of_a_late_call_is_unknown_until_the_next_deploy(
     tmp_path: Path,
 ) -> None:
     made, tool, env, first = _lost(tmp_path)
@@ -51,7 +51,7 @@ def test_what_a_late_call_left_at_the_provider_is_unknown_until_the_next_deploy(
     assert made.json("plan", "--detailed-exitcode", env=env).code == 0
 
 
-def test_what_the_record_could_not_be_told_is_kept_on_this_machine(tmp_path: Path) -> None:
+def test_result_that_could_not_be_recorded_is_stored_on_this_machine(tmp_path: Path) -> None:
     made, tool, env, first = _lost(tmp_path)
     tool.waits()
     (tool.folder / "marker").unlink()

@@ -34,7 +34,7 @@ def holder(made: Project, tmp_path: Path) -> Iterator[tuple[Popen[str], Tool]]:
         child.wait(SECONDS)
 
 
-def test_the_loser_is_told_who_holds_what_and_has_changed_nothing(
+def test_lock_loser_reports_the_holder_and_changes_nothing(
     made: Project, holder: tuple[Popen[str], Tool]
 ) -> None:
     child, tool = holder
@@ -51,7 +51,7 @@ def test_the_loser_is_told_who_holds_what_and_has_changed_nothing(
         assert made.json("compose", "deploy", "--service", name).code == 0
 
 
-def test_who_waits_goes_on_when_the_other_is_done(
+def test_waiting_deploy_continues_after_the_other_ends(
     made: Project, holder: tuple[Popen[str], Tool]
 ) -> None:
     child, tool = holder
@@ -75,7 +75,7 @@ def waiting_for_the_lock(made: Project, tool: Tool) -> Popen[str]:
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_who_is_stopped_while_it_waits_for_a_lock_changes_nothing(
+def test_deploy_stopped_while_waiting_for_a_lock_changes_nothing(
     signals: int, made: Project, holder: tuple[Popen[str], Tool]
 ) -> None:
     child, tool = holder
@@ -92,7 +92,7 @@ def test_who_is_stopped_while_it_waits_for_a_lock_changes_nothing(
     assert other.calls == []
 
 
-def test_a_run_after_another_judges_anew_under_the_lock(
+def test_waiting_run_evaluates_the_state_again_under_the_lock(
     made: Project, holder: tuple[Popen[str], Tool]
 ) -> None:
     child, tool = holder
@@ -107,7 +107,7 @@ def test_a_run_after_another_judges_anew_under_the_lock(
     assert called == sorted(SERVICES), "what the first has done is not done again"
 
 
-def test_runs_that_list_the_same_services_in_other_orders_all_end(made: Project) -> None:
+def test_runs_listing_the_same_services_in_different_orders_do_not_deadlock(made: Project) -> None:
     """Each waits long enough for the others, so only a circle of waiters could fail."""
     orders = {
         f"{number}.yml": SERVICES[number:] + SERVICES[:number] for number in range(len(SERVICES))

@@ -18,7 +18,7 @@ def handler(answer: str) -> str:
     return f"def handler(event, context):\n    return {answer!r}\n"
 
 
-def test_an_edit_is_answered_with_what_it_comes_to(tmp_path: Path) -> None:
+def test_edit_is_answered_with_the_new_response(tmp_path: Path) -> None:
     shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
     with running(shop, "dev", "--watch") as loop:
         loop.until_said("to stop")

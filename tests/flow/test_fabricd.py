@@ -35,7 +35,7 @@ def command_lines() -> str:
     return "\n".join(found)
 
 
-def test_start_serves_status_tells_and_stop_ends_it(place: Workspace) -> None:
+def test_start_status_and_stop_control_the_daemon(place: Workspace) -> None:
     assert place.status == {"running": False}
     started = place.start()
     assert started["started"]
@@ -53,7 +53,7 @@ def test_start_serves_status_tells_and_stop_ends_it(place: Workspace) -> None:
     assert '"event": "stopped"' in place.log
 
 
-def test_start_of_a_running_one_says_so_and_starts_none(place: Workspace) -> None:
+def test_start_of_a_running_daemon_reports_it_and_starts_no_second(place: Workspace) -> None:
     started = place.start()
     again = place.start()
     assert (again["pid"], again["started"]) == (started["pid"], False)
@@ -68,7 +68,7 @@ def test_here_too_only_one_serves_a_folder(place: Workspace) -> None:
     assert (refused.code, refused.error["code"]) == (1, "daemon/running")
 
 
-def test_stop_and_restart_without_one_are_no_failures(place: Workspace) -> None:
+def test_stop_and_restart_without_a_daemon_succeed(place: Workspace) -> None:
     stopped = place.fabricd("stop")
     assert (stopped.code, stopped.out) == (0, "fabricd is not running here\n")
     words = ("restart", "--address", "127.0.0.1", "--port", "0", "--json")
@@ -88,7 +88,7 @@ def test_of_many_starts_at_once_exactly_one_wins(place: Workspace) -> None:
         assert place.fabricd("stop").code == 0
 
 
-def test_the_folder_tells_which_daemon_is_meant(place: Workspace, tmp_path: Path) -> None:
+def test_workspace_folder_selects_the_daemon(place: Workspace, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "other")
     started = place.start("--workspace", "other")
@@ -100,7 +100,7 @@ def test_the_folder_tells_which_daemon_is_meant(place: Workspace, tmp_path: Path
 
 
 @pytest.mark.parametrize("content", ["", "nonsense", "-1", "0", "1", "99999999", "{pid}"])
-def test_a_pid_file_of_somebody_else_is_never_signalled(content: str, place: Workspace) -> None:
+def test_pid_file_of_a_foreign_process_is_never_signalled(content: str, place: Workspace) -> None:
     bystander = subprocess.Popen(["sleep", "600"])
     try:
         place.own.mkdir()
@@ -148,7 +148,7 @@ def test_a_build_ends_with_a_daemon_that_was_killed(place: Workspace) -> None:
     until(lambda: not is_alive(build))
 
 
-def test_a_key_is_seen_by_nobody(place: Workspace) -> None:
+def test_api_key_is_not_visible_to_other_users(place: Workspace) -> None:
     started = place.start("--api-key", KEY)
     assert asked(started["port"], "/version")[0] == 401
     assert asked(started["port"], "/version", **{"X-API-Key": KEY})[0] == 200
@@ -158,14 +158,14 @@ def test_a_key_is_seen_by_nobody(place: Workspace) -> None:
     assert KEY not in command_lines() + environ + files
 
 
-def test_a_key_of_the_variable_is_asked_for_and_not_handed_on(place: Workspace) -> None:
+def test_api_key_variable_is_enforced_and_not_inherited(place: Workspace) -> None:
     started = place.start(FABRIC_DAEMON_API_KEY=KEY)
     assert asked(started["port"], "/version")[0] == 401
     assert asked(started["port"], "/version", **{"X-API-Key": KEY})[0] == 200
     assert KEY not in Path(f"/proc/{started['pid']}/environ").read_bytes().decode()
 
 
-def test_what_keeps_it_from_starting_is_told_by_whoever_started_it(place: Workspace) -> None:
+def test_start_prints_why_the_daemon_cannot_start(place: Workspace) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         refused = place.fabricd("start", "--address", "127.0.0.1", "--port", port, "--json")
@@ -176,7 +176,7 @@ def test_what_keeps_it_from_starting_is_told_by_whoever_started_it(place: Worksp
     assert place.status == {"running": False}
 
 
-def test_a_folder_that_cannot_be_written_is_told(place: Workspace) -> None:
+def test_unwritable_folder_is_reported(place: Workspace) -> None:
     place.own.write_text("in the way")
     refused = place.fabricd("start", "--address", "127.0.0.1", "--json")
     assert (refused.code, refused.error["code"]) == (73, "disk/cannot-write")
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_written_is_told(place: Workspace) -> None:
     assert (here.code, here.error["code"]) == (73, "disk/cannot-write")
 
 
-def test_one_that_dies_at_once_is_told_with_its_last_words(
+def test_daemon_that_exits_at_once_is_reported_with_its_last_output(
     place: Workspace, tmp_path: Path
 ) -> None:
     (tmp_path / "broken").mkdir()
@@ -242,7 +242,7 @@ def test_warnings_stand_on_stderr_before_anything_else(place: Workspace) -> None
     assert done.err.startswith("warning: no API key is set")
 
 
-def test_systemd_is_told_when_it_is_ready_and_when_it_ends(place: Workspace) -> None:
+def test_systemd_is_notified_on_start_and_stop(place: Workspace) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
         heard.settimeout(60)
         heard.bind(f"{place.root}/notify")

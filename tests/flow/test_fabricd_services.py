@@ -18,7 +18,7 @@ import yaml
 from fabric.cli.daemon.flags import DaemonFlags
 from fabric.cli.daemon.orders import build_daemon_order
 from fabric.cli.flags_of import fill_flags
-from fabric.daemon.process.ending import EndingTimes
+from fabric.daemon.process.serving import EndingTimes
 from tests.cli.daemon.test_orders import settings_in
 from tests.cli.test_flags import line
 from tests.support.daemons import Workspace, asked, ended, workspace
@@ -75,7 +75,7 @@ def stack() -> dict[str, Any]:
     return dict(found["services"])
 
 
-def test_the_command_of_the_unit_says_that_it_is_ready_and_ends_in_good_order(
+def test_unit_command_notifies_readiness_and_exits_cleanly(
     place: Workspace,
 ) -> None:
     service = unit()
@@ -102,7 +102,7 @@ def test_the_unit_waits_as_long_as_runs_may_take_to_end() -> None:
     assert service["ReadWritePaths"] == service["WorkingDirectory"]
 
 
-def test_the_image_runs_as_nobody_in_particular_on_the_documented_port() -> None:
+def test_image_runs_unprivileged_on_the_documented_port() -> None:
     assert of_image("USER") not in ("root", "0")
     assert of_image("EXPOSE") == "8766"
     entry, more = json.loads(of_image("ENTRYPOINT")), json.loads(of_image("CMD"))
@@ -111,14 +111,14 @@ def test_the_image_runs_as_nobody_in_particular_on_the_documented_port() -> None
     assert of_image("WORKDIR") == "/workspace"
 
 
-def test_what_the_image_copies_is_there() -> None:
+def test_files_copied_into_the_image_exist() -> None:
     rows = (REPO / "Dockerfile").read_text().splitlines()
     copied = [row.split()[1:-1] for row in rows if row.startswith("COPY") and "--from" not in row]
     assert copied
     assert [one for names in copied for one in names if not (REPO / one).exists()] == []
 
 
-def test_the_health_check_of_the_image_tells_a_daemon_from_none(place: Workspace) -> None:
+def test_image_health_check_detects_a_stopped_daemon(place: Workspace) -> None:
     words = json.loads(of_image("HEALTHCHECK").split("CMD ", 1)[1])
     started = place.start()
 
@@ -148,7 +148,7 @@ def test_the_stack_is_a_daemon_with_a_key_and_the_address_of_its_cache(tmp_path:
     assert set(services["daemon"]["depends_on"]) == {"cache"}
 
 
-def test_the_stack_gives_runs_their_time_and_nobody_more_rights_than_needed() -> None:
+def test_stack_allows_enough_stop_time_and_grants_minimal_permissions() -> None:
     services = stack()
     assert int(services["daemon"]["stop_grace_period"].rstrip("s")) > LONGEST
     for service in services.values():
@@ -173,7 +173,7 @@ def test_the_first_process_hands_signals_on_and_fetches_orphans() -> None:
     led.stdout.close()
 
 
-def test_a_server_that_was_killed_is_told_by_the_code_of_the_first_process() -> None:
+def test_killed_server_is_reported_by_the_exit_code_of_the_init_process() -> None:
     program = LED.replace("time.sleep(60)", "os.kill(os.getpid(), 9)")
     done = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, env=environment(REPO)

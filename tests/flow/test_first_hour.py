@@ -11,7 +11,7 @@ from tests.support.project import REPO, environment
 _PORT = "8787"
 
 
-def test_the_commands_of_the_first_hour_say_what_the_page_shows(tmp_path: Path) -> None:
+def test_getting_started_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     page = (REPO / "docs/guide/getting-started.md").read_text()
     given = environment(tmp_path)
     env = {

@@ -60,7 +60,7 @@ def test_a_full_disk_can_be_looked_at_and_cleaned(tiny: Project) -> None:
     assert made.fabric("deploy").code == 0
 
 
-def test_what_is_live_can_be_removed_on_a_full_disk(tiny: Project) -> None:
+def test_live_service_can_be_removed_on_a_full_disk(tiny: Project) -> None:
     made = deployed(tiny)
     filled(made)
     done = made.json("remove", "--yes")
@@ -69,7 +69,7 @@ def test_what_is_live_can_be_removed_on_a_full_disk(tiny: Project) -> None:
     assert not list(made.root.rglob("*.state.json"))
 
 
-def test_only_what_fabric_made_makes_room(tiny: Project) -> None:
+def test_only_fabric_files_are_deleted_to_make_room(tiny: Project) -> None:
     shared = tiny.root / "shared"
     (shared / "npm" / "x").mkdir(parents=True)
     shared.chmod(0o700)
@@ -86,7 +86,7 @@ def test_only_what_fabric_made_makes_room(tiny: Project) -> None:
     assert (shared / "npm" / "x" / "y").read_text() == "precious"
 
 
-def test_a_build_on_a_full_disk_says_that_it_is_not_remembered(tiny: Project) -> None:
+def test_build_on_a_full_disk_warns_that_it_is_not_cached(tiny: Project) -> None:
     made = deployed(tiny)
     filled(made)
     done = made.json("build", "--no-cache")

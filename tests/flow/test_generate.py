@@ -55,7 +55,7 @@ def test_leaving_a_question_changes_nothing(tmp_path: Path) -> None:
     assert made.tree() == before
 
 
-def test_not_asking_was_asked_for(tmp_path: Path) -> None:
+def test_no_interactive_option_asks_no_questions(tmp_path: Path) -> None:
     made = project(tmp_path)
     words = [sys.executable, "-m", "fabric", "generate", "worker", "mailer", "--no-interactive"]
     with at_terminal(words, made.root, environment(made.home, {"TERM": "xterm"})) as one:

@@ -40,7 +40,7 @@ def config(folder: Path) -> str:
     return (folder / "fabric.yml").read_text()
 
 
-def test_without_options_everything_is_asked_in_order(tmp_path: Path) -> None:
+def test_without_options_all_questions_are_asked_in_order(tmp_path: Path) -> None:
     with asked(tmp_path, "--dir", "shop") as one:
         offered = answer(one, "Trigger", DOWN + ENTER)
         assert [kind for kind in list_templates() if kind in offered] == list(list_templates())
@@ -60,7 +60,7 @@ def test_without_options_everything_is_asked_in_order(tmp_path: Path) -> None:
     assert "entry: src/worker.py" in text
 
 
-def test_what_was_said_is_not_asked(tmp_path: Path) -> None:
+def test_given_options_are_not_asked(tmp_path: Path) -> None:
     words = ("--provider", "host3-machines", "--lang", "js", "--secret-manager", "none")
     with asked(tmp_path, "--dir", "shop", *words) as one:
         offered = answer(one, "Trigger", ENTER)
@@ -72,7 +72,7 @@ def test_what_was_said_is_not_asked(tmp_path: Path) -> None:
     assert "kind: local" in config(tmp_path / "shop")
 
 
-def test_where_a_provider_lacks_a_language_it_is_not_offered(tmp_path: Path) -> None:
+def test_language_unsupported_by_the_provider_is_not_offered(tmp_path: Path) -> None:
     with asked(tmp_path, "--dir", "shop", "--provider", "edge1-workers") as one:
         for question in ("Trigger", "Secret manager", "State backend"):
             answer(one, question, ENTER)
@@ -94,14 +94,14 @@ def test_cancelling_leaves_nothing(tmp_path: Path, answered: int) -> None:
     assert not (tmp_path / "shop").exists()
 
 
-def test_a_slip_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_error_is_reported_before_any_question(tmp_path: Path) -> None:
     (tmp_path / "fabric.yml").write_text("")
     with asked(tmp_path, "--service", "shop") as one:
         assert one.ended() == 1
         assert "?" not in one.said.replace("?25", "")
 
 
-def test_answers_in_json_are_not_asked_for(tmp_path: Path) -> None:
+def test_json_output_asks_no_questions(tmp_path: Path) -> None:
     with asked(tmp_path, "--dir", "shop", "--json") as one:
         assert one.ended() == 64
 
@@ -127,7 +127,7 @@ def test_a_secret_manager_that_is_installed_can_be_chosen(tmp_path: Path) -> Non
         ("broken", "cannot load the plugin `broken`: AttributeError", "example_manager"),
     ],
 )
-def test_what_is_no_secret_manager_is_refused(
+def test_unknown_secret_manager_is_rejected(
     tmp_path: Path, name: str, message: str, hint: str
 ) -> None:
     words = ("--dir", "shop", *PAIR, "--secret-manager", name, "--json")
@@ -153,7 +153,7 @@ def test_a_folder_that_may_not_be_written_stays_as_it_is(tmp_path: Path) -> None
         assert [one.name for one in closed.iterdir()] == ["src"]
 
 
-def test_where_one_file_cannot_be_written_none_is(tmp_path: Path) -> None:
+def test_no_file_is_written_if_one_cannot_be(tmp_path: Path) -> None:
     made = tmp_path / "shop"
     (made / "test").mkdir(parents=True)
     with read_only(made / "test"):

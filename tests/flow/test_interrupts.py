@@ -95,7 +95,7 @@ def test_a_stored_answer_is_given_once(tmp_path: Path) -> None:
         assert isinstance(json.loads(done.stdout)["ok"], bool)
 
 
-def test_what_a_shell_told_us_to_ignore_is_ignored(tmp_path: Path) -> None:
+def test_signals_ignored_by_the_shell_stay_ignored(tmp_path: Path) -> None:
     """As `nohup` does it."""
     made = project(tmp_path)
     line = f'trap "" HUP; exec {sys.executable} -c "$0" 2000 {int(signal.SIGHUP)} build --json'

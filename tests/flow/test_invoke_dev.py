@@ -86,7 +86,7 @@ def test_a_query_a_body_and_parameters_come_through(cloud1: StrictCloud1, tmp_pa
         assert ended(found) == 0
 
 
-def test_what_anybody_could_ask_through_a_tunnel_is_only_what_has_a_route(shop: Shop) -> None:
+def test_tunnel_exposes_only_configured_routes(shop: Shop) -> None:
     with streaming(shop) as found:
         found.until_said("routed: ")
         assert "/_fabric/events" not in found.text
@@ -95,7 +95,7 @@ def test_what_anybody_could_ask_through_a_tunnel_is_only_what_has_a_route(shop: 
         assert ended(found) == 0
 
 
-def test_after_a_kill_deploys_refuse_and_the_next_run_puts_all_back(shop: Shop) -> None:
+def test_after_a_kill_deploys_are_rejected_and_the_next_run_restores_routes(shop: Shop) -> None:
     with streaming(shop) as found:
         found.until_said("routed: ")
         killed(found)
@@ -124,7 +124,7 @@ def test_a_stored_answer_is_not_given_while_routes_are_turned(shop: Shop) -> Non
     assert refused(shop, "deploy") == (1, LEFT)
 
 
-def test_after_a_kill_all_can_be_put_back_without_serving(shop: Shop) -> None:
+def test_after_a_kill_restore_works_without_serving(shop: Shop) -> None:
     with streaming(shop) as found:
         found.until_said("routed: ")
         killed(found)
@@ -146,9 +146,7 @@ def test_after_a_kill_all_can_be_put_back_without_serving(shop: Shop) -> None:
         lambda text: text.replace("src/hello", "src/gone"),
     ],
 )
-def test_what_was_left_is_put_back_in_the_middle_of_an_edit(
-    shop: Shop, slip: Callable[[str], str]
-) -> None:
+def test_restore_works_with_a_half_edited_config(shop: Shop, slip: Callable[[str], str]) -> None:
     with streaming(shop) as found:
         found.until_said("routed: ")
         killed(found)
@@ -163,7 +161,7 @@ def test_what_was_left_is_put_back_in_the_middle_of_an_edit(
     assert not journals(shop)
 
 
-def test_what_another_name_has_left_is_told(shop: Shop) -> None:
+def test_routes_left_under_another_service_name_are_reported(shop: Shop) -> None:
     with streaming(shop) as found:
         found.until_said("routed: ")
         killed(found)
@@ -180,7 +178,7 @@ def test_what_another_name_has_left_is_told(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("calls", range(1, 10))
-def test_killed_after_any_call_the_next_run_puts_all_back(shop: Shop, calls: int) -> None:
+def test_after_a_kill_at_any_call_the_next_run_restores_routes(shop: Shop, calls: int) -> None:
     shop.cloud1.reset()
     with streaming(shop) as found:
         until(
@@ -209,7 +207,7 @@ def test_two_at_once_are_one(shop: Shop) -> None:
     assert shop.said("hello") == "cloud"
 
 
-def test_routes_that_somebody_else_has_changed_are_left_alone(shop: Shop) -> None:
+def test_routes_changed_by_other_users_are_left_unchanged(shop: Shop) -> None:
     client = shop.cloud1.client("apigatewayv2")
     api = client.get_apis()["Items"][0]["ApiId"]
     with streaming(shop) as found:
@@ -232,7 +230,7 @@ def test_routes_that_somebody_else_has_changed_are_left_alone(shop: Shop) -> Non
 
 
 @pytest.mark.parametrize("damage", ["nonsense", "cut", "changed", "other"])
-def test_a_damaged_journal_is_an_error_and_stays_until_routes_are_set_anew(
+def test_damaged_journal_is_an_error_until_a_forced_deploy_resets_routes(
     shop: Shop, damage: str
 ) -> None:
     with streaming(shop) as found:
@@ -257,7 +255,7 @@ def test_a_damaged_journal_is_an_error_and_stays_until_routes_are_set_anew(
     assert len(integrations(shop)) == 2
 
 
-def test_what_cannot_be_put_back_now_can_be_later(shop: Shop) -> None:
+def test_failed_restore_can_be_repeated_later(shop: Shop) -> None:
     with streaming(shop) as found:
         found.until_said("routed: ")
         denied = {"status": 403, "code": "AccessDeniedException", "times": 100}
@@ -270,7 +268,7 @@ def test_what_cannot_be_put_back_now_can_be_later(shop: Shop) -> None:
     assert shop.said("hello") == "cloud"
 
 
-def test_what_is_refused_half_way_is_put_back(shop: Shop) -> None:
+def test_partially_rejected_routing_is_rolled_back(shop: Shop) -> None:
     denied = {"status": 403, "code": "AccessDeniedException"}
     shop.cloud1.fault("apigatewayv2.UpdateRoute", skip=1, times=1, **denied)
     with streaming(shop) as found:
@@ -292,7 +290,7 @@ def test_what_is_refused_half_way_is_put_back(shop: Shop) -> None:
         "https://nobody.invalid",
     ],
 )
-def test_an_address_that_is_no_tunnel_changes_nothing(shop: Shop, url: str) -> None:
+def test_invalid_tunnel_address_changes_nothing(shop: Shop, url: str) -> None:
     shop.cloud1.reset()
     done = shop.run("invoke", "dev", "--stream-from", "dev", "--tunnel-url", url, "--port", "0")
     assert (done.code, done.error["code"]) == (64, "usage/bad-tunnel-url")
@@ -301,7 +299,7 @@ def test_an_address_that_is_no_tunnel_changes_nothing(shop: Shop, url: str) -> N
     assert not journals(shop)
 
 
-def test_a_tunnel_that_leads_elsewhere_changes_nothing(shop: Shop) -> None:
+def test_tunnel_to_another_target_changes_nothing(shop: Shop) -> None:
     with streaming(shop) as other:
         other.until_said("routed: ")
         url = f"http://127.0.0.1:{other.port}"
@@ -350,9 +348,7 @@ def test_at_its_end_it_answers_with_one_document(shop: Shop) -> None:
     assert (result["calls"], result["failed"], result["leftAlone"]) == (1, 0, [])
 
 
-def test_a_simulated_stage_is_served_and_it_is_told_what_to_do(
-    cloud1: StrictCloud1, tmp_path: Path
-) -> None:
+def test_simulated_stage_is_served_with_instructions(cloud1: StrictCloud1, tmp_path: Path) -> None:
     shop = Shop(cloud1, project(tmp_path, sources={}))
     shop.has("hello", "here")
     shop.write()

@@ -70,7 +70,9 @@ def test_a_query_a_body_and_a_redirect_come_through_edge1(shop: ProviderShop) ->
 
 
 @pytest.mark.parametrize("calls", range(1, 7))
-def test_killed_after_any_call_at_edge1_all_can_be_put_back(shop: ProviderShop, calls: int) -> None:
+def test_after_a_kill_at_any_call_edge1_routes_can_be_restored(
+    shop: ProviderShop, calls: int
+) -> None:
     shop.site.reset()
     with streaming(shop) as found:
         until(
@@ -85,7 +87,7 @@ def test_killed_after_any_call_at_edge1_all_can_be_put_back(shop: ProviderShop, 
     assert not journals(shop)
 
 
-def test_what_fabric_cannot_turn_is_served_and_told(cloud6: WhiskServer, tmp_path: Path) -> None:
+def test_unsupported_provider_is_served_with_a_warning(cloud6: WhiskServer, tmp_path: Path) -> None:
     site = WhiskSite(cloud6, tmp_path)
     with contextlib.closing(site):
         shop = ProviderShop(site, project(tmp_path / "project", sources={}))

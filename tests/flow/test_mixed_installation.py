@@ -10,7 +10,7 @@ from fabric.system.mixed_installation import SSH_MODULE
 from tests.support.project import REPO, environment
 
 
-def test_a_mixed_installation_is_reported_and_the_command_goes_on(tmp_path: Path) -> None:
+def test_mixed_installation_is_reported_and_the_command_continues(tmp_path: Path) -> None:
     mixed = tmp_path / "site" / "fabric"
     shutil.copytree(REPO / "fabric", mixed)
     (mixed / SSH_MODULE).touch()

@@ -99,7 +99,7 @@ def wide(plan: Plan) -> Look:
     return Look(2600, 1200 + 10 * len(plan.graph))
 
 
-def test_pointing_at_a_task_lights_what_it_needs_and_what_needs_it(pages: Pages) -> None:
+def test_hovering_a_task_highlights_its_dependencies_and_dependents(pages: Pages) -> None:
     plan = shop()
     number = plan.graph.ids.index(TaskId("release:cart@cloud1-lambda"))
     tab = pages.open(plan, wide(plan))
@@ -150,7 +150,7 @@ def test_the_buttons_fold_and_unfold_all_services(pages: Pages) -> None:
     assert len(tab.run(SHOWN)) == len(plan.graph)
 
 
-def test_search_lights_what_it_finds_and_counts_it(pages: Pages) -> None:
+def test_search_highlights_and_counts_matches(pages: Pages) -> None:
     plan = shop()
     tab = pages.open(plan, wide(plan))
     tab.click("#search")
@@ -161,7 +161,7 @@ def test_search_lights_what_it_finds_and_counts_it(pages: Pages) -> None:
     assert tab.run(FADED)
 
 
-def test_search_leaves_out_what_a_filter_hides(pages: Pages) -> None:
+def test_search_omits_filtered_tasks(pages: Pages) -> None:
     tab = pages.open(shop())
     tab.press("/")
     tab.type("release:")
@@ -170,7 +170,7 @@ def test_search_leaves_out_what_a_filter_hides(pages: Pages) -> None:
     assert tab.run(TEXT.format("found")) == "2 tasks"
 
 
-def test_search_goes_from_find_to_find_and_opens_what_is_folded(pages: Pages) -> None:
+def test_search_steps_through_matches_and_opens_folded_services(pages: Pages) -> None:
     plan = shop()
     tab = pages.open(plan, wide(plan))
     tab.click("#fold")
@@ -195,7 +195,7 @@ def test_escape_clears_search_and_choice(pages: Pages) -> None:
     assert tab.run("document.getElementById('details').hidden")
 
 
-def test_a_click_keeps_a_task_lit_and_tells_all_of_it(pages: Pages) -> None:
+def test_click_keeps_a_task_highlighted_and_shows_its_details(pages: Pages) -> None:
     plan = shop()
     key = box(plan, "build:cart/add")
     tab = pages.open(plan, wide(plan))
@@ -234,7 +234,7 @@ def test_the_mark_of_the_critical_path_can_be_taken_off(pages: Pages) -> None:
     assert tab.run(CRITICAL)
 
 
-def test_the_critical_path_is_shown_alone_with_its_services_open(pages: Pages) -> None:
+def test_only_the_critical_path_is_shown_with_its_services_unfolded(pages: Pages) -> None:
     plan = large(40)
     path = {f"node {number}" for number in compute_critical_path(plan).numbers}
     tab = pages.open(plan, Look(1440, 900))
@@ -295,7 +295,7 @@ def test_a_filter_hides_services_that_have_nothing_left(pages: Pages) -> None:
 
 @pytest.mark.parametrize("plan", [shop(), large(200, 5)], ids=["shop", "large"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_page_says_no_error_asks_for_nothing_and_does_not_scroll(
+def test_page_has_no_errors_no_requests_and_no_scrolling(
     pages: Pages, plan: Plan, *, dark: bool
 ) -> None:
     tab = pages.open(plan, Look(1280, 800, dark))
@@ -336,7 +336,7 @@ def test_words_can_be_read_on_their_ground(pages: Pages, *, dark: bool) -> None:
     assert min(found) >= 4.5
 
 
-def test_only_what_is_near_is_in_the_page_and_it_comes_when_the_view_moves(pages: Pages) -> None:
+def test_only_nearby_tasks_are_rendered_and_more_appear_on_scroll(pages: Pages) -> None:
     plan = large(200, 5)
     tab = pages.open(plan, Look(1440, 900))
     tab.click("#unfold")
@@ -349,7 +349,7 @@ def test_only_what_is_near_is_in_the_page_and_it_comes_when_the_view_moves(pages
     assert len(after - before) > 20
 
 
-def test_a_pointer_over_a_large_page_touches_little_but_what_lights_up(pages: Pages) -> None:
+def test_hovering_on_a_large_page_updates_few_elements(pages: Pages) -> None:
     tab = pages.open(large(200, 5), Look(1440, 900))
     tab.click("#unfold")
     touched, lit, drawn = tab.run(TOUCHED)

@@ -91,7 +91,7 @@ def test_every_edge_is_on_one_line_unless_it_is_folded_away(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("plan", [shop(), large(40)], ids=["shop", "large"])
-def test_a_folded_service_stands_beside_what_it_needs_or_below(plan: Plan) -> None:
+def test_folded_service_is_placed_beside_or_below_its_dependencies(plan: Plan) -> None:
     *_, folded, _, _ = looks_of(plan)
     top = {box["key"]: box["y"] for box in folded["boxes"]}
     needs: dict[str, list[float]] = {}
@@ -101,7 +101,7 @@ def test_a_folded_service_stands_beside_what_it_needs_or_below(plan: Plan) -> No
     assert [key for key, tops in needs.items() if top[key] < min(tops)] == []
 
 
-def test_a_service_without_a_task_to_show_goes_away() -> None:
+def test_service_without_visible_tasks_is_hidden() -> None:
     *_, waiting, nothing = looks_of(shop())
     assert [box["key"] for box in waiting["boxes"]] == ["lane 2"]
     assert nothing["boxes"] == []

@@ -102,7 +102,7 @@ def test_a_signal_gives_the_terminal_back_as_well(tmp_path: Path) -> None:
         assert one.is_cooked()
 
 
-def test_a_window_of_another_size_is_drawn_anew(tmp_path: Path) -> None:
+def test_resized_window_is_redrawn(tmp_path: Path) -> None:
     with asker(tmp_path) as one:
         one.until("Enter selects")
         one.resize(30, 5)
@@ -120,6 +120,6 @@ def test_nothing_is_coloured_unless_it_may_be(tmp_path: Path) -> None:
         assert "\x1b[36m> http" in coloured.said
 
 
-def test_a_terminal_that_cannot_draw_is_none(tmp_path: Path) -> None:
+def test_dumb_terminal_does_not_start_the_picker(tmp_path: Path) -> None:
     with asker(tmp_path, {"TERM": "dumb"}) as one:
         assert one.ended() == 64

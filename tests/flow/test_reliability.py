@@ -19,13 +19,13 @@ def test_one_failing_file_operation_breaks_nothing_and_has_a_name(tmp_path: Path
     assert faults.run(6, tmp_path).wrong == ()
 
 
-def test_damage_to_what_is_kept_is_a_miss_or_has_a_name(tmp_path: Path) -> None:
+def test_damaged_cache_or_state_is_a_miss_or_a_named_error(tmp_path: Path) -> None:
     tally = flips.run(30, tmp_path, seed=7)
     assert tally.wrong == ()
     assert int(str(tally.told["kinds of file"])) > 10
 
 
-def test_what_a_failed_deploy_changed_is_taken_back_or_named(tmp_path: Path) -> None:
+def test_changes_of_a_failed_deploy_are_rolled_back_or_named(tmp_path: Path) -> None:
     assert rollbacks.run(4, tmp_path, seed=7).wrong == ()
 
 

@@ -42,7 +42,7 @@ def test_answers_follow_the_weights(router: RealRouter) -> None:
 
 
 @pytest.mark.slow
-def test_no_question_goes_without_an_answer_while_shares_shift(router: RealRouter) -> None:
+def test_every_query_is_answered_while_shares_shift(router: RealRouter) -> None:
     found: list[int] = []
     is_over = threading.Event()
 
@@ -81,7 +81,7 @@ def test_of_two_services_that_lead_one_name_at_once_one_has_it(
     assert found["comments"][0]["content"] == f"{winner.result['service']}/dev"
 
 
-def test_a_hand_in_the_zone_is_told_and_mended(router: RealRouter) -> None:
+def test_manual_zone_edit_is_reported_and_fixed(router: RealRouter) -> None:
     (found,) = router.pdns.record_sets(router.name)
     found["records"][0]["content"] = found["records"][0]["content"].replace("one.", "away.")
     router.pdns.set_records(found)
@@ -90,7 +90,7 @@ def test_a_hand_in_the_zone_is_told_and_mended(router: RealRouter) -> None:
     assert "away." not in json.dumps(router.pdns.record_sets(router.name))
 
 
-def test_without_a_key_the_name_is_kept_in_a_file_and_that_is_said(
+def test_without_a_key_the_zone_is_stored_in_a_file_with_a_warning(
     tmp_path: Path, pdns: PdnsSite
 ) -> None:
     made = RealRouter(tmp_path, pdns)
@@ -111,7 +111,7 @@ def test_a_wrong_key_changes_nothing_and_is_not_shown(router: RealRouter) -> Non
     assert document(router.project, STATE) == before
 
 
-def test_what_a_deploy_command_says_never_becomes_code_of_the_server(
+def test_deploy_command_output_never_becomes_dns_server_code(
     tmp_path: Path, pdns: PdnsSite
 ) -> None:
     made = RealRouter(tmp_path, pdns)
@@ -132,7 +132,7 @@ def test_a_real_name_does_not_lead_to_simulated_endpoints(tmp_path: Path, pdns: 
     assert pdns.record_sets(made.name) == []
 
 
-def test_real_endpoints_are_asked_how_they_are(router: RealRouter) -> None:
+def test_real_endpoint_health_is_reported(router: RealRouter) -> None:
     rows = router.json("endpoints").result["endpoints"]
     assert {(row["checked"], row["healthy"], row["latencyMs"]) for row in rows} == {
         (True, False, None)

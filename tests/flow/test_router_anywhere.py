@@ -95,7 +95,7 @@ def test_a_sync_that_is_killed_at_some_call_is_ended_by_the_next(
 
 
 @pytest.mark.parametrize("kind", _ANYWHERE)
-def test_two_who_shift_at_once_follow_each_other(routed: RoutedService) -> None:
+def test_two_simultaneous_shifts_run_one_after_the_other(routed: RoutedService) -> None:
     routed.ran("dns-sync")
     words = ("dns-shift", "--lock-timeout", "60s", "--provider")
     running = [routed.start(*words, label, "--percent", "40") for label in ("spare", "third")]
@@ -110,7 +110,7 @@ def test_two_who_shift_at_once_follow_each_other(routed: RoutedService) -> None:
 
 
 @pytest.mark.parametrize("kind", _ANYWHERE)
-def test_a_name_that_was_led_before_is_told(routed: RoutedService) -> None:
+def test_previously_routed_name_is_reported_as_delete_candidate(routed: RoutedService) -> None:
     """What leads there still is ours, and is never deleted."""
     routed.ran("dns-sync")
     config = routed.project.root / "fabric.yml"
@@ -124,7 +124,7 @@ def test_a_name_that_was_led_before_is_told(routed: RoutedService) -> None:
 
 
 @pytest.mark.parametrize("kind", ["edge1-dns"])
-def test_a_name_without_weights_is_led_to_who_has_the_most(routed: RoutedService) -> None:
+def test_name_without_weights_is_routed_to_the_largest_share(routed: RoutedService) -> None:
     routed.ran("dns-sync")
     shift = ("router", "dns-shift", "--provider", "spare", "--percent")
     told = []

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.support.project import PYTHON, project
 
 
-def test_a_key_without_the_package_is_told_with_what_to_install(tmp_path: Path) -> None:
+def test_key_without_the_package_is_reported_with_the_install_command(tmp_path: Path) -> None:
     made = project(tmp_path, PYTHON)
     shadow = tmp_path / "shadow"
     made.write({"../shadow/cryptography/__init__.py": "raise ImportError(name='cryptography')\n"})

@@ -51,7 +51,7 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-def test_functions_are_given_what_the_manager_says(shop: Shop) -> None:
+def test_functions_receive_values_from_the_secret_manager(shop: Shop) -> None:
     assert shop.fabric("deploy").code == 0
     (shop.project.root / "event.json").write_text("{}")
     done = shop.fabric("invoke", "run", "--event", "event.json")
@@ -67,7 +67,7 @@ def test_the_value_is_in_no_file_and_in_no_output(shop: Shop) -> None:
         assert "a-secret-token" not in text
 
 
-def test_each_is_asked_for_once_a_command_and_a_new_value_is_deployed(shop: Shop) -> None:
+def test_each_secret_is_read_once_per_command_and_a_new_value_is_deployed(shop: Shop) -> None:
     shop.fabric("deploy")
     assert sorted(shop.calls) == ["mail/key", "team/token"]
     assert shop.fabric("deploy").result["summary"]["ran"] == 0
@@ -76,14 +76,14 @@ def test_each_is_asked_for_once_a_command_and_a_new_value_is_deployed(shop: Shop
     assert shop.fabric("deploy").result["summary"]["ran"] > 0
 
 
-def test_who_only_looks_at_a_config_asks_nobody(shop: Shop) -> None:
+def test_read_only_commands_do_not_call_the_secret_manager(shop: Shop) -> None:
     assert shop.fabric("validate").code == 0
     assert shop.fabric("config", "show").code == 0
     assert shop.fabric("releases").code == 0
     assert shop.calls == []
 
 
-def test_a_manager_that_fails_is_told_by_its_error(shop: Shop) -> None:
+def test_failing_secret_manager_is_reported_with_its_error(shop: Shop) -> None:
     shop.project.write({"fabric.yml": CONFIG.replace("team/token", "team/gone")})
     done = shop.fabric("deploy")
     assert (done.code, done.error["code"]) == (1, "plugin/failed")
@@ -99,7 +99,7 @@ def test_an_addon_needs_the_manager_that_is_installed_to_answer(shop: Shop) -> N
 
 
 @pytest.mark.parametrize("command", ["plan", "validate"])
-def test_a_scheme_that_nobody_serves_is_a_slip_with_the_nearest(shop: Shop, command: str) -> None:
+def test_unknown_scheme_is_rejected_with_the_nearest_name(shop: Shop, command: str) -> None:
     shop.project.write({"fabric.yml": CONFIG.replace("vault://team", "vaul://team")})
     done = shop.fabric(command)
     assert (done.code, done.error["code"]) == (65, "config/secret-plugin")

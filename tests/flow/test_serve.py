@@ -56,7 +56,7 @@ def ended(server: Served) -> int:
     return server.child.wait(60)
 
 
-def test_routes_reach_their_functions_and_each_call_is_told(shop: Project) -> None:
+def test_routes_reach_their_functions_and_each_call_is_logged(shop: Project) -> None:
     with served(shop) as server:
         answer = server.get("/users/7")
         assert (answer.status, answer.body) == (200, b"user 7")
@@ -92,7 +92,7 @@ def test_requests_are_laid_over_a_template(shop: Project) -> None:
         assert server.ask("POST", "/_fabric/events/nightly").json["stageVariables"] == 1
 
 
-def test_a_handler_that_fails_fails_its_request_alone(shop: Project) -> None:
+def test_failing_handler_fails_only_its_own_request(shop: Project) -> None:
     with served(shop) as server:
         pid = server.get("/moody").json
         thrown = server.get("/moody?mood=throws")
@@ -106,7 +106,7 @@ def test_a_handler_that_fails_fails_its_request_alone(shop: Project) -> None:
         server.until_said("its statusCode is 9999")
 
 
-def test_pages_of_other_places_reach_no_handler_that_does_not_let_them_in(shop: Project) -> None:
+def test_foreign_origins_reach_only_handlers_that_allow_them(shop: Project) -> None:
     foreign = {"Origin": "https://evil.example"}
     with served(shop) as server:
         assert server.ask("GET", "/echo/a", headers=foreign).status == 403
@@ -120,7 +120,7 @@ def test_pages_of_other_places_reach_no_handler_that_does_not_let_them_in(shop: 
         assert server.ask("GET", "/users/7", headers=upgrade).status == 501
 
 
-def test_a_page_that_is_not_named_is_told_so(shop: Project) -> None:
+def test_origin_that_is_not_listed_is_rejected_with_a_reason(shop: Project) -> None:
     named = "cors: {allowOrigins: ['https://shop.example']}"
     shop.write({"fabric.yml": CONFIG.replace("cors: true", named)})
     with served(shop) as server:
@@ -154,14 +154,14 @@ def test_an_edit_reloads_just_the_functions_that_read_the_file(shop: Project) ->
         server.until_said("src/words.py -> user")
 
 
-def test_a_file_where_one_was_looked_for_counts(shop: Project) -> None:
+def test_new_file_that_takes_precedence_in_import_lookup_is_detected(shop: Project) -> None:
     with served(shop, "--watch") as server:
         assert server.get("/users/7").body == b"user 7"
         shop.write({"src/words/__init__.py": "WORD = 'folder '\n"})
         server.until_answer("/users/7", b"folder 7")
 
 
-def test_an_error_is_the_answer_until_it_is_mended(shop: Project) -> None:
+def test_build_error_is_returned_until_it_is_fixed(shop: Project) -> None:
     with served(shop, "--watch") as server:
         assert server.get("/users/7").status == 200
         shop.write({"src/user.py": "def handler(\n"})
@@ -178,7 +178,7 @@ def test_an_error_is_the_answer_until_it_is_mended(shop: Project) -> None:
         server.until_answer("/users/7", b"user 7")
 
 
-def test_an_error_is_not_told_again_for_files_that_make_no_difference(shop: Project) -> None:
+def test_error_is_not_repeated_for_irrelevant_file_changes(shop: Project) -> None:
     shop.write({"notes.txt": ""})
     with served(shop, "--watch") as server:
         shop.write({"src/user.py": "def handler(\n"})
@@ -191,7 +191,7 @@ def test_an_error_is_not_told_again_for_files_that_make_no_difference(shop: Proj
         assert "nothing changed" not in server.text
 
 
-def test_a_config_that_breaks_is_told_and_a_mended_one_is_served(shop: Project) -> None:
+def test_broken_config_is_reported_and_a_fixed_one_is_served(shop: Project) -> None:
     with served(shop, "--watch") as server:
         assert server.get("/users/7").status == 200
         shop.write({"fabric.yml": CONFIG + "nonsense: 1\n"})
@@ -202,7 +202,7 @@ def test_a_config_that_breaks_is_told_and_a_mended_one_is_served(shop: Project) 
         assert server.get("/users/7").status == 404
 
 
-def test_a_project_that_is_broken_at_first_is_served_once_it_is_mended(shop: Project) -> None:
+def test_initially_broken_project_is_served_after_the_fix(shop: Project) -> None:
     shop.write({"src/words.py": "WORD = (\n"})
     with served(shop, "--watch") as server:
         assert server.get("/moody").status == 200
@@ -260,7 +260,7 @@ def test_nothing_is_left_when_it_is_killed(shop: Project) -> None:
         until(lambda: not is_alive(pid))
 
 
-def test_secrets_are_hidden_in_what_functions_say(shop: Project) -> None:
+def test_secrets_are_redacted_in_function_output(shop: Project) -> None:
     shop.write(
         {
             ".env": "KEY=hunter2-hunter2\n",
@@ -279,7 +279,7 @@ def test_secrets_are_hidden_in_what_functions_say(shop: Project) -> None:
         assert "hunter2" not in server.text + failed.body.decode()
 
 
-def test_a_taken_port_is_told_with_a_free_one(shop: Project) -> None:
+def test_port_in_use_is_reported_with_a_free_one(shop: Project) -> None:
     with served(shop) as server:
         done = shop.fabric("invoke", "local", "--serve", "--port", str(server.port))
     assert done.code == 1
@@ -287,14 +287,14 @@ def test_a_taken_port_is_told_with_a_free_one(shop: Project) -> None:
     assert "is free" in done.err
 
 
-def test_one_function_is_served_alone_where_it_is_named(shop: Project) -> None:
+def test_only_the_named_function_is_served(shop: Project) -> None:
     with served(shop, "--function", "user") as server:
         assert server.get("/users/7").body == b"user 7"
         assert server.get("/moody").status == 404
         assert server.ask("POST", "/_fabric/events/nightly").status == 404
 
 
-def test_memory_beyond_what_the_function_has_is_told(shop: Project) -> None:
+def test_memory_above_the_function_limit_is_reported(shop: Project) -> None:
     shop.write(
         {
             "fabric.yml": CONFIG.replace("timeout: 1", "memory: 128, timeout: 20"),
@@ -307,7 +307,7 @@ def test_memory_beyond_what_the_function_has_is_told(shop: Project) -> None:
         server.until_said("its `memory` is 128 MB")
 
 
-def test_a_payload_that_does_not_come_is_asked_for_at_a_terminal(shop: Project) -> None:
+def test_missing_payload_is_requested_at_a_terminal(shop: Project) -> None:
     ours, theirs = os.openpty()
     child = subprocess.Popen(
         [sys.executable, "-m", "fabric", "invoke", "local", "--function", "nightly"],

@@ -27,7 +27,7 @@ def first(tmp_path: Path) -> Project:
 
 
 @pytest.mark.parametrize("verb", ["build", "package"])
-def test_what_machines_have_made_in_parts_another_one_takes_whole(
+def test_results_of_sharded_machines_are_reused_by_an_unsharded_run(
     first: Project, fleet: Fleet, tmp_path: Path, verb: str
 ) -> None:
     place = on_objstore2(fleet)
@@ -49,7 +49,7 @@ def test_what_machines_have_made_in_parts_another_one_takes_whole(
         assert (deployed.code, ran) == (0, {"created"})
 
 
-def test_parts_are_told_to_each_other_and_are_no_whole(first: Project) -> None:
+def test_shards_share_results_but_are_not_a_complete_run(first: Project) -> None:
     done = first.fabric("compose", "build", "--shard", "2/3")
     assert "shard 1 of 3: 4 functions\nshard 2 of 3: 4 functions  (this run)\n" in done.out
     share = first.json("compose", "build", "--shard", "2/3").result["summary"]["shard"]
@@ -64,6 +64,6 @@ def test_parts_are_told_to_each_other_and_are_no_whole(first: Project) -> None:
     assert len(again["shard"]["expectedMs"]) == 3
 
 
-def test_a_part_that_is_none_is_a_usage_error(first: Project) -> None:
+def test_invalid_shard_is_a_usage_error(first: Project) -> None:
     done = first.json("compose", "package", "--shard", "4/3")
     assert (done.code, done.error["code"]) == (64, "usage/bad-shard")

@@ -37,7 +37,7 @@ def hits(machine: Project, place: CachePlaceOfTests) -> int:
 
 
 @pytest.mark.parametrize("put", [1, 2, 3, 4, 5])
-def test_whoever_is_killed_while_sending_leaves_nothing_wrong(
+def test_process_killed_during_upload_leaves_no_invalid_data(
     first: Project, tmp_path: Path, put: int
 ) -> None:
     """Two packs, a segment and two heads are put: killed at each of them."""
@@ -59,7 +59,7 @@ def test_whoever_is_killed_while_sending_leaves_nothing_wrong(
         assert hits(third, place) == 4
 
 
-def test_whoever_interrupts_the_sending_is_told_what_was_made(first: Project) -> None:
+def test_interrupted_upload_still_reports_the_finished_run(first: Project) -> None:
     with faulty_store() as store:
         store.held_put = 1
         place = CachePlaceOfTests(f"{store.address}/shared")
@@ -74,7 +74,7 @@ def test_whoever_interrupts_the_sending_is_told_what_was_made(first: Project) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("made", [on_turbo, on_objstore2], ids=["turbo", "objstore2"])
-def test_writers_that_race_do_each_other_no_harm(
+def test_concurrent_writers_do_not_corrupt_each_other(
     fleet: Fleet, first: Project, tmp_path: Path, made: Makes
 ) -> None:
     place = made(fleet)

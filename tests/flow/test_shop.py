@@ -120,7 +120,7 @@ def test_every_function_of_the_shop_answers(
     assert ANSWERS[f"{inputs.service}/{inputs.function}"] in answer_of(built, inputs, tmp_path)
 
 
-def test_a_shared_module_counts_only_where_it_is_used(runtimes: Runtimes) -> None:
+def test_shared_module_is_an_input_only_of_functions_that_import_it(runtimes: Runtimes) -> None:
     users = {
         f"{inputs.service}/{inputs.function}"
         for inputs in functions()

@@ -77,7 +77,7 @@ def test_a_slip_is_answered_without_the_engine(words: tuple[str, ...], tmp_path:
 
 
 @pytest.mark.parametrize("words", [("--help",), ("status",), ("stop",)], ids=" ".join)
-def test_only_what_serves_loads_a_server(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_only_serving_commands_import_the_server(words: tuple[str, ...], tmp_path: Path) -> None:
     code, modules = loaded(DAEMON, *words, cwd=tmp_path, home=tmp_path)
     assert code == (3 if words == ("status",) else 0)
     assert modules & HEAVY == set()

@@ -20,7 +20,7 @@ ESCAPE = "\x1b["
     [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
     ids=["plain", "NO_COLOR", "dumb"],
 )
-def test_a_terminal_gets_colour_unless_told_otherwise(
+def test_terminal_output_is_coloured_unless_disabled(
     env: Mapping[str, str], tmp_path: Path, *, wanted: bool
 ) -> None:
     made = project(tmp_path)
@@ -53,7 +53,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+def test_early_closed_stdout_is_not_an_error(tmp_path: Path) -> None:
     made = project(tmp_path)
     child = made.start("plan", "--json")
     assert child.stdout is not None
@@ -66,7 +66,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert "BrokenPipe" not in said
 
 
-def test_a_deploy_goes_on_when_nobody_hears_its_talk(tmp_path: Path) -> None:
+def test_deploy_continues_when_stderr_is_closed(tmp_path: Path) -> None:
     made = project(tmp_path)
     child = made.start("deploy", "--json")
     assert child.stdout is not None

@@ -29,7 +29,7 @@ def on_a_terminal(made: Project, *words: str) -> str:
     return said.decode()
 
 
-def test_on_a_terminal_services_are_lines_above_a_table_that_goes(tmp_path: Path) -> None:
+def test_terminal_prints_service_lines_above_a_transient_table(tmp_path: Path) -> None:
     said = on_a_terminal(compose(tmp_path, site=("api",), api=(), jobs=()), "compose", "build")
     assert "✓ api: 1 ran" in said
     assert "> build:" not in said

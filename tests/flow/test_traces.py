@@ -95,7 +95,7 @@ def test_a_request_and_its_run_belong_to_the_span_of_the_caller(
     assert TRACE not in place.log
 
 
-def test_what_the_caller_does_not_sample_is_not_sent_and_what_is_malformed_is_ignored(
+def test_unsampled_request_is_not_exported_and_malformed_traceparent_is_ignored(
     place: Workspace, collected: Collector
 ) -> None:
     port = place.start(OTEL_EXPORTER_OTLP_ENDPOINT=collected.url)["port"]
@@ -108,7 +108,7 @@ def test_what_the_caller_does_not_sample_is_not_sent_and_what_is_malformed_is_ig
     assert (span.parent, span.trace == TRACE) == ("", False)
 
 
-def test_a_caller_who_is_refused_has_no_place_in_anybodys_trace(
+def test_refused_request_does_not_join_the_callers_trace(
     place: Workspace, collected: Collector
 ) -> None:
     given = {"FABRIC_DAEMON_API_KEY": "k" * 32, "OTEL_EXPORTER_OTLP_ENDPOINT": collected.url}
@@ -146,9 +146,7 @@ def test_a_command_is_one_trace(made: Project, collected: Collector, way: str) -
     assert (run.service, run.parent) == ("fabric", "")
 
 
-def test_spans_of_tasks_say_what_was_run_and_what_was_remembered(
-    made: Project, collected: Collector
-) -> None:
+def test_task_spans_report_run_and_cached_tasks(made: Project, collected: Collector) -> None:
     deploy = ("deploy", "--otlp", collected.url)
     assert made.fabric(*deploy).code == 0
     (run,) = collected.of("deploy")
@@ -177,7 +175,7 @@ def test_a_command_with_nothing_to_do_is_a_trace_too(made: Project, collected: C
     }
 
 
-def test_what_fails_is_told_in_the_trace(made: Project, collected: Collector) -> None:
+def test_failures_are_reported_in_the_trace(made: Project, collected: Collector) -> None:
     made.write({name: "def handler(\n" for name in PYTHON_SOURCES if name.endswith(".py")})
     assert made.fabric("build", "--otlp", collected.url).code == 1
     (run,) = collected.of("build")
@@ -185,7 +183,7 @@ def test_what_fails_is_told_in_the_trace(made: Project, collected: Collector) ->
     assert any(one.has_failed for one in tasks_of(collected, run).values())
 
 
-def test_a_command_belongs_to_the_span_of_who_calls_it(made: Project, collected: Collector) -> None:
+def test_command_span_is_a_child_of_traceparent(made: Project, collected: Collector) -> None:
     env = {"TRACEPARENT": f"00-{TRACE}-{SPAN}-01"}
     assert made.fabric("build", "--otlp", collected.url, env=env).code == 0
     (run,) = collected.of("build")
@@ -201,7 +199,7 @@ def called(made: Project) -> None:
 
 
 @pytest.mark.parametrize("command", ["logs", "metrics", "traces"])
-def test_looks_at_what_runs_are_traces_too(
+def test_observe_commands_export_traces_too(
     made: Project, collected: Collector, command: str
 ) -> None:
     assert made.fabric("deploy").code == 0
@@ -231,7 +229,7 @@ def test_a_follow_is_a_trace_once_it_ends(made: Project, collected: Collector) -
     assert len(collected.of("logs")) == 1
 
 
-def test_what_the_caller_of_a_command_does_not_sample_is_not_sent(
+def test_unsampled_traceparent_of_a_command_disables_export(
     made: Project, collected: Collector
 ) -> None:
     env = {"TRACEPARENT": f"00-{TRACE}-{SPAN}-00"}
@@ -283,7 +281,7 @@ def test_a_collector_that_is_away_is_one_warning_of_a_command(made: Project, way
 @pytest.mark.parametrize(
     "url", ["collector:4318", "ftp://collector", "http://me:hunter22@collector", "http://c/?key=1"]
 )
-def test_what_is_no_address_of_a_collector_is_told_before_the_run(made: Project, url: str) -> None:
+def test_invalid_collector_url_is_reported_before_the_run(made: Project, url: str) -> None:
     done = made.json("build", "--otlp", url)
     assert (done.code, done.error["code"]) == (64, "usage/bad-otlp-url")
     assert "hunter22" not in done.out + done.err

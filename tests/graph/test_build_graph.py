@@ -13,7 +13,7 @@ def refused(*tasks: tuple[str, ...]) -> tuple[Problem, ...]:
     return caught.value.problems
 
 
-def test_needs_come_before_what_needs_them() -> None:
+def test_dependencies_come_before_dependents() -> None:
     graph = build_graph(build(*one) for one in (("c", "a", "b"), ("b", "a"), ("a",), ("d",)))
     assert graph.levels == (("a", "d"), ("b",), ("c",))
     assert graph.needs == ((), (), (0,), (0, 2))
@@ -26,13 +26,13 @@ def test_a_task_may_be_named_twice_if_it_is_the_same() -> None:
     assert (problem.code, "`a`" in problem.message) == ("config/duplicate-task", True)
 
 
-def test_all_needs_that_are_not_there_are_told_at_once() -> None:
+def test_all_missing_dependencies_are_reported_at_once() -> None:
     found = refused(("a", "x"), ("b", "y", "x"))
     assert [one.code for one in found] == ["config/unknown-task"] * 2
     assert ["`x`" in found[0].message, "`y`" in found[1].message] == [True, True]
 
 
-def test_a_circle_is_told_as_one() -> None:
+def test_cycle_is_reported_once() -> None:
     (problem,) = refused(("a", "c"), ("b", "a"), ("c", "b"), ("d",))
     assert problem.code == "config/cycle"
     circle = problem.message.partition(": ")[2].split(" → ")

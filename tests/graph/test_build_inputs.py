@@ -31,16 +31,16 @@ def options(tail: str, runtime: str = "nodejs20.x", provider: str = "edge1-worke
 
 
 @pytest.mark.parametrize("line", OPTIONS.splitlines()[1:], ids=str.strip)
-def test_each_option_is_an_input_of_its_own(line: str) -> None:
+def test_each_build_option_is_a_separate_input(line: str) -> None:
     assert options("") != options(f"build:\n{line}\n")
 
 
-def test_what_nobody_asked_for_is_no_input() -> None:
+def test_unset_options_are_not_inputs() -> None:
     names = {text.partition("=")[0] for text in options("", provider="cloud2-functions")}
     assert names == {"entry", "runtime", "minify", "sourcemap", "include", "ignore", "command"}
 
 
-def test_what_a_provider_calls_counts_where_the_entry_names_no_export() -> None:
+def test_provider_methods_are_inputs_if_the_entry_names_no_export() -> None:
     def asked(entry: str, provider: str) -> list[str]:
         head = HEAD.replace("PROVIDER", provider).replace("RUNTIME", "nodejs20.x")
         text = head + ONE.replace("src/one.handler", entry)
@@ -71,13 +71,13 @@ def test_a_strict_build_packs_the_functions_that_have_packages() -> None:
     assert len(compiled(strict=True)) == 4
 
 
-def test_python_and_commands_are_told_nothing_of_a_bundler() -> None:
+def test_bundler_options_are_not_inputs_of_python_or_command_builds() -> None:
     assert options(OPTIONS, "python3.11") == options("", "python3.11")
     command = "build: {command: make}\n"
     assert options(OPTIONS + "  command: make\n") == options(command)
 
 
-def test_what_a_provider_brings_is_external_unless_it_is_taken_back() -> None:
+def test_provided_packages_are_external_unless_negated() -> None:
     assert "provided=('@aws-sdk/*',)" in options("", provider="cloud1-lambda")
     taken_back = options('build: {external: ["!@aws-sdk/*"]}\n', provider="cloud1-lambda")
     assert not any(text.startswith(("provided", "external")) for text in taken_back)

@@ -52,7 +52,7 @@ def test_without_times_the_longest_chain_has_the_most_tasks() -> None:
     assert names(fork()) == ["a", "c", "d"]
 
 
-def test_what_a_task_took_last_time_is_its_weight() -> None:
+def test_last_duration_of_a_task_is_its_weight() -> None:
     plan = timed(fork(), {"a": 10, "b": 9000, "c": 100, "d": 100})
     assert names(plan) == ["a", "b"]
     assert compute_critical_path(plan) == CriticalPath((0, 1), timed=2, ms=9010)
@@ -63,7 +63,7 @@ def test_a_task_that_was_never_timed_weighs_a_second() -> None:
     assert names(timed(fork(), {"b": 1500})) == ["a", "c", "d"]
 
 
-def test_only_what_is_to_run_is_on_the_path() -> None:
+def test_critical_path_contains_only_tasks_to_run() -> None:
     tasks = [build("a"), build("b", "a"), build("c", "b"), build("x"), build("y", "x")]
     up_to_date = dict.fromkeys("abc", Action.SKIP)
     assert names(plan_of(tasks, {**up_to_date, "y": Action.WAIT})) == ["x", "y"]
@@ -95,7 +95,7 @@ def test_a_plan_without_tasks_has_no_path() -> None:
     ],
     ids=["never run", "in part", "all"],
 )
-def test_length_and_time_of_the_path_are_said(took: Mapping[str, int], said: str) -> None:
+def test_critical_path_message_reports_length_and_time(took: Mapping[str, int], said: str) -> None:
     assert words(timed(fork(), took)) == said
 
 

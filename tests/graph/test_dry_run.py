@@ -97,7 +97,7 @@ def named(plan: Plan, action: Action) -> set[str]:
 @pytest.mark.parametrize(
     "seed", [pytest.param(one, marks=pytest.mark.slow if one > 1 else ()) for one in range(8)]
 )
-def test_the_run_does_what_the_plan_said(seed: int, tmp_path: Path) -> None:
+def test_run_executes_exactly_the_planned_tasks(seed: int, tmp_path: Path) -> None:
     for number in range(PROJECTS_A_CASE):
         guess = Guess(tmp_path / str(number), seed * 1000 + number)
         for _ in range(EDITS_A_PROJECT):

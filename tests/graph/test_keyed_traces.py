@@ -53,22 +53,22 @@ UP_TO_THE_TOP = ("tsconfig.json", "../tsconfig.json", "../../tsconfig.json")
 
 
 @pytest.mark.parametrize("folders_above", [0, 1, 2, 3, 6])
-def test_what_is_in_no_folder_above_may_lie_as_deep_as_it_likes(folders_above: int) -> None:
+def test_file_absent_from_all_parent_folders_holds_at_any_depth(folders_above: int) -> None:
     assert holds(trace(READ, UP_TO_THE_TOP), LookOfTests(folders_above, READ))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 6])
-def test_what_is_in_any_folder_above_counts(steps: int) -> None:
+def test_file_present_in_any_parent_folder_invalidates_the_trace(steps: int) -> None:
     files = (*READ, "../" * steps + "tsconfig.json")
     assert not holds(trace(READ, UP_TO_THE_TOP), LookOfTests(6, files))
 
 
-def test_beyond_what_was_found_nothing_counts() -> None:
+def test_folders_above_the_found_file_are_ignored() -> None:
     read = (*READ, "../../tsconfig.json")
     there = trace(read, ("tsconfig.json", "../tsconfig.json"))
     assert holds(there, LookOfTests(6, (*read, "../../../tsconfig.json")))
 
 
-def test_what_was_not_searched_for_up_to_the_top_does_not_count_higher_up() -> None:
+def test_file_not_searched_up_to_the_root_is_ignored_higher_up() -> None:
     there = trace(READ, (*UP_TO_THE_TOP, "../lib/b.ts"))
     assert holds(there, LookOfTests(6, (*READ, "../../../lib/b.ts")))

@@ -29,7 +29,7 @@ def pairs(**env: str) -> Secret[Pairs]:
     return Secret(tuple(env.items()))
 
 
-def test_a_value_of_today_counts_where_its_digest_is_that_of_then() -> None:
+def test_current_value_is_used_if_its_digest_matches_the_past_one() -> None:
     found = recover_past_values(once(A="1", B="2"), KnownValues(pairs(A="1", B="3")), SALT)
     assert (found.same, found.other, found.unknown) == (pairs(A="1"), ("B",), ())
 
@@ -39,13 +39,13 @@ def test_a_variable_without_a_value_today_is_unknown() -> None:
     assert (found.other, found.unknown, found.lost) == ((), ("A",), ("A",))
 
 
-def test_a_kept_value_counts_only_if_it_is_that_of_then() -> None:
+def test_stored_value_is_used_only_if_its_digest_matches() -> None:
     known = KnownValues(pairs(A="3"), kept=pairs(A="1", B="no"))
     found = recover_past_values(once(A="1", B="2"), known, SALT)
     assert (found.same, found.unknown) == (pairs(A="1"), ("B",))
 
 
-def test_the_address_of_an_upstream_is_no_value_of_then() -> None:
+def test_upstream_address_is_not_a_past_value() -> None:
     known = KnownValues(addresses=ADDRESSES)
     then = once(SERVICE_A_URL=format_placeholder("SERVICE_A_URL"))
     assert recover_past_values(then, known, SALT).lost == ()
@@ -58,7 +58,7 @@ def test_an_upstream_that_moved_to_another_provider_gives_its_address_of_today()
     assert fill_past_addresses(found.same.reveal(), ADDRESSES) == ((MOVED, "https://a"),)
 
 
-def test_an_upstream_that_is_depended_on_no_more_gives_nothing() -> None:
+def test_removed_upstream_leaves_the_value_unknown() -> None:
     then = once(SERVICE_B_URL=format_placeholder("SERVICE_B_URL"))
     assert recover_past_values(then, KnownValues(addresses=ADDRESSES), SALT).unknown == (
         "SERVICE_B_URL",
@@ -66,7 +66,7 @@ def test_an_upstream_that_is_depended_on_no_more_gives_nothing() -> None:
 
 
 @given(then=ENVIRONMENTS, today=ENVIRONMENTS, kept=ENVIRONMENTS)
-def test_nothing_but_the_values_of_then_comes_back(
+def test_only_past_values_are_recovered(
     then: dict[str, str], today: dict[str, str], kept: dict[str, str]
 ) -> None:
     found = recover_past_values(once(**then), KnownValues(pairs(**today), pairs(**kept)), SALT)

@@ -29,7 +29,7 @@ NEW = Territory("new", "/w/new", frozenset({"/w/new/fabric.yml"}))
         (Widening(dependents=True, dependencies=True), {"api", "site", "auth", "stock"}),
     ],
 )
-def test_a_service_takes_what_it_is_tied_to_with_it(widening: Widening, found: set[str]) -> None:
+def test_selecting_a_service_includes_its_ties(widening: Widening, found: set[str]) -> None:
     assert expand_selection(["api"], NEEDS, widening) == found
 
 
@@ -64,7 +64,7 @@ def test_ties_are_followed_to_their_ends_and_around_circles() -> None:
         ("/w", {"api", "jobs", "new"}),
     ],
 )
-def test_a_file_matters_to_those_that_own_or_read_it(path: str, found: set[str]) -> None:
+def test_changed_file_selects_services_that_own_or_read_it(path: str, found: set[str]) -> None:
     """A service that was never built may read anything outside of all services but prose."""
     assert select_affected([API, JOBS, NEW], {"/w/fabric.compose.yml"}, [path]) == found
 
@@ -85,5 +85,5 @@ def test_services_of_one_folder_share_all_but_their_configs() -> None:
     assert select_affected([a, b], (), ["/w/s/main.py"]) == {"a", "b"}
 
 
-def test_nothing_that_changed_is_nobody() -> None:
+def test_no_changed_files_select_no_services() -> None:
     assert not select_affected([API, JOBS, NEW], (), [])

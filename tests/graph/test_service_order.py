@@ -19,12 +19,12 @@ def graph(**needs: str) -> TaskGraph:
     )
 
 
-def test_what_follows_from_other_ties_is_left_out() -> None:
+def test_transitive_ties_are_omitted() -> None:
     whole = graph(auth="", api="auth", site="api auth", jobs="auth")
     assert list_ties(whole) == (("api", "site"), ("auth", "api"), ("auth", "jobs"))
 
 
-def test_a_service_stands_above_the_longest_way_to_it() -> None:
+def test_service_level_is_its_longest_dependency_path() -> None:
     whole = graph(auth="", stock="", api="auth", site="api stock")
     assert compute_levels(["auth", "stock", "api", "site"], list_ties(whole)) == {
         "auth": 0,

@@ -55,7 +55,7 @@ def test_each_result_is_made_by_just_one_machine_with_all_that_it_needs(given_: 
             assert {part.graph.ids[need] for need in of_task} == needs[one]
 
 
-def test_what_took_long_is_divided_evenly() -> None:
+def test_tasks_are_divided_evenly_by_duration() -> None:
     tasks = [
         Task(build_task_id("package", "shop", f"f{n}"), PackageInputs("shop", f"f{n}", ""))
         for n in range(6)
@@ -66,7 +66,7 @@ def test_what_took_long_is_divided_evenly() -> None:
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/", "/2", "a/b", "1/0", "-1/2", "1/2/3"])
-def test_a_part_that_is_none_is_a_usage_error(text: str) -> None:
+def test_invalid_shard_is_a_usage_error(text: str) -> None:
     with pytest.raises(FabricError) as raised:
         parse_shard(text)
     assert raised.value.first.code == "usage/bad-shard"

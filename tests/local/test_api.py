@@ -108,7 +108,7 @@ def test_a_request_is_an_event_and_its_answer_an_answer() -> None:
         assert [one.function for one in client.calls] == ["echo"]
 
 
-def test_what_fails_has_the_status_that_says_how() -> None:
+def test_failures_have_matching_status_codes() -> None:
     with api() as client:
         assert client.status("GET", "/open/7?mode=throws") == 500
         assert client.status("GET", "/open/7?mode=lies") == 502
@@ -117,7 +117,7 @@ def test_what_fails_has_the_status_that_says_how() -> None:
         assert client.status("GET", "/closed", {"Upgrade": "websocket"}) == 501
 
 
-def test_what_cannot_be_built_says_so_as_json_or_as_text() -> None:
+def test_build_failure_is_returned_as_json_or_text() -> None:
     with api() as client:
         status, _, body = client.ask("GET", "/broken")
         assert (status, json.loads(body)) == (
@@ -130,7 +130,7 @@ def test_what_cannot_be_built_says_so_as_json_or_as_text() -> None:
         assert client.status("POST", "/_fabric/events/broken") == 500
 
 
-def test_pages_from_elsewhere_are_let_in_by_the_route_alone() -> None:
+def test_cross_origin_requests_are_allowed_only_by_the_route() -> None:
     with api() as client:
         assert client.status("GET", "/closed", FOREIGN) == 403
         assert client.status("POST", "/_fabric/events/echo", FOREIGN) == 403
@@ -141,7 +141,7 @@ def test_pages_from_elsewhere_are_let_in_by_the_route_alone() -> None:
         assert headers.get_all("access-control-allow-origin") == ["mine"]
 
 
-def test_what_a_page_asks_before_is_answered_here() -> None:
+def test_preflight_is_answered_by_the_local_server() -> None:
     asked = {**FOREIGN, "Access-Control-Request-Method": "GET"}
     with api() as client:
         status, headers, _ = client.ask("OPTIONS", "/open/7", headers=asked)
@@ -162,7 +162,7 @@ def test_events_go_to_functions_as_they_are() -> None:
         assert client.ask("POST", "/_fabric/events/echo", b'"\\ud800"')[2] == b'"\\ud800"'
 
 
-def test_another_version_is_said_once_and_too_much_memory_each_time() -> None:
+def test_version_mismatch_is_warned_once_and_memory_excess_every_time() -> None:
     with api() as client:
         for _ in range(3):
             client.ask("GET", "/open/7")
@@ -172,7 +172,7 @@ def test_another_version_is_said_once_and_too_much_memory_each_time() -> None:
         assert ["its `memory` is 1 MB" in one for one in others] == [True, True]
 
 
-def test_only_what_an_event_lacks_is_the_templates() -> None:
+def test_template_fills_only_missing_event_fields() -> None:
     assert merge_event({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 9}}) == {
         "a": {"b": 9, "c": 2},
         "d": 3,

@@ -44,7 +44,7 @@ def test_a_wrong_identifier_fails_the_whole_batch(response: Json) -> None:
     assert "whole batch" in found.why
 
 
-def test_an_answer_is_not_looked_at_where_the_trigger_does_not_say_so() -> None:
+def test_response_is_ignored_unless_the_trigger_reports_item_failures() -> None:
     found = evaluate_batch(EVENT, failures(A), reports=False)
     assert found
     assert found.done == (A, B, C)
@@ -55,6 +55,6 @@ def test_all_come_back_when_the_call_failed() -> None:
     assert retry_batch(EVENT) == BatchResult((A, B, C), (), "the invocation failed")
 
 
-def test_an_event_without_messages_is_no_batch() -> None:
+def test_event_without_messages_is_not_a_batch() -> None:
     assert evaluate_batch({"id": 1}, None, reports=True) is None
     assert retry_batch([]) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.local.cors import build_answer_headers, build_preflight_headers, is_foreign
+from fabric.local.api import build_answer_headers, build_preflight_headers, is_foreign
 from fabric.local.http_request import RequestHead
 from fabric.model.cors import parse_cors_setting
 
@@ -16,14 +16,14 @@ def test_without_settings_there_is_nothing_to_say() -> None:
     assert parse_cors_setting("") is None
 
 
-def test_any_origin_may_ask_where_the_trigger_says_true() -> None:
+def test_cors_true_allows_any_origin() -> None:
     cors = parse_cors_setting("true")
     assert cors
     assert build_answer_headers(cors, "https://a.b") == (("access-control-allow-origin", "*"),)
     assert build_answer_headers(cors, "") == ()
 
 
-def test_one_origin_may_ask_where_the_trigger_names_it() -> None:
+def test_cors_with_a_named_origin_allows_only_that_origin() -> None:
     cors = parse_cors_setting("https://a.b")
     assert cors
     assert (
@@ -51,7 +51,7 @@ def test_a_providers_own_settings_are_read() -> None:
     }
 
 
-def test_headers_that_a_page_wants_are_let_through_where_none_are_named() -> None:
+def test_requested_headers_are_allowed_if_none_are_configured() -> None:
     cors = parse_cors_setting("true")
     assert cors
     asked = head("OPTIONS", origin="https://a.b", access_control_request_headers="x-a, x-b")
@@ -79,5 +79,5 @@ def test_pages_of_this_machine_and_links_are_the_developers_own(asked: RequestHe
         head("POST", sec_fetch_site="cross-site"),
     ],
 )
-def test_a_page_from_elsewhere_is_told_apart(asked: RequestHead) -> None:
+def test_cross_origin_request_is_detected(asked: RequestHead) -> None:
     assert is_foreign(asked)

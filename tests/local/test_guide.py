@@ -13,7 +13,7 @@ def test_every_preset_is_named() -> None:
     assert {kind for kind in TriggerKind if f"`{kind}`" not in page} == set()
 
 
-def test_limits_are_those_of_the_code() -> None:
+def test_documented_limits_match_the_code() -> None:
     page = (REPO / "docs/guide/local.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     limits, megabyte = HttpLimits(), 1024 * 1024

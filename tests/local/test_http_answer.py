@@ -73,7 +73,7 @@ def test_an_answer_without_a_body_has_no_type_of_one(status: int) -> None:
     assert convert_answer(typed).headers == (("content-type", "text/html"),)
 
 
-def test_headers_and_cookies_of_many_values_are_lines_of_their_own() -> None:
+def test_multi_value_headers_and_cookies_are_separate_lines() -> None:
     found = convert_answer(
         {
             "statusCode": 200,
@@ -108,12 +108,12 @@ REFUSED: dict[str, Json] = {
 
 
 @pytest.mark.parametrize("said", REFUSED.values(), ids=REFUSED)
-def test_what_no_host_passes_on_is_refused_by_name(said: Json) -> None:
+def test_response_that_no_host_passes_on_is_refused_by_name(said: Json) -> None:
     with pytest.raises(BadAnswerError, match="its|header name"):
         convert_answer(said)
 
 
-def test_an_answer_says_its_length_and_whether_the_connection_stays() -> None:
+def test_response_has_content_length_and_connection_header() -> None:
     whole = build_json_answer(200, {"a": "ä"}).as_bytes(keeps=True)
     head, body = whole.split(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -123,7 +123,7 @@ def test_an_answer_says_its_length_and_whether_the_connection_stays() -> None:
     assert b"connection: close" in ServedAnswer(200).as_bytes(keeps=False)
 
 
-def test_what_has_no_body_has_none() -> None:
+def test_bodiless_response_sends_no_body() -> None:
     assert ServedAnswer(204, (), b"x").as_bytes(keeps=True).endswith(b"keep-alive\r\n\r\n")
     answer = ServedAnswer(200, (), b"x").as_bytes(keeps=True, with_body=False)
     assert b"content-length: 1" in answer

@@ -71,14 +71,14 @@ def test_an_event_has_the_shape_of_the_platforms_second_version() -> None:
     }
 
 
-def test_what_a_request_has_not_is_not_in_its_event() -> None:
+def test_missing_request_parts_are_absent_from_the_event() -> None:
     event = event_of("GET /plain HTTP/1.1")
     absent = {"cookies", "queryStringParameters", "pathParameters", "body"}
     assert absent.isdisjoint(event)
     assert event["isBase64Encoded"] is False
 
 
-def test_a_body_that_is_no_text_is_base64() -> None:
+def test_binary_body_is_base64_encoded() -> None:
     typed = "POST /shop/1 HTTP/1.1\nContent-Type: "
     for text, body, is_encoded in (
         (f"{typed}image/png", b"\x89PNG", True),

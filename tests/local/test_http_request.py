@@ -97,7 +97,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "status"), REFUSED.values(), ids=REFUSED)
-def test_what_could_be_read_in_two_ways_is_refused(text: bytes, status: int) -> None:
+def test_ambiguous_request_is_refused(text: bytes, status: int) -> None:
     with pytest.raises(BadRequestError) as caught:
         read(text)
     assert caught.value.status == status
@@ -106,7 +106,7 @@ def test_what_could_be_read_in_two_ways_is_refused(text: bytes, status: int) -> 
 @pytest.mark.parametrize(
     "chunk", [b"x\r\n", b"-1\r\n", b"3\r\nhello\r\n", b"AAAAAAA\r\n", b"5\n", b"0\r\nX: y\n\n"]
 )
-def test_a_chunk_is_as_long_as_it_says(chunk: bytes) -> None:
+def test_chunk_with_wrong_size_is_refused(chunk: bytes) -> None:
     with pytest.raises(BadRequestError):
         read(head(b"Host: localhost", b"Transfer-Encoding: chunked") + chunk)
 

@@ -79,7 +79,7 @@ def head(path: str = "/", *more: str, method: str = "GET") -> bytes:
 LAST = "Connection: close"
 
 
-def test_a_connection_is_kept_for_the_next_request() -> None:
+def test_connection_is_reused_for_the_next_request() -> None:
     with serving() as (port, _):
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         for number in range(3):
@@ -89,7 +89,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
         client.close()
 
 
-def test_requests_behind_each_other_are_answered_in_their_order() -> None:
+def test_pipelined_requests_are_answered_in_order() -> None:
     with serving() as (port, _), dial(port) as client:
         client.sendall(head("/1") + head("/2") + head("/3", LAST))
         bodies = all_of(client).split(b"\r\n\r\n")
@@ -103,7 +103,7 @@ def test_a_request_may_come_byte_by_byte() -> None:
         assert b'"size": 2' in all_of(client)
 
 
-def test_who_waits_does_not_hold_others_up() -> None:
+def test_slow_client_does_not_block_others() -> None:
     with serving() as (port, echo), dial(port) as slow, dial(port) as half, dial(port) as quick:
         slow.sendall(head("/wait", LAST))
         half.sendall(b"GET / HT")
@@ -141,7 +141,7 @@ def test_a_client_that_leaves_is_forgotten() -> None:
             assert b"/after" in all_of(client)
 
 
-def test_a_client_that_has_said_all_is_answered() -> None:
+def test_half_closed_client_gets_its_response() -> None:
     with serving() as (port, echo), dial(port) as client:
         client.sendall(head("/wait"))
         client.shutdown(socket.SHUT_WR)
@@ -150,7 +150,7 @@ def test_a_client_that_has_said_all_is_answered() -> None:
         assert all_of(client).endswith(b"late")
 
 
-def test_a_client_may_wait_to_be_told_to_go_on() -> None:
+def test_expect_continue_is_answered_with_100() -> None:
     with serving() as (port, _), dial(port) as client:
         client.sendall(head("/", "Content-Length: 2", "Expect: 100-continue", LAST))
         assert client.recv(100).startswith(b"HTTP/1.1 100 Continue")
@@ -166,7 +166,7 @@ def test_the_answer_to_head_has_no_body() -> None:
         assert found.endswith(b"\r\n\r\n")
 
 
-def test_what_cannot_be_understood_ends_the_connection() -> None:
+def test_malformed_request_closes_the_connection() -> None:
     with serving() as (port, _), dial(port) as client:
         client.sendall(b"hello\r\n\r\n" + head("/never"))
         found = all_of(client)
@@ -185,7 +185,7 @@ def test_a_connection_without_requests_is_closed() -> None:
         assert all_of(client) == b""
 
 
-def test_there_are_so_many_connections_at_once() -> None:
+def test_connections_beyond_the_limit_get_503() -> None:
     with serving(HttpLimits(connections=1)) as (port, _), dial(port) as first:
         first.sendall(head("/first"))
         assert first.recv(100)
@@ -193,7 +193,7 @@ def test_there_are_so_many_connections_at_once() -> None:
             assert all_of(second).startswith(b"HTTP/1.1 503 ")
 
 
-def test_a_port_that_is_taken_is_told_with_one_that_is_free() -> None:
+def test_taken_port_is_reported_with_a_free_one() -> None:
     with contextlib.closing(listen("127.0.0.1", 0)) as first:
         port = first.getsockname()[1]
         with pytest.raises(FabricError) as caught:

@@ -36,7 +36,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("method", "path", "function", "parameters"), FOUND)
-def test_a_request_goes_to_the_closest_route(
+def test_request_goes_to_the_most_specific_route(
     method: str, path: str, function: str, parameters: dict[str, str]
 ) -> None:
     found = TABLE.find(method, path)
@@ -52,5 +52,5 @@ def test_a_path_that_no_route_has_is_not_found(path: str) -> None:
         assert TABLE.find("GET", path) == Unrouted()
 
 
-def test_a_path_without_the_method_says_which_it_has() -> None:
+def test_path_without_the_method_lists_allowed_methods() -> None:
     assert TABLE.find("GET", "/users") == Unrouted(("POST",))

@@ -51,7 +51,7 @@ def seen(hint: Hint, before: Stats, stop: threading.Event | None = None) -> tupl
 
 @EACH
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_a_file_that_moves_is_told(
+def test_changed_file_is_reported(
     hint: type[Looking | Events], move: Callable[[Path], object], tmp_path: Path
 ) -> None:
     file, other = tmp_path / "file", tmp_path / "still"
@@ -65,16 +65,14 @@ def test_a_file_that_moves_is_told(
 
 
 @EACH
-def test_what_moved_before_anybody_waited_is_told(
-    hint: type[Looking | Events], tmp_path: Path
-) -> None:
+def test_change_before_the_wait_is_reported(hint: type[Looking | Events], tmp_path: Path) -> None:
     before = read_stats([str(tmp_path / "file")])
     (tmp_path / "file").write_text("one")
     assert seen(hint(), before) == (str(tmp_path / "file"),)
 
 
 @EACH
-def test_a_file_that_was_looked_for_in_a_folder_that_was_not_there_is_told(
+def test_file_created_in_a_missing_folder_is_reported(
     hint: type[Looking | Events], tmp_path: Path
 ) -> None:
     path = tmp_path / "not/there/yet.ts"
@@ -104,7 +102,7 @@ def test_a_burst_is_one_move(tmp_path: Path) -> None:
 
 
 @EACH
-def test_nothing_is_told_once_it_is_stopped(hint: type[Looking | Events], tmp_path: Path) -> None:
+def test_stopped_watch_reports_nothing(hint: type[Looking | Events], tmp_path: Path) -> None:
     stop = threading.Event()
     timer = threading.Timer(0.05, stop.set)
     timer.start()
@@ -112,7 +110,7 @@ def test_nothing_is_told_once_it_is_stopped(hint: type[Looking | Events], tmp_pa
     timer.join()
 
 
-def test_what_tools_keep_is_passed_over(tmp_path: Path) -> None:
+def test_tool_folders_are_skipped(tmp_path: Path) -> None:
     for name in ("src/a.ts", "node_modules/x/index.js", ".git/HEAD", ".fabric/build/a"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")

@@ -21,7 +21,7 @@ def test_a_setting_belongs_to_one_kind() -> None:
 
 
 @pytest.mark.parametrize("facts", BACK_ENDS)
-def test_what_a_row_names_is_a_setting_of_it(facts: object) -> None:
+def test_keys_named_by_a_backend_are_among_its_settings(facts: object) -> None:
     assert isinstance(facts, type(BACK_ENDS[0]))
     named = {facts.needed, facts.address_setting, *dict(facts.defaults)} - {""}
     assert named <= set(facts.settings)
@@ -33,14 +33,14 @@ def test_a_kind_without_a_row_has_no_virtue() -> None:
     assert not unknown.keeps_conditions
 
 
-def test_an_address_of_one_store_is_nothing_to_the_others() -> None:
+def test_store_variable_belongs_to_one_store_only() -> None:
     assert is_store_variable("objstore1", "OBJSTORE1_ENDPOINT_URL")
     assert is_store_variable("objstore1", "AWS_ENDPOINT_URL_S3")
     assert not is_store_variable("objstore2", "OBJSTORE1_ENDPOINT_URL")
     assert not is_store_variable("local", "OBJSTORE1_ENDPOINT_URL")
 
 
-def test_a_variable_that_others_than_stores_read_is_nobody_elses() -> None:
+def test_variable_shared_with_other_tools_belongs_to_no_backend() -> None:
     assert is_of_other_back_end("local", "OBJSTORE1_ENDPOINT_URL")
     assert is_of_other_back_end("objstore2", "OBJSTORE1_ENDPOINT_URL")
     assert not is_of_other_back_end("objstore1", "OBJSTORE1_ENDPOINT_URL")

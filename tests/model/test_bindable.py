@@ -25,18 +25,18 @@ def test_ones_own_config_binds_everything() -> None:
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_a_caller_never_gets_what_looks_like_a_credential(name: str) -> None:
+def test_caller_never_receives_credential_like_variables(name: str) -> None:
     found = CALLERS.of(HIDDEN | PLAIN)
     assert name not in found.env
     assert name in found.withheld
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_a_caller_gets_what_does_not(name: str) -> None:
+def test_caller_receives_plain_variables(name: str) -> None:
     assert CALLERS.of(HIDDEN | PLAIN).env[name] == PLAIN[name]
 
 
-def test_prefixes_narrow_what_a_caller_gets_and_open_nothing() -> None:
+def test_prefixes_narrow_variables_and_never_reveal_hidden_ones() -> None:
     chosen = Bindable(is_own=False, prefixes=("COL", "DB_"))
     assert dict(chosen.of(HIDDEN | PLAIN).env) == {"COLOR": "red"}
 

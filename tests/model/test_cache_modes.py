@@ -51,7 +51,7 @@ def test_some_build_machines_say_so_in_their_own_way(name: str) -> None:
 
 
 @pytest.mark.parametrize("env", PULL_REQUESTS, ids=lambda env: "".join((*env, *env.values())))
-def test_but_not_by_what_a_pull_request_runs(env: dict[str, str]) -> None:
+def test_pull_request_run_only_reads_the_cache(env: dict[str, str]) -> None:
     assert ways("", {**CI, **env}) == "r"
 
 

@@ -14,12 +14,14 @@ TOLD = {
 
 
 @pytest.mark.parametrize(("both", "words"), TOLD.items(), ids=str)
-def test_it_is_told_in_words(both: tuple[int | None, int | None], words: str) -> None:
+def test_concurrency_is_formatted_for_display(
+    both: tuple[int | None, int | None], words: str
+) -> None:
     settings = (("memory", "(None, None)"), ("concurrency", encode_concurrency(*both)))
     told = (("memory", "(None, None)"), ("concurrency", words))
     assert format_settings(settings) == told
     assert format_settings(told) == told
 
 
-def test_keys_of_what_is_live_stay_what_they_are() -> None:
+def test_encoding_of_existing_keys_stays_stable() -> None:
     assert encode_concurrency(5, None) == "(5, None)"

@@ -25,19 +25,19 @@ def test_the_distribution_is_named_once() -> None:
     assert METADATA["name"] == DISTRIBUTION
 
 
-def test_the_extras_are_those_of_the_metadata() -> None:
+def test_extras_match_the_package_metadata() -> None:
     extras = METADATA["optional-dependencies"].keys() - {"all", "dev"}
     assert extras == {extra.value for extra in Extra}
     assert METADATA["optional-dependencies"]["all"] == [f"{DISTRIBUTION}[{','.join(Extra)}]"]
 
 
 @pytest.mark.parametrize("extra", Extra)
-def test_each_extra_installs_what_is_imported_of_it(extra: Extra) -> None:
+def test_each_extra_installs_the_modules_it_provides(extra: Extra) -> None:
     listed = " ".join(METADATA["optional-dependencies"][extra.value]).replace("-", "_")
     assert all(module in listed for module in MODULES[extra])
 
 
-def test_the_packages_of_providers_and_backends_are_those_of_an_extra() -> None:
+def test_provider_and_backend_packages_belong_to_an_extra() -> None:
     packages = [one.packages for one in PROVIDERS] + [one.packages for one in BACK_ENDS]
     assert all(find_extra(module) in Extra for names in packages for module in names)
 
@@ -48,6 +48,6 @@ def test_requirements_are_sorted_and_without_twins() -> None:
     assert format_requirement(*extras) == f"{DISTRIBUTION}[cloud,postgres]"
 
 
-def test_a_pin_allows_no_other_major_version() -> None:
+def test_pin_excludes_the_next_major_version() -> None:
     pinned = format_pinned_requirement("2.3.1", Extra.CLOUD)
     assert re.fullmatch(rf"{DISTRIBUTION}\[cloud\]>=2\.3\.1,<3", pinned)

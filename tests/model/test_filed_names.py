@@ -16,7 +16,7 @@ LOADING = (
 
 
 @pytest.mark.parametrize("name", LOADING)
-def test_a_name_that_decides_what_a_process_loads_never_counts(name: str) -> None:
+def test_variable_that_affects_process_loading_is_never_passed(name: str) -> None:
     assert not is_passed_to_children(name)
     assert not is_passed_to_children(name, {name})
 
@@ -35,6 +35,6 @@ def test_variables_of_backends_count(name: str) -> None:
     assert is_passed_to_children(name)
 
 
-def test_any_other_name_counts_if_the_config_declares_it() -> None:
+def test_other_variable_is_passed_if_the_config_declares_it() -> None:
     assert not is_passed_to_children("STRIPE_KEY")
     assert is_passed_to_children("STRIPE_KEY", {"STRIPE_KEY"})

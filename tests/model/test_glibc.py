@@ -30,7 +30,7 @@ def test_no_provider_is_older_than_the_oldest_wheels() -> None:
     )
 
 
-def test_wheels_up_to_the_c_library_of_the_target_are_asked_for() -> None:
+def test_wheels_up_to_the_target_glibc_are_requested() -> None:
     flags = Target("3.12", "arm64", 28).flags()
     names = [flags[at + 1] for at, flag in enumerate(flags) if flag == "--platform"]
     assert names[0] == "manylinux_2_28_aarch64"

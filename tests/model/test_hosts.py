@@ -36,7 +36,7 @@ def test_a_host_is_read_of_an_address(url: str, host: str) -> None:
         f"{'a.' * 127}example", _CODE, "a.example..",
     ],
 )  # fmt: skip
-def test_what_no_name_can_lead_to_is_no_host(host: str) -> None:
+def test_unroutable_address_yields_no_host(host: str) -> None:
     assert extract_routable_host(f"https://{host}/") == ""
 
 
@@ -47,7 +47,7 @@ def test_what_no_name_can_lead_to_is_no_host(host: str) -> None:
         ("https://a.example/health?a=1#b", "/health?a=1"), ("https://a.example", "/"),
     ],
 )  # fmt: skip
-def test_what_is_asked_for_is_a_path_with_its_query(said: str, target: str) -> None:
+def test_request_target_is_the_path_with_query(said: str, target: str) -> None:
     assert extract_request_target(said) == target
 
 

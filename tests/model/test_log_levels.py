@@ -25,7 +25,7 @@ from fabric.model.log_levels import find_level, is_as_grave
         ("", ""),
     ],
 )
-def test_a_line_says_its_level_in_the_usual_ways(text: str, level: str) -> None:
+def test_log_level_is_found_in_common_formats(text: str, level: str) -> None:
     assert find_level(text) == level
 
 

@@ -16,7 +16,7 @@ TIMES = st.integers(0, 4_000_000_000 * SECOND)
     length=st.integers(1, 10**15),
     counted=st.lists(st.tuples(TIMES, st.integers(0, 99))),
 )
-def test_what_is_counted_is_in_exactly_one_part(
+def test_each_count_falls_into_exactly_one_part(
     since: int, length: int, counted: list[tuple[int, int]]
 ) -> None:
     window = TimeWindow(since, since + length)
@@ -49,6 +49,6 @@ def test_up_to_nine_digits_behind_the_point_count(text: str, rest: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01T00:00:00Z", "2026-01-02T03:04:05.xZ"])
-def test_what_is_no_moment_is_refused(text: str) -> None:
+def test_invalid_timestamp_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         parse_nanoseconds(text)

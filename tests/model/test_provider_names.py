@@ -7,7 +7,7 @@ from fabric.model.catalog import PROVIDERS, ProviderFacts, format_provider_title
 _NAMES = [(name, facts) for facts in PROVIDERS for name in facts.common_names]
 
 
-def test_every_provider_has_product_names_that_no_other_one_has() -> None:
+def test_every_provider_has_unique_product_names() -> None:
     assert all(facts.common_names for facts in PROVIDERS)
     assert len({name for name, _ in _NAMES}) == len(_NAMES)
 

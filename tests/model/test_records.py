@@ -83,7 +83,7 @@ def test_seals_name_no_version(record: Record) -> None:
     assert found.functions == closed
 
 
-def test_history_keeps_seals_of_what_is_live_no_more() -> None:
+def test_history_entries_drop_sealed_values_of_live_functions() -> None:
     then = FunctionRecord("one", "a", "b", sealed_values="1.ab.then")
     now = FunctionRecord("one", "c", "d", sealed_values="1.ab.now")
     old = Deployment("first", Mode.SIMULATED, "", (), "", (then,), "")
@@ -149,7 +149,9 @@ MISFITS = {
 
 
 @pytest.mark.parametrize(("words", "change"), MISFITS.items(), ids=MISFITS)
-def test_what_does_not_fit_is_told_with_its_place(words: str, change: tuple[Any, ...]) -> None:
+def test_invalid_record_field_is_reported_with_its_path(
+    words: str, change: tuple[Any, ...]
+) -> None:
     document = json.loads(old_file("state-odd.json"))
     *path, last, value = change
     spot = document
@@ -190,13 +192,13 @@ def running(was: Record, **fields: object) -> Record:
     return replace(begun, **fields)
 
 
-def test_what_was_deployed_is_the_newest_of_the_history() -> None:
+def test_successful_deployment_becomes_newest_in_history() -> None:
     ended = end_deployed(base(), running(base(), functions=(ONE, TWO)), "second", "now")
     assert [one.deployment_id for one in ended.history] == ["second", "first"]
     assert (ended.lifecycle, ended.pending, ended.updated_at) == (Lifecycle.DEPLOYED, (), "now")
 
 
-def test_where_nothing_moved_the_deployment_stays_what_it_was() -> None:
+def test_run_without_changes_leaves_the_deployment_unchanged() -> None:
     for end in (end_deployed, end_failed):
         ended = end(base(), running(base()), "second", "now")
         assert ended == base(serial=9, fence=5)
@@ -211,17 +213,17 @@ def test_history_has_an_end() -> None:
     assert record.history[0].deployment_id == str(HISTORY + 4)
 
 
-def test_a_failure_is_no_release_that_can_be_gone_back_to() -> None:
+def test_failed_deployment_is_not_a_rollback_target() -> None:
     ended = end_failed(base(), running(base(), functions=(TWO,)), "second", "now")
     assert (ended.lifecycle, ended.deployment_id) == (Lifecycle.FAILED, "second")
     assert [one.deployment_id for one in ended.history] == ["first"]
 
 
-def test_what_was_taken_back_differs_by_the_numbers_that_only_grow() -> None:
+def test_rolled_back_record_differs_only_in_serial_and_fence() -> None:
     assert restore_base(base(), running(base())) == base(serial=9, fence=5)
 
 
-def test_what_was_given_another_way_on_its_way_back_is_recorded_as_it_is() -> None:
+def test_function_changed_during_rollback_is_recorded_as_deployed() -> None:
     given = replace(ONE, key="another", upstream=(("release:auth@local", "moved"),))
     back = restore_base(base(), running(base(), functions=(given,)))
     assert back == base(serial=9, fence=5, functions=(given,))
@@ -236,25 +238,25 @@ def test_going_back_puts_an_old_deployment_first_again() -> None:
     assert (back.deployment_id, back.pending) == ("first", ())
 
 
-def test_what_a_release_kept_of_a_function_goes_with_it() -> None:
+def test_removed_function_drops_its_stored_values() -> None:
     kept = (("api", "a"), ("version:one", "1"), ("version:two", "2"))
     left = apply_change(base(kept=kept), FunctionGone("remove", "one"))
     assert left.kept == (("api", "a"), ("version:two", "2"))
 
 
-def test_a_release_that_broke_off_leaves_what_was_kept_in_doubt() -> None:
+def test_failed_release_marks_stored_values_uncertain() -> None:
     record = base(kept=(("api", "a"),), release_key="key")
     once = apply_change(record, record_failed_release("release", record))
     assert (once.kept, once.release_key) == ((("api", "a"), RELEASE_UNCERTAIN), "")
     assert apply_change(once, record_failed_release("release", once)) == once
 
 
-def test_a_run_that_died_leaves_what_was_kept_in_doubt_where_something_is_real() -> None:
+def test_died_run_marks_stored_values_uncertain_in_real_mode_only() -> None:
     intent = Intent("release:shop", Operation.RELEASE)
     for mode, doubt in ((Mode.REAL, (RELEASE_UNCERTAIN,)), (Mode.COMMAND, ())):
         assert mark_intents_unknown(base(mode=mode, pending=(intent,))).kept == doubt
 
 
-def test_what_was_kept_is_never_taken_back() -> None:
+def test_rollback_does_not_revert_stored_values() -> None:
     kept = (("version:one", "2"),)
     assert restore_base(base(), running(base(), kept=kept)).kept == kept

@@ -24,7 +24,7 @@ def test_it_is_revealed_on_purpose() -> None:
     assert SECRET.reveal() == HELD
 
 
-def test_what_holds_it_can_be_shown() -> None:
+def test_repr_of_the_holder_hides_the_secret() -> None:
     assert HELD not in repr(Holder("a", SECRET))
     assert HELD not in f"{Holder('a', SECRET)!r}"
 
@@ -45,13 +45,13 @@ def test_what_holds_it_can_be_shown() -> None:
         lambda one: msgspec.json.encode(Holder("a", one)),
     ],
 )
-def test_by_accident_it_goes_nowhere(leak: Callable[[Secret[str]], object]) -> None:
+def test_accidental_serialization_of_a_secret_fails(leak: Callable[[Secret[str]], object]) -> None:
     with pytest.raises((TypeError, ValueError)) as raised:
         leak(SECRET)
     assert HELD not in str(raised.value)
 
 
-def test_secrets_are_compared_by_what_they_hold() -> None:
+def test_secrets_compare_by_value() -> None:
     assert Secret("a") == Secret("a")
     assert Secret("a") != Secret("b")
     assert Secret("a") != "a"

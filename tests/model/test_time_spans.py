@@ -17,7 +17,7 @@ def test_a_duration_is_a_number_with_or_without_a_unit(text: str, seconds: float
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1", "+1", "1w", "1.", ".5", "1e3", "1 2", "2m30s"])
-def test_what_is_no_duration_is_told_with_the_forms(text: str) -> None:
+def test_invalid_duration_is_reported_with_valid_units(text: str) -> None:
     with pytest.raises(FabricError) as caught:
         parse_seconds("--lock-timeout", text)
     problem = caught.value.first

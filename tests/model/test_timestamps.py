@@ -21,7 +21,7 @@ _NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
         ("2026-01-01T02:00:00.25+02:00", "2026-01-01T00:00:00.250Z"),
     ],
 )
-def test_a_moment_is_a_time_or_so_long_ago(text: str, found: str) -> None:
+def test_moment_is_an_absolute_or_relative_time(text: str, found: str) -> None:
     assert format_moment(convert_to_nanoseconds(parse_moment("--since", text, _NOW))) == found
 
 

@@ -31,7 +31,7 @@ Graph = Mapping[str, list[str]]
 
 
 @given(GRAPHS, st.sampled_from(NAMES))
-def test_what_is_reached_reaches_nothing_else(needs: Graph, start: str) -> None:
+def test_reachable_set_is_closed_under_dependencies(needs: Graph, start: str) -> None:
     found = find_reachable([start], needs)
     assert start in found
     assert all(need in found for name in found for need in needs.get(name, ()))
@@ -45,7 +45,7 @@ def test_turned_twice_is_as_it_was(needs: Graph) -> None:
 
 
 @given(GRAPHS)
-def test_a_circle_is_one_and_none_is_missed(needs: Graph) -> None:
+def test_found_cycle_is_real_and_none_is_missed(needs: Graph) -> None:
     cycle = find_cycle(needs)
     pairs = pairwise(cycle)
     assert all(following in needs[name] for name, following in pairs)
@@ -54,7 +54,7 @@ def test_a_circle_is_one_and_none_is_missed(needs: Graph) -> None:
 
 
 @given(GRAPHS)
-def test_needs_come_first_where_they_can(needs: Graph) -> None:
+def test_dependencies_are_sorted_first_if_possible(needs: Graph) -> None:
     order = list(sort_needs_first(NAMES, needs))
     assert sorted(order) == list(NAMES)
     if not find_cycle(needs):

@@ -14,9 +14,7 @@ from tests.support.in_process import project
 @pytest.mark.parametrize(
     "facts", [one for one in PROVIDERS if one.id not in REAL_PROVIDERS], ids=lambda facts: facts.id
 )
-def test_no_plan_is_green_where_nobody_could_deploy_it(
-    facts: ProviderFacts, tmp_path: Path
-) -> None:
+def test_plan_fails_if_no_deployer_is_available(facts: ProviderFacts, tmp_path: Path) -> None:
     made = project(tmp_path / "project")
     text = (made.root / "fabric.yml").read_text().replace("cloud1-lambda", facts.id)
     made.write({"fabric.yml": text})

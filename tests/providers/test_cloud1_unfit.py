@@ -75,7 +75,7 @@ def test_a_queue_that_keeps_an_order_waits_for_no_batch() -> None:
         ({"bucket": "other"}, {}, False),
     ],
 )
-def test_two_triggers_of_a_bucket_are_told_of_different_objects(
+def test_overlapping_bucket_triggers_are_reported(
     one: dict[str, object], other: dict[str, object], *, meets: bool
 ) -> None:
     usual = {"bucket": "files", "events": ["s3:ObjectCreated:*"]}
@@ -119,9 +119,7 @@ def test_a_schedule_in_a_time_zone_needs_the_role_of_schedules() -> None:
 @pytest.mark.parametrize(
     ("schedule", "zone"), [("rate(5 minutes)", "Europe/Berlin"), ("0 9 * * *", "Etc/UTC")]
 )
-def test_a_schedule_to_which_the_zone_makes_no_difference_needs_none(
-    schedule: str, zone: str
-) -> None:
+def test_time_zone_is_allowed_if_it_does_not_affect_the_schedule(schedule: str, zone: str) -> None:
     cron = json.dumps({"type": "cron", "schedule": schedule, "timezone": zone})
     assert told(replace(GOOD, triggers=(cron,))) == []
 

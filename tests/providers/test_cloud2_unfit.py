@@ -72,14 +72,14 @@ def test_a_runtime_that_cloud2_does_not_have_is_named(runtime: str) -> None:
     )
 
 
-def test_a_runtime_that_google_has_ended_is_not_built_any_more() -> None:
+def test_retired_google_runtime_is_refused() -> None:
     """What was made with it is still there, and can be gone back to."""
     (message,) = told(replace(GOOD, settings=(("runtime", "nodejs20.x"),)))
     assert "`nodejs20.x`" in message
     assert "2026-10-30" in message
 
 
-def test_a_clock_calls_as_an_account_of_its_own_project_alone() -> None:
+def test_scheduler_account_must_belong_to_the_project() -> None:
     own = Cloud2Settings("shop@other-project.iam.gserviceaccount.com")
     timed = replace(GOOD, triggers=(trigger("http"), cron("rate(1 hour)")))
     (found,) = find_unsupported_clocks(own, "this-project", (GOOD, timed))
@@ -112,7 +112,7 @@ def test_a_variable_that_its_runtime_sets_is_named(name: str) -> None:
     assert message == f"function `hello` sets `{name}`, which the runtime reserves"
 
 
-def test_a_tag_that_is_no_label_is_named() -> None:
+def test_tag_that_is_not_a_valid_label_is_reported() -> None:
     messages = told(replace(GOOD, tags=(("team", "shop"), ("Team", "shop"), ("cost", "a b"))))
     assert messages == [
         "function `hello` has the tag `Team: shop`, which is not a valid Google Cloud label",
@@ -157,13 +157,13 @@ def test_more_time_than_a_clock_waits_is_named() -> None:
     assert told(replace(draft, triggers=())) == []
 
 
-def test_an_account_that_is_none_is_named_with_its_keys() -> None:
+def test_invalid_service_account_is_reported_with_its_config_keys() -> None:
     (found,) = find_setting_problems(Cloud2Settings("shop"))
     assert found.keys == ("extensions", "cloud2-functions", "serviceAccount")
     assert not list(find_setting_problems(Cloud2Settings("shop@p.iam.gserviceaccount.com")))
 
 
-def test_names_that_come_out_as_one_are_told() -> None:
+def test_conflicting_resource_names_are_reported() -> None:
     (message,) = told(GOOD, replace(GOOD, name="Hello"))
     assert message == (
         "function `Hello` would be named `shop-dev-hello` at Google Cloud, "
@@ -181,7 +181,7 @@ def test_a_name_begins_with_a_letter_and_is_not_too_long() -> None:
     assert one != other
 
 
-def test_a_description_says_whose_a_job_is() -> None:
+def test_job_description_identifies_its_owner() -> None:
     owner, other = (build_owner(_ADDRESS, name) for name in ("hello", "bye"))
     assert owner.is_in(owner.words)
     assert not other.is_in(owner.words)

@@ -77,7 +77,7 @@ def test_runtimes_that_cloud4_does_not_have_are_named(runtime: str) -> None:
         (replace(GOOD, tags=(("web", "https://shop.test"),)), "`web: https://shop.test`"),
     ],
 )
-def test_what_cannot_be_is_named(draft: FunctionDraft, words: str) -> None:
+def test_unsupported_settings_are_reported(draft: FunctionDraft, words: str) -> None:
     (message,) = told(draft)
     assert words in message
 
@@ -101,28 +101,28 @@ def test_own_settings_that_fit_are_taken() -> None:
     assert told(GOOD, extension=own) == []
 
 
-def test_two_functions_of_one_name_are_told() -> None:
+def test_functions_with_the_same_resource_name_are_reported() -> None:
     long = "x" * 80
     names = [replace(GOOD, name=name) for name in ("a.b", "a b", long, f"{long}y")]
     (message,) = told(*names)
     assert "`shop-dev-a-b`" in message
 
 
-def test_a_processor_is_chosen_that_goes_with_the_memory() -> None:
+def test_chosen_cpu_is_allowed_for_the_memory() -> None:
     for memory in range(128, 32_769, 64):
         cpu = choose_cpu(memory)
         assert is_cpu_allowed(memory, cpu)
         assert abs(cpu * 20 - round(cpu * 20)) < 1e-9
 
 
-def test_names_are_those_that_cloud4_takes() -> None:
+def test_function_names_are_valid_for_cloud4() -> None:
     own = address("cloud4-fc")
     assert build_function_name(own, "hello") == "shop-dev-hello"
     assert build_function_name(replace(own, service="7up"), "hello") == "f-7up-dev-hello"
     assert len(build_function_name(replace(own, service="s" * 63), "f" * 64)) == 64
 
 
-def test_a_description_is_short_and_says_whose_it_is() -> None:
+def test_description_is_short_and_identifies_its_owner() -> None:
     own = replace(address("cloud4-fc"), service="s" * 63, stage="t" * 63)
     owner = build_owner(own, "f" * 64)
     words = owner.words("m" * 64)
@@ -141,7 +141,7 @@ def test_a_mark_is_read_as_it_was_written() -> None:
     assert not PublishedMark("").is_wanted(PublishedMark(""))
 
 
-def test_an_id_says_where_a_version_lies() -> None:
+def test_version_id_contains_its_region_and_account() -> None:
     version = FunctionVersion("acs:fc:cn-shanghai:123:functions/shop-dev-hello", "3", "id-7")
     assert parse_version(version.text) == version
     assert version.place == Cloud4Place("cn-shanghai", "123")

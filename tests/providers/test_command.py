@@ -68,7 +68,7 @@ def deployed_record() -> Record:
     )
 
 
-def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
+def test_deploy_command_receives_functions_and_environment(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     command(tool).deploy(address(), (order("hello", HTTP, MODE="dark"),))
     told = tool.told
@@ -98,14 +98,14 @@ def test_the_order_has_changed_for_each_function_and_its_archive(*, changed: boo
     assert (row["changed"], row["artifact"]["changed"]) == (changed, changed)
 
 
-def test_a_command_runs_in_its_own_session(tmp_path: Path) -> None:
+def test_command_runs_in_a_separate_session(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     command(tool).deploy(address(), (order(),))
     assert tool.seen["leads"] is True
     assert tool.seen["folder"] == str(tmp_path)
 
 
-def test_what_a_command_answers_becomes_outputs(tmp_path: Path) -> None:
+def test_command_response_becomes_outputs(tmp_path: Path) -> None:
     deployed = command(recorder(tmp_path)).deploy(address(), (order(),))
     assert dict(deployed.outputs) == {
         "url": "https://shop.test",
@@ -122,7 +122,7 @@ def test_variables_of_one_function_are_not_set_for_two_nor_inherited(tmp_path: P
     assert "FABRIC_ARTIFACTS_JSON_FILE" not in tool.told
 
 
-def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) -> None:
+def test_destroy_command_gets_the_same_input_and_needs_no_response(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     deployer = command(tool)
     live = deployer.deploy(rich_site(), (order("one"), order("two"))).functions
@@ -133,7 +133,7 @@ def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) 
     assert set(PAYLOADS) <= set(tool.told)
 
 
-def test_other_providers_are_told_the_environment_and_no_documents_of_cloud1() -> None:
+def test_other_providers_get_the_environment_but_no_cloud1_documents() -> None:
     own = build_payloads(address("edge1-workers"), (order(MODE="dark"),))
     assert own == {"FABRIC_FUNCTION_ENV_JSON": '{"hello":{"MODE":"dark"}}'}
 
@@ -188,7 +188,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_a_payload_says_what_the_config_says(name: str) -> None:
+def test_payload_matches_the_config(name: str) -> None:
     given = build_payloads(rich_site(), (order("hello", HTTP, QUEUE, STORAGE, BUS, A="ä\n"),))
     assert json.loads(given[name]) == EXPECTED[name]
     assert given[name].isascii()
@@ -206,7 +206,7 @@ def test_a_document_too_long_for_a_variable_comes_as_a_private_file(tmp_path: Pa
     assert not (tmp_path / "payloads").exists()
 
 
-def test_a_long_document_is_read_by_what_the_command_starts_as_often_as_it_likes(
+def test_long_document_is_readable_repeatedly_by_child_processes(
     tmp_path: Path,
 ) -> None:
     """A shell hands descriptors on, a Python program closes them: both have the file."""
@@ -243,7 +243,7 @@ def test_the_longest_variable_is_still_a_variable(spare: int, tmp_path: Path) ->
     assert ("FABRIC_FUNCTION_ENV_JSON" in tool.told) is (spare <= 0)
 
 
-def test_files_are_gone_after_a_failure_too(tmp_path: Path) -> None:
+def test_payload_files_are_deleted_after_a_failure(tmp_path: Path) -> None:
     surroundings = replace(around(tmp_path), payloads=tmp_path / "payloads")
     problem_of(Command(CLOUD1, "false", "", surroundings), order(T="x" * 200_000))
     assert not (tmp_path / "payloads").exists()
@@ -298,7 +298,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("text", "said"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_that_is_none_is_a_problem(text: str, said: str, tmp_path: Path) -> None:
+def test_invalid_command_response_is_an_error(text: str, said: str, tmp_path: Path) -> None:
     script = f"import sys\nsys.stdout.buffer.write({text.encode()!r})\n"
     problem = problem_of(says(tmp_path, script))
     assert problem.code == "deploy/command-output"
@@ -317,7 +317,7 @@ def test_a_command_that_talks_without_end_is_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_that_does_not_end_is_ended_with_what_it_started(tmp_path: Path) -> None:
+def test_hanging_command_is_killed_with_its_children(tmp_path: Path) -> None:
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
     script = f"""\
 import fcntl, subprocess, sys, time
@@ -357,7 +357,7 @@ def test_a_command_that_closes_its_streams_is_waited_for(tmp_path: Path) -> None
     assert (tmp_path / "done").exists()
 
 
-def test_a_killed_command_says_the_signal(tmp_path: Path) -> None:
+def test_killed_command_reports_the_signal(tmp_path: Path) -> None:
     problem = problem_of(says(tmp_path, "import os\nos.kill(os.getpid(), 9)\n"))
     assert "signal 9" in problem.message
 
@@ -377,7 +377,7 @@ def test_a_role_that_was_just_made_is_waited_for(tmp_path: Path) -> None:
     assert "20 to 60 seconds" in problem.hint
 
 
-def test_of_a_long_talk_the_first_lines_are_told_and_the_last_are_quoted(tmp_path: Path) -> None:
+def test_long_stderr_shows_the_first_lines_and_quotes_the_last(tmp_path: Path) -> None:
     script = (
         "import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\nsys.exit(1)\n"
     )
@@ -401,7 +401,7 @@ LEAKS = (
 
 @pytest.mark.parametrize("leak", LEAKS)
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_secret_that_a_command_says_is_not_shown(leak: str, stream: str, tmp_path: Path) -> None:
+def test_secret_printed_by_a_command_is_redacted(leak: str, stream: str, tmp_path: Path) -> None:
     script = f"import sys\nprint({leak!r}, file=sys.{stream})\nsys.exit(1)\n"
     deployer = says(tmp_path, script)
     watch, heard = hearing()
@@ -421,7 +421,7 @@ def test_no_line_of_a_secret_with_many_lines_is_shown(tmp_path: Path) -> None:
     assert heard == ["[REDACTED]", "[REDACTED]"]
 
 
-def test_what_a_command_says_is_told_while_it_runs(tmp_path: Path) -> None:
+def test_command_stderr_is_streamed_during_the_run(tmp_path: Path) -> None:
     script = """\
 import pathlib, sys, time
 print("half\\rdone", file=sys.stderr, flush=True)
@@ -439,7 +439,7 @@ while not pathlib.Path("heard").exists():
     assert heard == ["done"]
 
 
-def test_a_command_that_is_to_end_is_asked_to_with_all_that_it_started(tmp_path: Path) -> None:
+def test_interrupted_command_is_terminated_with_its_children(tmp_path: Path) -> None:
     script = """\
 import os, signal, subprocess, sys
 def leave(*_):
@@ -458,7 +458,7 @@ child.wait()
     assert "was interrupted and exited with code 5" in problem.message
 
 
-def test_a_command_that_ends_well_after_it_was_asked_to_is_done(tmp_path: Path) -> None:
+def test_command_that_succeeds_after_an_interrupt_is_successful(tmp_path: Path) -> None:
     script = """\
 import signal, sys, time
 asked = []
@@ -503,7 +503,7 @@ def test_a_destroy_command_reads_the_same_document(tmp_path: Path) -> None:
     assert tool.order["previous"] is None
 
 
-def test_a_destroy_command_is_told_what_is_known_of_the_functions(tmp_path: Path) -> None:
+def test_destroy_command_receives_the_recorded_functions(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     live = (LiveFunction("hello", "shop-dev-hello", "arn:hello"),)
     command(tool).dissolve(replace(address(), previous=deployed_record()), live)
@@ -512,7 +512,7 @@ def test_a_destroy_command_is_told_what_is_known_of_the_functions(tmp_path: Path
     assert row["runtime"] == "nodejs20.x"
 
 
-def test_what_a_failed_first_deploy_left_is_no_deployment(tmp_path: Path) -> None:
+def test_failed_first_deploy_is_not_passed_as_previous(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     unsure = FunctionRecord("hello", key="", artifact_sha256="")
     record = replace(deployed_record(), functions=(unsure,), endpoint="")
@@ -520,7 +520,7 @@ def test_what_a_failed_first_deploy_left_is_no_deployment(tmp_path: Path) -> Non
     assert tool.order["previous"] is None
 
 
-def test_the_password_of_an_address_is_hidden_also_by_itself(tmp_path: Path) -> None:
+def test_password_of_a_url_is_redacted_outside_the_url(tmp_path: Path) -> None:
     script = f"import sys\nprint('no such user, password pw-very', file=sys.stderr)\n{GOOD}"
     deployer = says(tmp_path, script)
     watch, heard = hearing()
@@ -528,7 +528,7 @@ def test_the_password_of_an_address_is_hidden_also_by_itself(tmp_path: Path) -> 
     assert heard == ["no such user, password [REDACTED]"]
 
 
-def test_an_order_that_nobody_reads_stops_nobody(tmp_path: Path) -> None:
+def test_unread_command_input_does_not_block_the_deploy(tmp_path: Path) -> None:
     big = order(T="x" * 2_000_000)
     assert says(tmp_path, GOOD).deploy(address(), (big,)).outputs
 
@@ -564,7 +564,7 @@ def test_a_command_may_name_each_function(tmp_path: Path) -> None:
     )
 
 
-def test_two_addresses_are_both_kept(tmp_path: Path) -> None:
+def test_url_and_endpoint_outputs_are_both_preserved(tmp_path: Path) -> None:
     script = 'print(\'{"url":"https://u.test","endpoint":"https://e.test"}\')\n'
     deployer = says(tmp_path, script)
     deployed = deployer.deploy(address(), (order(),))
@@ -573,7 +573,7 @@ def test_two_addresses_are_both_kept(tmp_path: Path) -> None:
     assert dict(released.outputs)["url"] == "https://u.test"
 
 
-def test_a_destroy_command_that_fails_is_a_problem_of_its_own(tmp_path: Path) -> None:
+def test_failed_destroy_command_has_a_separate_error_code(tmp_path: Path) -> None:
     deployer = says(tmp_path, "raise SystemExit('no such thing')\n")
     with pytest.raises(FabricError) as caught:
         deployer.dissolve(address(), ())

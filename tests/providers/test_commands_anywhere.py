@@ -51,7 +51,7 @@ def test_a_function_that_leaves_the_config_leaves_the_provider(shop: ProviderSho
     assert (shop.said("hello"), shop.said("bye")) == ("one", "404")
 
 
-def test_a_way_back_takes_routes_and_functions_along(shop: ProviderShop) -> None:
+def test_rollback_restores_routes_and_functions(shop: ProviderShop) -> None:
     shop.ran("deploy")
     assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
     shop.has("hello", "two", EVERY_DAY)
@@ -62,7 +62,7 @@ def test_a_way_back_takes_routes_and_functions_along(shop: ProviderShop) -> None
     assert (shop.said("hello"), shop.said("late")) == ("one", "404")
 
 
-def test_a_route_that_moves_is_met_at_its_new_path_alone(shop: ProviderShop) -> None:
+def test_moved_route_is_served_only_at_its_new_path(shop: ProviderShop) -> None:
     shop.ran("deploy")
     before = shop.site.left()
     shop.has("hello", "one", EVERY_HOUR, path="/greet")
@@ -91,7 +91,7 @@ def test_one_function_is_removed_and_deployed_again(shop: ProviderShop) -> None:
     assert shop.said("hello") == "one"
 
 
-def test_a_release_that_breaks_off_is_taken_back(shop: ProviderShop) -> None:
+def test_failed_release_is_rolled_back(shop: ProviderShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", EVERY_DAY, path="/greet")
     shop.site.reset()
@@ -103,7 +103,7 @@ def test_a_release_that_breaks_off_is_taken_back(shop: ProviderShop) -> None:
     assert shop.said("hello") == "two"
 
 
-def test_what_a_provider_refuses_is_told_with_its_place_and_what_to_do(shop: ProviderShop) -> None:
+def test_provider_refusal_is_reported_with_its_place_and_a_hint(shop: ProviderShop) -> None:
     shop.site.refuse_release()
     done = shop.run("deploy")
     assert done.code != 0
@@ -120,13 +120,13 @@ def test_what_a_provider_refuses_is_told_with_its_place_and_what_to_do(shop: Pro
         assert f"function `{line.split('name: ')[1].split(',')[0]}`" in problem["message"], problem
 
 
-def test_what_was_just_deployed_is_as_recorded(shop: ProviderShop) -> None:
+def test_fresh_deploy_is_in_sync_with_the_record(shop: ProviderShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "in-sync", entry
 
 
-def test_nobody_is_told_that_all_is_well_where_nobody_has_looked(shop: ProviderShop) -> None:
+def test_reconcile_with_refused_credentials_does_not_report_in_sync(shop: ProviderShop) -> None:
     wrong = {
         name: f"{value}0" for name, value in shop.site.environment.items() if name.endswith(_SECRET)
     }
@@ -137,7 +137,7 @@ def test_nobody_is_told_that_all_is_well_where_nobody_has_looked(shop: ProviderS
     assert (done.code, done.error["code"]) == (77, "credentials/refused"), done.out
 
 
-def test_a_path_with_accents_is_met_however_it_is_sent(shop: ProviderShop) -> None:
+def test_path_with_accents_is_served_in_any_encoding(shop: ProviderShop) -> None:
     if shop.site.provider == "host2":
         return  # it has no such paths, which a plan says
     shop.has("hello", "one", path="/gr\u00fc\u00dfe/{name}")
@@ -153,7 +153,7 @@ def test_a_path_with_accents_is_met_however_it_is_sent(shop: ProviderShop) -> No
     assert "bye" in str(shop.run("invoke", "run", "--function", "bye").result["response"])
 
 
-def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: ProviderShop) -> None:
+def test_rollback_restores_values_unknown_locally(shop: ProviderShop) -> None:
     if not isinstance(shop.site.deployer, VersionFinder):
         return  # its rule is the one of all other modes
     for mood in ("glad", "sad"):
@@ -164,7 +164,7 @@ def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: Provider
     assert (shop.said("bye"), shop.said("hello")) == ("byeglad", "oneglad")
 
 
-def test_doctor_tells_who_we_are(shop: ProviderShop) -> None:
+def test_doctor_reports_the_account(shop: ProviderShop) -> None:
     assert isinstance(shop.site.deployer, Identified)
     shop.site.reset()
     done = shop.run("doctor")
@@ -173,7 +173,7 @@ def test_doctor_tells_who_we_are(shop: ProviderShop) -> None:
     assert shop.site.changes() == 0
 
 
-def test_ways_back_with_values_of_today_bring_the_code_of_then(shop: ProviderShop) -> None:
+def test_rollback_with_current_environment_restores_only_the_code(shop: ProviderShop) -> None:
     for word, mood in (("one", "a"), ("two", "b"), ("three", "c")):
         shop.more = f"env: {{MOOD: {mood}}}\n"
         shop.has("hello", word)
@@ -209,7 +209,7 @@ def test_another_region_is_refused_when_it_is_planned_and_the_first_can_be_left(
     assert not shop.site.left()
 
 
-def test_a_deploy_of_one_function_takes_no_other_away(shop: ProviderShop) -> None:
+def test_deploy_of_one_function_does_not_remove_others(shop: ProviderShop) -> None:
     shop.ran("deploy")
     assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
     del shop.functions["bye"]
@@ -249,7 +249,7 @@ def test_two_services_that_would_take_one_place_are_refused_when_they_are_planne
     assert shop.said("hello") == "one"
 
 
-def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_call(
+def test_unsendable_credentials_are_reported_by_name_before_any_call(
     shop: ProviderShop,
 ) -> None:
     own = dict(shop.site.environment)
@@ -271,7 +271,7 @@ def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_ca
     assert shop.site.calls() == 0
 
 
-def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> None:
+def test_refusal_before_any_call_leaves_the_record_certain(shop: ProviderShop) -> None:
     tokens = [name for name in shop.site.environment if name.endswith(_WHO_CALLS)]
     if not tokens:
         return  # it is spoken to by a client of its own
@@ -303,7 +303,7 @@ def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> Non
     assert shop.said("hello") == "onevery-glad"
 
 
-def test_a_setting_of_the_provider_that_nobody_reads_is_refused(shop: ProviderShop) -> None:
+def test_unknown_provider_setting_is_refused(shop: ProviderShop) -> None:
     shop.more = f"extensions: {{{shop.site.provider}: {{madeUp: 3}}}}\n"
     shop.site.reset()
     for command in ("plan", "deploy"):

@@ -48,6 +48,6 @@ def test_a_schedule_becomes_five_fields(schedule: str, fields: str) -> None:
         ("cron(0 12 ? * 5L *)", "`L`, `W` or `#`"),
     ],
 )
-def test_what_five_fields_cannot_say_is_refused(schedule: str, why: str) -> None:
+def test_schedule_not_expressible_in_five_fields_is_refused(schedule: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         convert_to_five_fields(schedule)

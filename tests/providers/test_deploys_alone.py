@@ -20,7 +20,7 @@ def beside(site: ServiceSite) -> object:
     return [row["Value"] for row in held.row["tags"]], held.reserved
 
 
-def test_tags_and_kept_calls_move_with_the_release(any_site: ServiceSite) -> None:
+def test_tags_and_reserved_concurrency_change_only_at_release(any_site: ServiceSite) -> None:
     site = any_site
     if not isinstance(site, Cloud1Site | Cloud4Site):
         return  # its tags are a version's own, or there are none

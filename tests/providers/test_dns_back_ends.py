@@ -62,7 +62,7 @@ def test_nothing_is_there_at_first(site: DnsSite) -> None:
     assert {one.action for one in drift(site).actions} == {RouterVerb.CREATE}
 
 
-def test_what_was_applied_is_there(site: DnsSite) -> None:
+def test_applied_records_show_no_drift(site: DnsSite) -> None:
     apply(site)
     assert {one.action for one in drift(site).actions} == {RouterVerb.NO_OP}
 
@@ -83,7 +83,7 @@ def test_a_shift_is_seen_and_applied(site: DnsSite, weights: Weights) -> None:
     assert drift(site, weights).changes == ()
 
 
-def test_one_endpoint_and_many_follow_each_other(site: DnsSite) -> None:
+def test_switching_between_one_and_many_endpoints_leaves_no_drift(site: DnsSite) -> None:
     for weights in ((("main", 100),), _TWO, (("main", 100),)):
         apply(site, weights)
         assert drift(site, weights).changes == ()
@@ -97,7 +97,7 @@ def test_another_time_to_live_is_a_change(site: DnsSite) -> None:
     assert bool(drift(site, ttl=60).changes) is (site.backend().kind != "edge1")
 
 
-def test_a_hand_in_it_is_seen_and_mended(site: DnsSite) -> None:
+def test_manual_change_is_detected_and_repaired(site: DnsSite) -> None:
     apply(site)
     site.bend()
     assert drift(site).changes
@@ -105,20 +105,20 @@ def test_a_hand_in_it_is_seen_and_mended(site: DnsSite) -> None:
     assert drift(site).changes == ()
 
 
-def test_what_is_taken_is_told_of(site: DnsSite) -> None:
+def test_foreign_record_at_the_name_is_reported(site: DnsSite) -> None:
     site.take()
     found = drift(site)
     assert [one.is_ours for one in found.foreign] == [False]
 
 
-def test_what_somebody_else_puts_beside_ours_is_told_of(site: DnsSite) -> None:
+def test_foreign_record_beside_ours_is_reported(site: DnsSite) -> None:
     apply(site)
     site.take_beside_ours()
     for weights in (_TWO, (("main", 20), ("spare", 80))):
         assert len(drift(site, weights).foreign) == (1 if site.takes_others else 0)
 
 
-def test_what_lies_beside_is_not_touched_nor_told_of(site: DnsSite) -> None:
+def test_unrelated_records_are_not_touched_or_reported(site: DnsSite) -> None:
     site.put_beside()
     before = site.everything()
     apply(site)

@@ -70,7 +70,7 @@ def sync(site: DnsSite, weights: Weights, check: str = "") -> None:
     backend.apply(desired, drift.actions)
 
 
-def test_two_calls_tell_that_nothing_changed_at_cloud1(at_cloud1: Cloud1DnsSite) -> None:
+def test_unchanged_cloud1_routing_takes_two_calls(at_cloud1: Cloud1DnsSite) -> None:
     sync(at_cloud1, _TWO)
     at_cloud1.account.reset()
     sync(at_cloud1, _TWO)
@@ -96,7 +96,7 @@ def test_a_health_check_is_made_once_for_each_endpoint(at_cloud1: Cloud1DnsSite)
     assert look(at_cloud1, _TWO, _CHECKED).changes == ()
 
 
-def test_few_calls_tell_that_nothing_changed_at_edge1(at_edge1: Edge1DnsSite) -> None:
+def test_unchanged_edge1_routing_takes_four_calls(at_edge1: Edge1DnsSite) -> None:
     sync(at_edge1, _TWO, _CHECKED)
     at_edge1.account.reset()
     sync(at_edge1, _TWO, _CHECKED)
@@ -110,7 +110,7 @@ def test_a_shift_is_one_changing_call_at_edge1(at_edge1: Edge1DnsSite) -> None:
     assert at_edge1.account.changes() == {"PUT": 1}
 
 
-def test_whatever_is_set_otherwise_by_hand_is_seen_and_mended_at_edge1(
+def test_any_manual_edge1_setting_change_is_detected_and_repaired(
     at_edge1: Edge1DnsSite,
 ) -> None:
     sync(at_edge1, _TWO, _CHECKED)
@@ -125,7 +125,7 @@ def test_whatever_is_set_otherwise_by_hand_is_seen_and_mended_at_edge1(
 @pytest.mark.parametrize(
     "change", [{"ResourcePath": "/other"}, {"Inverted": True}, {"FailureThreshold": 9}]
 )
-def test_a_check_that_is_set_otherwise_by_hand_is_seen_and_mended_at_cloud1(
+def test_manual_cloud1_health_check_change_is_detected_and_repaired(
     at_cloud1: Cloud1DnsSite, change: dict[str, Any]
 ) -> None:
     sync(at_cloud1, _TWO, _CHECKED)
@@ -139,7 +139,7 @@ def test_a_check_that_is_set_otherwise_by_hand_is_seen_and_mended_at_cloud1(
     assert at_cloud1.there()["checks"] == 2
 
 
-def test_a_check_of_before_is_told_and_left_at_cloud1(at_cloud1: Cloud1DnsSite) -> None:
+def test_outdated_cloud1_health_check_is_reported_and_not_deleted(at_cloud1: Cloud1DnsSite) -> None:
     sync(at_cloud1, _TWO, _CHECKED)
     sync(at_cloud1, _TWO, "/other")
     drift = look(at_cloud1, _TWO, "/other")
@@ -153,7 +153,7 @@ def test_a_check_of_before_is_told_and_left_at_cloud1(at_cloud1: Cloud1DnsSite) 
     assert at_cloud1.there()["checks"] == 4
 
 
-def test_an_endpoint_below_a_path_is_asked_there(
+def test_endpoint_with_a_base_path_is_health_checked_below_it(
     at_cloud1: Cloud1DnsSite, at_edge1: Edge1DnsSite
 ) -> None:
     for site in (at_cloud1, at_edge1):
@@ -183,9 +183,7 @@ def test_an_answer_that_is_lost_makes_nothing_twice(
 
 
 @pytest.mark.parametrize("skip", range(7))
-def test_what_a_refused_call_left_undone_is_done_the_next_time(
-    at_edge1: Edge1DnsSite, skip: int
-) -> None:
+def test_sync_after_a_refused_call_completes_the_change(at_edge1: Edge1DnsSite, skip: int) -> None:
     at_edge1.account.fault(skip=skip, status=403, code=10000, message="no")
     with pytest.raises(FabricError) as caught:
         sync(at_edge1, _TWO, _CHECKED)
@@ -206,13 +204,13 @@ def test_an_order_that_is_refused_changes_no_record(at_cloud1: Cloud1DnsSite) ->
     assert look(at_cloud1, _TWO).changes == ()
 
 
-def test_an_order_whose_answer_is_lost_is_made_again(at_cloud1: Cloud1DnsSite) -> None:
+def test_change_with_a_lost_reply_is_retried(at_cloud1: Cloud1DnsSite) -> None:
     at_cloud1.account.fault("route53.ChangeResourceRecordSets", after=True)
     sync(at_cloud1, _TWO)
     assert look(at_cloud1, _TWO).changes == ()
 
 
-def test_a_label_that_is_wanted_no_more_is_told_and_left(at_cloud1: Cloud1DnsSite) -> None:
+def test_unused_label_is_reported_and_not_deleted(at_cloud1: Cloud1DnsSite) -> None:
     sync(at_cloud1, (("main", 50), ("spare", 30), ("third", 20)))
     found = look(at_cloud1, _TWO).actions
     told = list_leftover_warnings(found, "cloud1")
@@ -222,9 +220,7 @@ def test_a_label_that_is_wanted_no_more_is_told_and_left(at_cloud1: Cloud1DnsSit
     assert len(look(at_cloud1, _TWO).actions) == 3
 
 
-def test_one_call_tells_that_nothing_changed_at_pdns(
-    at_pdns: PdnsDnsSite, pdns_relay: Relay
-) -> None:
+def test_unchanged_pdns_routing_takes_one_call(at_pdns: PdnsDnsSite, pdns_relay: Relay) -> None:
     sync(at_pdns, _TWO)
     pdns_relay.reset()
     sync(at_pdns, _TWO)
@@ -238,7 +234,7 @@ def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, pdns_relay: 
     assert pdns_relay.calls == ["GET", "GET", "PATCH"]
 
 
-def test_the_top_of_a_zone_is_told_at_pdns(at_pdns: PdnsDnsSite) -> None:
+def test_apex_name_is_refused_at_pdns(at_pdns: PdnsDnsSite) -> None:
     at_pdns.hostname = at_pdns.hostname.partition(".")[2]
     with pytest.raises(FabricError) as caught:
         look(at_pdns, _TWO)
@@ -246,7 +242,7 @@ def test_the_top_of_a_zone_is_told_at_pdns(at_pdns: PdnsDnsSite) -> None:
     assert f"`api.{at_pdns.hostname}`" in caught.value.first.hint
 
 
-def test_what_came_there_since_it_was_looked_at_stays_at_pdns(at_pdns: PdnsDnsSite) -> None:
+def test_record_added_since_the_read_is_preserved_at_pdns(at_pdns: PdnsDnsSite) -> None:
     desired, backend = at_pdns.desired(_TWO), at_pdns.backend()
     actions = compute_drift(backend.want(desired), backend.read(desired)).actions
     at_pdns.take()
@@ -259,7 +255,7 @@ def test_what_came_there_since_it_was_looked_at_stays_at_pdns(at_pdns: PdnsDnsSi
 
 @pytest.mark.parametrize("lost", LostAnswer)
 @pytest.mark.parametrize("skip", range(3))
-def test_whichever_answer_of_pdns_is_lost_the_name_is_led(
+def test_lost_pdns_reply_still_results_in_the_desired_record(
     at_pdns: PdnsDnsSite, pdns_relay: Relay, skip: int, lost: LostAnswer
 ) -> None:
     sync(at_pdns, (("main", 100),))
@@ -296,7 +292,7 @@ def test_whichever_answer_of_cloud1_is_lost_nothing_is_made_twice(
     assert len(checks) == 2
 
 
-def test_one_call_tells_that_nothing_changed_in_a_zone_of_edge1(
+def test_unchanged_edge1_zone_takes_one_call(
     without_account: Edge1PlainSite,
 ) -> None:
     sync(without_account, _TWO)
@@ -306,7 +302,7 @@ def test_one_call_tells_that_nothing_changed_in_a_zone_of_edge1(
     assert [method for method, _, _ in without_account.account.calls()] == ["GET"] * 2
 
 
-def test_a_name_is_led_elsewhere_by_one_batch(without_account: Edge1PlainSite) -> None:
+def test_name_is_repointed_with_one_batch_call(without_account: Edge1PlainSite) -> None:
     sync(without_account, _TWO)
     without_account.account.reset()
     sync(without_account, _SHIFTED)
@@ -332,7 +328,7 @@ def test_whichever_answer_about_a_zone_is_lost_there_is_one_record(
     assert [one["content"] for one in without_account.records()] == ["shop.one.example"]
 
 
-def test_who_gets_load_balancing_later_is_told_of_the_record_that_is_left(
+def test_switching_to_load_balancing_reports_the_leftover_record(
     without_account: Edge1PlainSite, at_edge1: Edge1DnsSite
 ) -> None:
     sync(without_account, _TWO)
@@ -343,7 +339,7 @@ def test_who_gets_load_balancing_later_is_told_of_the_record_that_is_left(
     ]
 
 
-def test_a_name_that_was_led_before_is_told_and_left(without_account: Edge1PlainSite) -> None:
+def test_previous_hostname_is_reported_and_not_deleted(without_account: Edge1PlainSite) -> None:
     sync(without_account, _TWO)
     without_account.hostname = "shop.example.test"
     sync(without_account, _TWO)
@@ -363,7 +359,7 @@ def test_long_names_of_stages_have_room_in_a_comment(without_account: Edge1Plain
         ] == [RouterVerb.NO_OP]
 
 
-def test_a_token_that_may_not_edit_records_is_told_so(without_account: Edge1PlainSite) -> None:
+def test_token_without_dns_edit_permission_is_reported(without_account: Edge1PlainSite) -> None:
     without_account.account.fault("batch$", status=403, code=10000, message="no")
     with pytest.raises(FabricError) as caught:
         sync(without_account, _TWO)

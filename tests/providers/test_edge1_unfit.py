@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionDraft
+from fabric.providers.edge1.api import RateBudget
 from fabric.providers.edge1.capability_checks import find_unsupported
 from fabric.providers.edge1.crons import convert_schedule
-from fabric.providers.edge1.rate import RateBudget
 from fabric.providers.edge1.settings import build_worker_name, build_worker_owner
 from tests.support.orders import address, trigger
 
@@ -62,7 +62,7 @@ def test_more_variables_than_a_worker_takes_are_counted() -> None:
     assert message == "function `hello` has 129 variables; Cloudflare allows 128"
 
 
-def test_names_that_come_out_as_one_are_told() -> None:
+def test_conflicting_resource_names_are_reported() -> None:
     (message,) = told(GOOD, replace(GOOD, name="Hello"))
     assert (
         message
@@ -102,7 +102,7 @@ def test_an_authorizer_is_not_passed_over() -> None:
         ("cron(0 12 ? * WED *)", "0 12 * * WED"),
     ],
 )
-def test_a_schedule_is_said_in_five_fields(schedule: str, own: str) -> None:
+def test_schedule_is_converted_to_five_fields(schedule: str, own: str) -> None:
     assert convert_schedule(schedule) == own
 
 
@@ -139,14 +139,14 @@ def test_a_rate_needs_no_zone() -> None:
     assert convert_schedule("rate(1 hour)", "Europe/Berlin") == "0 * * * *"
 
 
-def test_a_long_name_is_shortened_and_stays_its_own() -> None:
+def test_long_name_is_shortened_and_stays_unique() -> None:
     long = replace(address("edge1-workers"), service="s" * 63)
     one, other = build_worker_name(long, "hello_there"), build_worker_name(long, "hello_then")
     assert len(one) <= 63
     assert one != other
 
 
-def test_a_tag_says_whose_a_version_is_and_fits() -> None:
+def test_version_tag_identifies_its_owner_within_the_length_limit() -> None:
     owner, other = (build_worker_owner(address("edge1-workers"), name) for name in ("hello", "bye"))
     tag = owner.tag(f"{'a' * 32}:{'b' * 8}")
     assert len(tag) <= 100

@@ -115,7 +115,7 @@ def test_longer_than_host1_waits_is_named() -> None:
         (trigger("cron", schedule="0 8 1 * 1"), "cannot be combined"),
     ],
 )
-def test_what_host1_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
+def test_unsupported_feature_is_reported_with_its_trigger(text: str, words: str) -> None:
     (found,) = find_unsupported(address("host1"), [replace(GOOD, triggers=(text,))])
     assert words in found.problem.message
     assert found.trigger == 0
@@ -163,7 +163,7 @@ def test_more_routes_than_a_deployment_has_are_named() -> None:
         (http("/a/{x}"), http("/{y}/b"), 0),
     ],
 )
-def test_routes_that_no_request_tells_apart_are_named(one: str, other: str, count: int) -> None:
+def test_indistinguishable_routes_are_reported(one: str, other: str, count: int) -> None:
     drafts = (replace(GOOD, triggers=(one,)), replace(GOOD, name="bye", triggers=(other,)))
     found = list(find_unsupported(address("host1"), drafts))
     assert len(found) == count, found
@@ -218,7 +218,7 @@ def test_a_request_is_sent_to_the_function_that_it_is_for(
     assert (sent is not None) == has_path
 
 
-def test_metadata_says_whose_a_deployment_is_and_what_is_in_it() -> None:
+def test_deployment_metadata_identifies_its_owner_and_contents() -> None:
     owner = build_project_owner(address("host1"))
     said = owner.build_metadata("m" * 40, [("hello", "1"), ("bye", "2")])
     assert owner.is_of(said)
@@ -229,6 +229,6 @@ def test_metadata_says_whose_a_deployment_is_and_what_is_in_it() -> None:
     assert not owner.is_of({})
 
 
-def test_an_id_that_names_no_deployment_is_none() -> None:
+def test_invalid_deployment_id_parses_to_nothing() -> None:
     assert parse_version("prj/dpl/2").deployment == "dpl"
     assert {parse_version(one).deployment for one in ("", "x", "a/b", "a/b/c")} == {""}

@@ -10,13 +10,20 @@ from msgspec.structs import replace
 from fabric.model.secret import Secret
 from fabric.providers.contract import FunctionDraft
 from fabric.providers.host2.capability_checks import find_unsupported
-from fabric.providers.host2.paths import build_expression, is_overlapping, is_within, parse_shape
 from fabric.providers.host2.resource_names import (
     build_function_name,
     build_service_owner,
     parse_version,
 )
-from fabric.providers.host2.route_plan import SiteRoute, find_collisions, plan_function_routes
+from fabric.providers.host2.route_plan import (
+    SiteRoute,
+    build_expression,
+    find_collisions,
+    is_overlapping,
+    is_within,
+    parse_shape,
+    plan_function_routes,
+)
 from fabric.providers.host2.uploads import choose_site_runtime
 from tests.support.orders import address, trigger
 
@@ -124,7 +131,7 @@ def test_longer_than_host2_waits_is_named(
         (trigger("cron", schedule="rate(24 hours)", timezone="Asia/Tokyo"), "only UTC"),
     ],
 )
-def test_what_host2_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
+def test_unsupported_feature_is_reported_with_its_trigger(text: str, words: str) -> None:
     (found,) = find_unsupported(address("host2"), [replace(GOOD, triggers=(text,))])
     assert words in found.problem.message
     assert found.trigger == 0
@@ -156,7 +163,7 @@ def test_names_that_would_be_one_are_named() -> None:
         (http("/"), http("/{rest+}"), 0),
     ],
 )
-def test_routes_of_two_functions_that_host2_cannot_tell_apart_are_named(
+def test_indistinguishable_routes_of_two_functions_are_reported(
     one: str, other: str, count: int
 ) -> None:
     drafts = (replace(GOOD, triggers=(one,)), replace(GOOD, name="bye", triggers=(other,)))
@@ -166,7 +173,7 @@ def test_routes_of_two_functions_that_host2_cannot_tell_apart_are_named(
     assert all(unfit.trigger == 0 for unfit in found)
 
 
-def test_routes_of_one_function_may_lie_over_each_other() -> None:
+def test_overlapping_routes_of_one_function_are_allowed() -> None:
     assert told(replace(GOOD, triggers=(http("/u/{id}"), http("/u/me"), http("/{rest+}")))) == []
 
 
@@ -189,7 +196,7 @@ _ASKED = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4).map(lambda one: 
 
 
 @given(_PATHS, _PATHS, _ASKED)
-def test_two_paths_overlap_where_a_request_fits_both(one: str, other: str, asked: str) -> None:
+def test_paths_overlap_if_one_request_matches_both(one: str, other: str, asked: str) -> None:
     shapes = parse_shape(one), parse_shape(other)
     fits = [re.search(build_expression(shape), asked) is not None for shape in shapes]
     assert is_overlapping(*shapes) or not all(fits)
@@ -243,7 +250,7 @@ def test_a_request_is_sent_to_the_one_function_that_it_is_for(
     assert not (due := wanted(routes, method, asked)) or sent == sorted(due)
 
 
-def test_a_title_says_whose_a_deploy_is_and_what_is_in_it() -> None:
+def test_deploy_title_identifies_its_owner_and_contents() -> None:
     owner = build_service_owner(address("host2"))
     title = owner.title("m" * 40, [("hello", "1"), ("bye", "2")])
     assert owner.is_of(title)
@@ -255,6 +262,6 @@ def test_a_title_says_whose_a_deploy_is_and_what_is_in_it() -> None:
     assert not owner.is_of(owner.title_of_nothing)
 
 
-def test_an_id_that_names_no_deploy_is_none() -> None:
+def test_invalid_deploy_id_parses_to_nothing() -> None:
     assert parse_version("site/deploy/2").deploy == "deploy"
     assert {parse_version(one).deploy for one in ("", "x", "a/b", "a/b/c")} == {""}

@@ -87,7 +87,7 @@ def test_a_deploy_after_a_removal_that_was_killed_makes_all_of_it_again(
     assert shop.ran("deploy") == 0
 
 
-def test_two_runs_at_once_leave_what_one_leaves(shop: ProviderShop) -> None:
+def test_two_concurrent_deploys_leave_the_result_of_one(shop: ProviderShop) -> None:
     shop.ran("deploy")
     made = counted(shop)
     shop.ran("remove", "--yes")

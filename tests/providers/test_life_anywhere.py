@@ -29,7 +29,7 @@ def test_an_equal_order_changes_nothing(any_site: ServiceSite) -> None:
     assert site.said() == "one"
 
 
-def test_another_code_is_met_and_all_else_stays(any_site: ServiceSite) -> None:
+def test_new_code_is_served_and_other_functions_are_unchanged(any_site: ServiceSite) -> None:
     site = any_site
     site.up(*site.both())
     bye = site.live("bye").resource_id
@@ -38,14 +38,14 @@ def test_another_code_is_met_and_all_else_stays(any_site: ServiceSite) -> None:
     assert (site.live("bye").resource_id == bye) is not site.is_one_version
 
 
-def test_another_environment_is_met_and_leaves_again(any_site: ServiceSite) -> None:
+def test_environment_change_takes_effect_and_can_be_reverted(any_site: ServiceSite) -> None:
     site = any_site
     for env, said in (({}, "one"), ({"MODE": "-dark"}, "one-dark"), ({}, "one")):
         site.up(site.order("hello", HTTP, **env))
         assert site.said() == said
 
 
-def test_a_trigger_that_is_gone_leaves_nothing(any_site: ServiceSite) -> None:
+def test_removed_trigger_leaves_no_resources(any_site: ServiceSite) -> None:
     site = any_site
     site.up(site.order("hello"))
     bare = site.left()
@@ -56,7 +56,7 @@ def test_a_trigger_that_is_gone_leaves_nothing(any_site: ServiceSite) -> None:
     assert site.left() == bare
 
 
-def test_a_function_that_left_the_config_is_not_met(any_site: ServiceSite) -> None:
+def test_function_removed_from_the_config_is_unreachable(any_site: ServiceSite) -> None:
     site = any_site
     site.up(*site.both())
     site.up(site.order("bye", BYE, word="bye"))
@@ -64,7 +64,7 @@ def test_a_function_that_left_the_config_is_not_met(any_site: ServiceSite) -> No
     assert site.find("hello") is None
 
 
-def test_a_function_that_comes_back_is_met_again(any_site: ServiceSite) -> None:
+def test_function_added_back_is_reachable_again(any_site: ServiceSite) -> None:
     site = any_site
     site.up(*site.both())
     site.up(site.order("bye", BYE, word="bye"))
@@ -72,7 +72,7 @@ def test_a_function_that_comes_back_is_met_again(any_site: ServiceSite) -> None:
     assert (site.said("/bye"), site.said()) == ("bye", "two")
 
 
-def test_a_way_back_to_what_was_is_met(any_site: ServiceSite) -> None:
+def test_rollback_to_a_previous_version_serves_it(any_site: ServiceSite) -> None:
     site = any_site
     site.up(*site.both())
     then = site.live("hello").resource_id
@@ -82,7 +82,7 @@ def test_a_way_back_to_what_was_is_met(any_site: ServiceSite) -> None:
     assert (site.said(), site.said("/bye")) == ("one", "bye")
 
 
-def test_a_way_back_to_a_version_that_is_gone_is_made_from_the_archive(
+def test_rollback_to_a_deleted_version_is_rebuilt_from_the_archive(
     any_site: ServiceSite,
 ) -> None:
     site = any_site
@@ -109,7 +109,7 @@ def test_an_archive_without_its_module_is_refused_before_anything_is_changed(
     assert site.changes() == 0
 
 
-def test_one_function_can_go_with_all_that_led_to_it(any_site: ServiceSite) -> None:
+def test_removed_function_is_deleted_with_its_triggers(any_site: ServiceSite) -> None:
     site = any_site
     site.up(site.order("bye", BYE, word="bye"))
     before = site.left()
@@ -130,7 +130,7 @@ def test_a_service_can_be_dissolved_twice(any_site: ServiceSite) -> None:
     assert not site.left()
 
 
-def test_what_was_made_under_a_mark_is_found(any_site: ServiceSite) -> None:
+def test_deployed_function_is_found_by_its_mark(any_site: ServiceSite) -> None:
     site = any_site
     hello, bye = site.both()
     site.up(hello, bye)
@@ -153,7 +153,7 @@ def test_nothing_of_another_service_is_touched(any_site: ServiceSite) -> None:
     assert site.said() == "one"
 
 
-def test_pages_of_other_origins_are_let_in_as_the_trigger_says(any_site: ServiceSite) -> None:
+def test_cors_follows_the_trigger(any_site: ServiceSite) -> None:
     site = any_site
     page, other = "https://page.test", "https://other.test"
     cors = {"origin": page, "allowMethods": ["POST"], "credentials": True, "maxAge": 60}
@@ -168,7 +168,7 @@ def test_pages_of_other_origins_are_let_in_as_the_trigger_says(any_site: Service
     assert "access-control-allow-origin" not in site.asked("POST", "/hello", origin=other).headers
 
 
-def test_a_route_that_is_not_open_any_more_tells_no_page(any_site: ServiceSite) -> None:
+def test_route_without_cors_sends_no_cors_headers(any_site: ServiceSite) -> None:
     site = any_site
     site.up(site.order("hello", trigger("http", method="GET", path="/hello", cors=True)))
     origin = "https://page.test"

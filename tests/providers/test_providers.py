@@ -78,7 +78,7 @@ def test_deploying_twice_changes_nothing(spec: Spec, tmp_path: Path) -> None:
 
 
 @EACH
-def test_a_release_says_where_the_service_and_its_functions_are(spec: Spec, tmp_path: Path) -> None:
+def test_release_outputs_urls_of_the_service_and_its_functions(spec: Spec, tmp_path: Path) -> None:
     released = release(spec.deployer(tmp_path), spec.address)
     outputs = dict(released.outputs)
     assert released.endpoint == outputs["url"]
@@ -142,7 +142,7 @@ def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
     assert "simulate" in error.first.hint
 
 
-def test_a_real_cloud1_without_a_role_says_so_first(tmp_path: Path) -> None:
+def test_real_cloud1_deploy_without_a_role_is_refused_first(tmp_path: Path) -> None:
     error = refused(lambda: open_deployer(CLOUD1.id, Mode.REAL, around(tmp_path)))
     assert [one.code for one in error.problems] == ["credentials/role-missing"]
     assert "FABRIC_CLOUD1_LAMBDA_ROLE_ARN" in error.first.hint

@@ -134,11 +134,11 @@ def test_plain_words_around_a_secret_stay() -> None:
     assert hide.over("it said 'pass word of mine', and so on") == "it said '[REDACTED]', and so on"
 
 
-def test_a_blank_more_or_less_at_its_end_is_no_way_past() -> None:
+def test_secret_is_redacted_regardless_of_trailing_whitespace() -> None:
     assert build_redaction(["hunter-two \n"], ()).over("<hunter-two>") == "<[REDACTED]>"
 
 
-def test_secrets_that_lie_over_one_another_are_hidden_both() -> None:
+def test_overlapping_secrets_are_both_redacted() -> None:
     hide = build_redaction(["first second", "second third-one"], ())
     assert hide.over("a first second third-one z") == "a [REDACTED] z"
 

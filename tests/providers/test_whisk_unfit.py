@@ -78,12 +78,12 @@ def test_runtimes_that_cloud5_does_not_have_are_named(runtime: str) -> None:
     ],
 )
 @pytest.mark.parametrize("provider", _BOTH)
-def test_what_cannot_be_is_named(draft: FunctionDraft, words: str, provider: str) -> None:
+def test_unsupported_settings_are_reported(draft: FunctionDraft, words: str, provider: str) -> None:
     (message,) = told(draft, provider=provider)
     assert words in message
 
 
-def test_a_time_zone_is_known_to_alarms_alone() -> None:
+def test_only_alarms_support_time_zones() -> None:
     clock = trigger("cron", schedule="0 9 * * *", timezone="Europe/Vienna")
     assert told(replace(GOOD, triggers=(clock,))) == []
     (message,) = told(replace(GOOD, triggers=(clock,)), provider="cloud5-functions")
@@ -92,7 +92,7 @@ def test_a_time_zone_is_known_to_alarms_alone() -> None:
     assert told(replace(GOOD, triggers=(utc,)), provider="cloud5-functions") == []
 
 
-def test_an_id_says_where_a_version_lies() -> None:
+def test_resource_id_contains_host_and_namespace() -> None:
     place = WhiskPlace("ns", "whisk.test")
     name = build_version_name("hello", "mark", "around")
     ident = format_resource_id(place, "shop-dev", name)

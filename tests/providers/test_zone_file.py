@@ -72,7 +72,7 @@ def test_a_record_of_another_hand_at_our_name_is_in_the_way(
     assert foreign.detail == line
 
 
-def test_a_file_that_is_gone_is_written_again(synced: ZoneFile, tmp_path: Path) -> None:
+def test_deleted_zone_file_is_written_again(synced: ZoneFile, tmp_path: Path) -> None:
     (tmp_path / "zone.zone").unlink()
     assert len(changed(synced, desired())) == 3
     synced.apply(desired(), drift(synced, desired()).actions)

@@ -71,7 +71,7 @@ every = pytest.mark.parametrize("place", ALL, indirect=True)
 
 
 @every
-def test_what_is_put_can_be_got(carrier: Carrier) -> None:
+def test_stored_object_can_be_fetched(carrier: Carrier) -> None:
     contents = [b"", b"small", Random(1).randbytes(CAPS[ObjectKind.PACK])]
     for content in contents:
         for kind in (ObjectKind.SEGMENT, ObjectKind.PACK):
@@ -80,7 +80,7 @@ def test_what_is_put_can_be_got(carrier: Carrier) -> None:
 
 
 @every
-def test_what_is_not_there_is_none(carrier: Carrier) -> None:
+def test_missing_object_reads_as_none(carrier: Carrier) -> None:
     assert carrier.get(HEAD) is None
     assert carrier.get(named(b"nobody put this")) is None
 
@@ -93,14 +93,14 @@ def test_the_same_object_may_be_put_again(carrier: Carrier) -> None:
 
 
 @every
-def test_a_head_becomes_what_it_is_changed_to(carrier: Carrier) -> None:
+def test_head_changes_are_applied_in_order(carrier: Carrier) -> None:
     change_object(carrier, HEAD, lambda before: (before or b"") + b"a")
     change_object(carrier, HEAD, lambda before: (before or b"") + b"b")
     assert carrier.get(HEAD) == b"ab"
 
 
 @every
-def test_where_conditions_are_kept_no_writer_loses_another_ones_part(
+def test_conditional_writes_lose_no_concurrent_change(
     place: CachePlaceOfTests, carrier: Carrier
 ) -> None:
     assert isinstance(carrier, ChangingCarrier) is place.keeps_conditions
@@ -121,7 +121,7 @@ def test_where_conditions_are_kept_no_writer_loses_another_ones_part(
 
 
 @every
-def test_what_is_larger_than_it_can_be_is_not_taken(carrier: Carrier) -> None:
+def test_oversized_object_is_not_read(carrier: Carrier) -> None:
     large = b"x" * (CAPS[ObjectKind.HEAD] + 1)
     carrier.put(HEAD, large)
     with pytest.raises(Exception, match="exceeds"):
@@ -146,7 +146,7 @@ web = pytest.mark.parametrize(
 
 
 @web
-def test_a_wrong_token_is_refused_and_never_said(place: CachePlaceOfTests) -> None:
+def test_wrong_token_is_refused_and_not_printed(place: CachePlaceOfTests) -> None:
     with place.carrier("wrong-secret") as carrier:
         with pytest.raises(CarrierRefusedError) as caught:
             carrier.get(HEAD)
@@ -155,14 +155,14 @@ def test_a_wrong_token_is_refused_and_never_said(place: CachePlaceOfTests) -> No
             carrier.put(HEAD, b"head")
 
 
-def test_where_nobody_listens_it_is_refused() -> None:
+def test_unreachable_server_is_refused() -> None:
     place = CachePlaceOfTests(f"http://127.0.0.1:{free_port()}")
     with place.carrier() as carrier, pytest.raises(CarrierRefusedError):
         carrier.get(HEAD)
 
 
 @pytest.mark.slow
-def test_a_server_that_takes_small_bodies_only_says_so(
+def test_server_with_a_small_body_limit_reports_oversize(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     with dav_server(tmp_path_factory.mktemp("small"), largest="1m") as server:
@@ -186,14 +186,14 @@ def test_a_server_that_takes_small_bodies_only_says_so(
         "hush-hush",
     ],
 )
-def test_what_is_no_url_of_a_cache_is_refused_without_a_word_of_it(url: str) -> None:
+def test_invalid_cache_url_is_refused_without_quoting_it(url: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught, CachePlaceOfTests(url).carrier():
         pass
     assert "hush-hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["objstore1", "objstore2", "objstore3", "https"])
-def test_no_more_is_read_of_an_answer_than_an_object_may_have(kind: str) -> None:
+def test_response_is_not_read_beyond_the_object_limit(kind: str) -> None:
     with faulty_store() as store:
         store.fails(StoreFault.ENDLESS, "GET", kinds=("cas", "o"))
         url = f"{store.address}/x" if kind == "https" else f"{kind}://cas"
@@ -202,7 +202,7 @@ def test_no_more_is_read_of_an_answer_than_an_object_may_have(kind: str) -> None
             opened.get(named(b"nobody put this"))
 
 
-def test_what_is_damaged_in_an_object_store_is_written_over(fleet: Fleet) -> None:
+def test_damaged_object_is_overwritten(fleet: Fleet) -> None:
     place = on_objstore2(fleet)
     name = named(b"whole")
     with place.carrier() as carrier:

@@ -11,7 +11,7 @@ _SIZES = st.lists(st.one_of(st.integers(0, 9), _NEAR_A_PACK), max_size=5)
 
 
 @given(_SIZES)
-def test_what_goes_into_packs_comes_out_of_them(sizes: list[int]) -> None:
+def test_packed_contents_can_be_read_back(sizes: list[int]) -> None:
     contents = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
     cutter = PackCutter("build")
     extents: list[Extent] = []
@@ -31,6 +31,6 @@ def test_a_pack_that_is_too_short_gives_nothing() -> None:
     assert read_content(extent, {0: b"x" * (PACK_BYTES - 1), 1: b"y" * 4}) is None
 
 
-def test_a_large_content_lies_in_many_packs() -> None:
+def test_large_content_spans_several_packs() -> None:
     assert list(Extent("vendor", 5, 2 * PACK_BYTES).packs) == [0, 1, 2]
     assert list(Extent("vendor", 5, 0).packs) == []

@@ -30,7 +30,7 @@ def opened(keys: SealKeys, name: ObjectName, stored: bytes) -> bytes | None:
 
 
 @given(st.binary(max_size=2000), st.sampled_from((ObjectKind.SEGMENT, ObjectKind.PACK)))
-def test_what_is_sealed_can_be_opened_by_its_name(body: bytes, kind: ObjectKind) -> None:
+def test_sealed_object_opens_under_its_name(body: bytes, kind: ObjectKind) -> None:
     name, stored = seal_object(KEYS, kind, body)
     assert opened(KEYS, name, stored) == body
     assert opened(KEYS, NAME, seal_head(KEYS, NAME, body)) == body
@@ -46,7 +46,7 @@ def test_the_first_key_seals_and_all_are_believed() -> None:
     assert not has_foreign_key(KEYS, by_old)
 
 
-def test_a_head_is_opened_under_its_own_scope_and_word_only() -> None:
+def test_head_opens_only_under_its_scope_and_name() -> None:
     stored = seal_head(KEYS, NAME, b"body")
     for other in (build_head_name("main", "latest/other"), build_head_name("pull", "latest/main")):
         assert other != NAME
@@ -70,13 +70,13 @@ def test_a_bomb_is_not_inflated() -> None:
     assert opened(KEYS, name, stored) is None
 
 
-def test_what_is_too_large_is_not_looked_at() -> None:
+def test_oversized_object_is_not_opened() -> None:
     stored = seal_head(KEYS, NAME, Random(1).randbytes(CAPS[ObjectKind.HEAD]))
     assert opened(KEYS, NAME, stored) is None
 
 
 @pytest.mark.parametrize("text", ["", ",", "short", f"{NEW},short"])
-def test_what_is_too_short_is_no_key(text: str) -> None:
+def test_short_key_is_refused_without_quoting_it(text: str) -> None:
     with pytest.raises(ValueError, match="at least 32") as caught:
         parse_seal_keys(text)
     assert "short" not in str(caught.value)

@@ -132,11 +132,11 @@ def _with_extent(offset: int, size: int) -> Any:
         pytest.param(_with_extent(0, 1 << 60), id="a content without end"),
     ],
 )
-def test_what_is_not_right_is_nothing(bad: Any) -> None:
+def test_invalid_segment_decodes_to_none(bad: Any) -> None:
     assert decode_segment(json.dumps(bad).encode(), "0" * 8) is None
 
 
-def test_what_is_nested_without_end_is_nothing() -> None:
+def test_deeply_nested_segment_decodes_to_none() -> None:
     assert decode_segment(b"[" * 200_000, "0" * 8) is None
     assert decode_segment(b'{"version":1,"pairs":' + b"[" * 200_000, "0" * 8) is None
 
@@ -153,7 +153,7 @@ def test_joined_segments_have_the_newest_runs_and_their_contents() -> None:
     assert decode_segment(encode_segment(one), one.key_id) == one
 
 
-def test_a_run_whose_contents_are_nowhere_is_not_joined() -> None:
+def test_traces_without_contents_are_dropped_on_join() -> None:
     lost = segment_of(("build:a/b", trace("a")))
     lost = Segment(lost.key_id, lost.traces, {}, {})
     kept = segment_of(("build:a/b", trace("b")))
@@ -164,7 +164,7 @@ def _digest(number: int) -> Digest:
     return hash_fields((str(number),))
 
 
-def test_a_new_segment_stands_before_the_older_ones() -> None:
+def test_new_segment_precedes_older_ones() -> None:
     head = with_segment(None, NewSegment(_digest(1), 100, "0.1"))
     head = with_segment(head, NewSegment(_digest(2), 200, "0.1"))
     assert head.segments == (_digest(2), _digest(1))
@@ -172,7 +172,7 @@ def test_a_new_segment_stands_before_the_older_ones() -> None:
     assert decode_head(encode_head(head)) == head
 
 
-def test_a_head_has_so_many_segments_and_no_more() -> None:
+def test_head_has_a_maximum_number_of_segments() -> None:
     head: Head | None = None
     for number in range(MOST_SEGMENTS + 3):
         head = with_segment(head, NewSegment(_digest(number), 100, ""))
@@ -182,7 +182,7 @@ def test_a_head_has_so_many_segments_and_no_more() -> None:
     assert with_segment(head, replaced).segments == (_digest(99),)
 
 
-def test_what_is_old_is_sent_anew() -> None:
+def test_old_segments_are_uploaded_again() -> None:
     head = with_segment(None, NewSegment(_digest(1), 100, ""))
     later = 100 + WHOLE_SECONDS
     assert is_due(None, 100)
@@ -197,7 +197,7 @@ def test_what_is_old_is_sent_anew() -> None:
     "body",
     [b"", b"{}", b"[]", encode_head(Head(2, 1, 1, (_digest(1),))), encode_head(Head(1, 1, 1, ()))],
 )
-def test_what_is_no_head_is_nothing(body: bytes) -> None:
+def test_invalid_head_decodes_to_none(body: bytes) -> None:
     assert decode_head(body) is None
 
 

@@ -59,12 +59,12 @@ def test_a_snapshot_comes_back_as_it_was() -> None:
     ],
     ids=repr,
 )
-def test_what_leads_elsewhere_is_no_snapshot(bad: Snapshot) -> None:
+def test_snapshot_with_paths_outside_is_rejected(bad: Snapshot) -> None:
     assert decode_snapshot(msgspec.msgpack.encode(bad)) is None
 
 
 @given(st.binary(max_size=200))
-def test_anything_else_is_no_snapshot(content: bytes) -> None:
+def test_arbitrary_bytes_do_not_decode_to_a_snapshot(content: bytes) -> None:
     assert decode_snapshot(content) is None or content == encode_snapshot(Snapshot({}, ()))
 
 
@@ -80,7 +80,5 @@ def test_anything_else_is_no_snapshot(content: bytes) -> None:
         ("l", "/a", None),
     ],
 )
-def test_a_link_leads_within_its_top_or_nowhere(
-    path: str, target: str, leads_to: str | None
-) -> None:
+def test_link_resolves_only_within_its_root(path: str, target: str, leads_to: str | None) -> None:
     assert resolve_link(path, target) == leads_to

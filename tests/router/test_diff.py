@@ -26,7 +26,7 @@ _WANTED = some.lists(
 
 
 @given(_WANTED, _PARTS)
-def test_what_was_applied_is_not_to_be_done_again(
+def test_applied_changes_are_not_planned_again(
     want: list[RouterPart], have: list[RouterPart]
 ) -> None:
     drift = compute_drift(want, have)
@@ -38,7 +38,7 @@ def test_what_was_applied_is_not_to_be_done_again(
 
 
 @given(_WANTED, _PARTS)
-def test_what_is_not_ours_is_named_and_never_a_candidate(
+def test_foreign_parts_are_reported_and_never_deleted(
     want: list[RouterPart], have: list[RouterPart]
 ) -> None:
     drift = compute_drift(want, have)

@@ -56,14 +56,14 @@ def test_dry_runs_give_way_before_anything_that_was_applied(kinds: list[bool]) -
     ]
 
 
-def test_the_newest_applied_shares_that_are_not_those_of_now_come_back() -> None:
+def test_rollback_restores_the_newest_applied_weights_that_differ() -> None:
     entries = [entry(3, 80, dry_run=True), entry(2, 30), entry(1, 70)]
     assert choose_restored_weights(entries, now(30)) == ("dev-1", now(70))
     assert choose_restored_weights(entries, now(99)) == ("dev-2", now(30))
     assert choose_restored_weights(entries, now(30), "dev-2") == ("dev-2", now(30))
 
 
-def test_before_the_first_change_lies_what_it_began_from() -> None:
+def test_rollback_of_the_first_change_restores_the_initial_weights() -> None:
     assert choose_restored_weights([entry(1, 70, before=50)], now(70)) == ("dev-1", now(50))
 
 
@@ -77,7 +77,7 @@ def test_before_the_first_change_lies_what_it_began_from() -> None:
         ([entry(1, 10, dry_run=True)], "dev-1", "router/unknown-snapshot"),
     ],
 )
-def test_where_there_is_no_way_back_that_is_said(
+def test_missing_rollback_target_is_reported(
     entries: list[SyncEntry], snapshot: str, code: str
 ) -> None:
     with pytest.raises(FabricError) as caught:
@@ -85,6 +85,6 @@ def test_where_there_is_no_way_back_that_is_said(
     assert caught.value.first.code == code
 
 
-def test_the_trend_is_of_what_was_applied_oldest_first() -> None:
+def test_trend_lists_applied_weights_oldest_first() -> None:
     entries = [entry(3, 80, dry_run=True), entry(2, 30), entry(1, 70)]
     assert [point.weights["spare"] for point in compute_trend(entries)] == [70, 30]

@@ -18,7 +18,7 @@ def codes(
     return [one.code for one in list_routing_warnings(desired, backend)]
 
 
-def test_nothing_is_said_where_nobody_trips() -> None:
+def test_valid_routing_has_no_warnings() -> None:
     assert codes() == []
 
 
@@ -36,7 +36,7 @@ def test_a_path_behind_a_name_is_lost() -> None:
     assert codes("https://shop.example.net/") == []
 
 
-def test_what_an_address_says_beside_its_host_is_lost_and_that_is_said() -> None:
+def test_ignored_parts_of_an_endpoint_url_are_warned() -> None:
     assert codes("https://shop.example.net:8443") == ["router/port"]
     assert codes("https://shop.example.net:443") == []
     assert codes("http://shop.example.net") == ["router/plain-http"]
@@ -53,7 +53,7 @@ def test_long_answers_and_names_at_the_top_are_named() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["failover", "latency"])
-def test_other_routings_are_by_weight_too(strategy: str) -> None:
+def test_other_strategies_are_warned_to_use_weights(strategy: str) -> None:
     assert codes(strategy=strategy) == ["router/by-weight"]
 
 
@@ -62,7 +62,7 @@ def led(weights: Weights, ttl: int = 60, strategy: str = "") -> DesiredRouting:
     return DesiredRouting("example.com", "shop/dev", shares, ttl, strategy)
 
 
-def test_plain_records_have_no_weights_and_that_is_said() -> None:
+def test_plain_records_are_warned_to_have_no_weights() -> None:
     (found,) = list_routing_warnings(
         led((("main", 40), ("spare", 60)), strategy="latency"), "edge1-dns"
     )
@@ -71,7 +71,7 @@ def test_plain_records_have_no_weights_and_that_is_said() -> None:
     assert list_routing_warnings(led((("main", 100),)), "edge1-dns") == ()
 
 
-def test_a_zone_file_has_weights_for_few_and_that_is_said() -> None:
+def test_zone_file_is_warned_about_limited_weight_support() -> None:
     found = list_routing_warnings(led((("main", 40), ("spare", 60))), "local")
     assert "SRV" in {one.code: one.hint for one in found}["router/no-weights"]
 
@@ -80,14 +80,14 @@ def test_a_zone_file_has_weights_for_few_and_that_is_said() -> None:
     ("backend", "is_told"),
     [("pdns", True), ("local", True), ("edge1-dns", True), ("edge1", False), ("cloud1", False)],
 )
-def test_checks_that_nobody_makes_are_told(backend: str, *, is_told: bool) -> None:
+def test_unsupported_health_check_is_warned(backend: str, *, is_told: bool) -> None:
     shares = (EndpointShare("main", "https://shop.example.net", 100),)
     desired = DesiredRouting("a.example.com", "shop/dev", shares, 60, check_path="/health")
     found = [one.code for one in list_routing_warnings(desired, backend)]
     assert found == ["router/nobody-asks"] * is_told
 
 
-def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
+def test_ttl_below_a_minute_is_warned_for_plain_records() -> None:
     found = list_routing_warnings(led((("main", 100),), ttl=30), "edge1-dns")
     assert [one.code for one in found] == ["router/short-ttl"]
 
@@ -104,7 +104,7 @@ def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
         ((70, 30), (40, 60), "local", False),
     ],
 )
-def test_a_shift_that_nobody_sees_is_told(
+def test_ineffective_weight_shift_is_warned(
     before: tuple[int, int], after: tuple[int, int], backend: str, *, is_told: bool
 ) -> None:
     labels = ("main", "spare")

@@ -43,7 +43,9 @@ def test_a_shift_gives_exactly_the_percent_and_keeps_the_sum(
 
 
 @given(_weights(least=3), some.data())
-def test_a_shift_keeps_the_order_of_the_others(weights: Weights, data: some.DataObject) -> None:
+def test_shift_preserves_the_order_of_other_weights(
+    weights: Weights, data: some.DataObject
+) -> None:
     label = weights[0][0]
     percent = data.draw(some.integers(1, WHOLE - len(weights) + 1))
     assume(percent <= 99)
@@ -53,7 +55,7 @@ def test_a_shift_keeps_the_order_of_the_others(weights: Weights, data: some.Data
         assert all(now <= other for before, other in others if before > was)
 
 
-def test_others_share_by_largest_remainder() -> None:
+def test_other_endpoints_share_by_largest_remainder() -> None:
     four = divide_evenly(["a", "b", "c", "d"])
     assert shift_weight(four, "a", 97) == (("a", 97), ("b", 1), ("c", 1), ("d", 1))
     assert shift_weight((("a", 50), ("b", 30), ("c", 20)), "a", 75) == (
@@ -134,7 +136,7 @@ def test_each_endpoint_is_down_once_and_then_all() -> None:
     assert sum(count for _, count in scenarios[-1].shares) == 0
 
 
-def test_nobody_takes_over_from_the_only_endpoint() -> None:
+def test_failure_of_the_only_endpoint_has_no_failover() -> None:
     alone, everyone = list_scenarios((("a", 100),), Watch.ASKED)
     assert (alone.verdict, everyone.verdict) == (Verdict.FAIL, Verdict.PASS)
 
@@ -151,20 +153,20 @@ def test_nobody_takes_over_from_the_only_endpoint() -> None:
         ("edge1-dns", "", Watch.ONE_ALONE),
     ],
 )
-def test_who_asks_endpoints_is_known_of_each_back_end(
+def test_health_check_source_is_known_for_each_backend(
     backend: str, check: str, watch: Watch
 ) -> None:
     assert watch_of(backend, check) is watch
 
 
-def test_where_nobody_asks_it_is_told_who_is_still_led_to_who_is_down() -> None:
+def test_without_health_checks_traffic_to_failed_endpoints_is_reported() -> None:
     first, second, everyone = list_scenarios((("a", 70), ("b", 30)), Watch.NOBODY)
     assert {one.verdict for one in (first, second, everyone)} == {Verdict.PASS}
     assert "no health check: 700 of 1000" in first.detail
     assert "no health check: 1000 of 1000" in everyone.detail
 
 
-def test_where_one_has_all_it_matters_whether_that_one_is_down() -> None:
+def test_single_record_failure_matters_only_for_the_chosen_endpoint() -> None:
     first, second, _ = list_scenarios((("a", 40), ("b", 60)), Watch.ONE_ALONE)
     assert "no health check" not in first.detail
     assert "no health check: 1000 of 1000" in second.detail

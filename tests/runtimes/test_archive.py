@@ -77,7 +77,7 @@ def test_a_name_never_flows_into_the_content() -> None:
 
 
 @given(ANY_FILES, ANY_FILES)
-def test_digests_differ_exactly_where_files_do(
+def test_digests_differ_only_if_files_differ(
     left: dict[str, tuple[bytes, bool]], right: dict[str, tuple[bytes, bool]]
 ) -> None:
     first = [BuiltFile(name, *rest) for name, rest in left.items()]

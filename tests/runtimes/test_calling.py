@@ -94,7 +94,7 @@ def test_a_handler_of_events_works_everywhere(provider: str, file: str) -> None:
     assert json.loads(called(case).response) == [{"n": 1}, "shop"]
 
 
-def test_functions_without_an_http_trigger_are_called_by_the_other_convention() -> None:
+def test_function_without_http_trigger_uses_the_event_convention() -> None:
     calls = find_conventions("cloud2-functions").nodejs
     assert calls.convention(()) is calls.convention(("http", "pubsub"))
     assert calls.convention(("pubsub",)) is Convention.CLOUD_EVENT
@@ -165,7 +165,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize(("case", "words"), FAILING.values(), ids=FAILING)
-def test_what_went_wrong_is_told_by_its_name(case: Case, words: str) -> None:
+def test_call_errors_are_reported_by_name(case: Case, words: str) -> None:
     problem = problem_of(case)
     assert problem.code == "invoke/failed"
     assert words in problem.message

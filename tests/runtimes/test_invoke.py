@@ -113,13 +113,13 @@ def test_a_large_event_comes_back_whole(language: Language) -> None:
 
 
 @EACH
-def test_what_a_handler_writes_are_its_logs(language: Language) -> None:
+def test_handler_output_becomes_logs(language: Language) -> None:
     answer = call(language, language.logs)
     assert (answer.response, answer.logs) == ("1", "one\ntwo\n")
 
 
 @EACH
-def test_a_handler_sees_its_own_variables_and_none_of_the_deployers(language: Language) -> None:
+def test_handler_sees_only_declared_variables(language: Language) -> None:
     seen = json.loads(call(language, language.env).response)
     known = {"PATH", "LANG", "TZ", "HOME", "TMPDIR", "DECLARED"}
     assert known <= set(seen) <= known | {"LC_CTYPE", "PWD"}
@@ -128,7 +128,7 @@ def test_a_handler_sees_its_own_variables_and_none_of_the_deployers(language: La
 
 
 @EACH
-def test_what_a_handler_throws_is_a_problem_with_its_type(language: Language) -> None:
+def test_handler_exception_is_reported_with_its_type(language: Language) -> None:
     problem = problem_of(language, language.throws)
     assert problem.code == "invoke/failed"
     assert "Error: too far" in problem.message
@@ -144,14 +144,14 @@ def test_a_handler_that_takes_too_long_is_ended(language: Language) -> None:
 
 
 @EACH
-def test_an_answer_that_is_no_json_is_a_problem(language: Language) -> None:
+def test_non_json_response_is_an_error(language: Language) -> None:
     problem = problem_of(language, language.no_json)
     assert problem.code == "invoke/failed"
     assert "TypeError" in problem.message
 
 
 @EACH
-def test_what_a_handler_leaves_running_is_not_waited_for(language: Language) -> None:
+def test_work_left_running_by_a_handler_is_not_awaited(language: Language) -> None:
     assert call(language, language.leaves).response == "null"
 
 
@@ -170,7 +170,7 @@ def test_a_module_without_the_handler_is_a_problem(language: Language) -> None:
     assert problem_of(language, "").code == "invoke/failed"
 
 
-def test_what_the_runtime_brings_is_found_beside_the_archive(tmp_path: Path) -> None:
+def test_runtime_packages_are_found_beside_the_archive(tmp_path: Path) -> None:
     package = tmp_path / "@aws-sdk/client-s3"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"version": "3.0.0"}')
@@ -216,13 +216,13 @@ def test_a_callback_may_fail() -> None:
     assert "Error: no" in caught.value.first.message
 
 
-def test_a_promise_that_is_never_kept_gave_no_answer() -> None:
+def test_unresolved_promise_is_reported_as_no_response() -> None:
     with pytest.raises(FabricError) as caught:
         node("exports.handler = () => new Promise(() => 0);\n")
     assert "no response" in caught.value.first.message
 
 
-def test_a_python_handler_imports_what_lies_beside_it_and_nothing_of_fabrics() -> None:
+def test_python_handler_imports_archive_modules_and_not_fabric_dependencies() -> None:
     text = "from shared import WORD\ndef handler(e, c):\n    import click\n"
     files = bundle(**{"src/one.py": text, "shared.py": "WORD = 1\n"})
     with pytest.raises(FabricError) as caught:
@@ -250,7 +250,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("made", "code"), BAD.values(), ids=BAD)
-def test_what_cannot_be_called_is_a_problem(made: Invocation, code: str) -> None:
+def test_uncallable_handler_is_an_error(made: Invocation, code: str) -> None:
     with pytest.raises(FabricError) as caught:
         invoke(made, PARENT)
     assert caught.value.first.code == code

@@ -41,7 +41,7 @@ def refused(folder: Path, requirement: str) -> Problem:
         ("plain", "vendor/no-wheel", "`plain` has no wheel"),
     ],
 )
-def test_what_cannot_be_had_is_named_with_the_reason(
+def test_unavailable_requirement_is_reported_with_the_reason(
     requirement: str, code: str, words: str, tmp_path: Path
 ) -> None:
     found = refused(tmp_path, requirement)
@@ -51,7 +51,7 @@ def test_what_cannot_be_had_is_named_with_the_reason(
     assert found.hint
 
 
-def test_wheels_for_other_platforms_alone_are_no_unknown_package(tmp_path: Path) -> None:
+def test_foreign_platform_wheels_are_reported_as_no_wheel(tmp_path: Path) -> None:
     write_wheel(tmp_path / "index", "foreign", tag="cp39-cp39-win_amd64")
     write_wheel(tmp_path / "index", "needs", ["foreign"])
     pip = Pip(environment(tmp_path / "index"))
@@ -73,7 +73,7 @@ def test_wheels_for_other_platforms_alone_are_no_unknown_package(tmp_path: Path)
         ),
     ],
 )
-def test_what_hashes_do_not_fit_is_named(text: str, code: str, words: str, tmp_path: Path) -> None:
+def test_hash_mismatch_is_reported(text: str, code: str, words: str, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_wheel(tmp_path / "index", name)
     made = project(tmp_path, "", {**PYTHON_SOURCES, "requirements.txt": text})
@@ -85,7 +85,7 @@ def test_what_hashes_do_not_fit_is_named(text: str, code: str, words: str, tmp_p
     assert done.error["hint"]
 
 
-def test_a_requirement_without_a_hash_beside_others_is_named(tmp_path: Path) -> None:
+def test_requirement_without_a_hash_among_hashed_ones_is_reported(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_wheel(tmp_path / "index", name)
     (wheel,) = (tmp_path / "index/one").glob("*.whl")
@@ -98,7 +98,7 @@ def test_a_requirement_without_a_hash_beside_others_is_named(tmp_path: Path) -> 
     assert "`two==1.0`" in caught.value.first.message
 
 
-def test_an_index_that_cannot_be_reached_is_said_to_be_so(tmp_path: Path) -> None:
+def test_unreachable_index_is_reported(tmp_path: Path) -> None:
     made = project(tmp_path, "", {**PYTHON_SOURCES, "requirements.txt": "plain==1\n"})
     done = made.json("package", env=NOWHERE)
     assert done.error["code"] == "backend/unreachable"

@@ -31,7 +31,7 @@ def test_the_nearest_folder_with_requirements_counts(
     assert PackageFolders(tmp_path, "shop").of(entry).folder == folder
 
 
-def test_what_would_come_to_count_is_looked_at(tmp_path: Path) -> None:
+def test_possible_requirement_file_locations_are_watched(tmp_path: Path) -> None:
     write(tmp_path, {"src/api/one.py": ""})
     found = PackageFolders(tmp_path, ".").of("src/api/one.py")
     assert found.folder == "."
@@ -77,7 +77,7 @@ def test_a_file_that_is_named_and_not_there_is_an_error_with_its_place(
     assert "`gone.txt`" in found.message
 
 
-def test_files_that_name_each_other_are_an_error(tmp_path: Path) -> None:
+def test_circular_requirement_files_are_an_error(tmp_path: Path) -> None:
     found = refused(tmp_path, {"requirements.txt": "-r b.txt\n", "b.txt": "-r requirements.txt\n"})
     assert found.code == "input/requirements-circle"
 
@@ -94,7 +94,7 @@ def test_files_that_name_each_other_are_an_error(tmp_path: Path) -> None:
         ("requests", True),
     ],
 )
-def test_what_the_provider_brings_is_left_out_where_no_version_is_asked_for(
+def test_unpinned_provider_packages_are_not_vendored(
     line: str, tmp_path: Path, *, packed: bool
 ) -> None:
     write(tmp_path, {"requirements.txt": f"{line}\nidna==3.7\n"})
@@ -103,13 +103,13 @@ def test_what_the_provider_brings_is_left_out_where_no_version_is_asked_for(
     assert len(list_requirement_lines(read_public_source(tmp_path, ".").text)) == 2
 
 
-def test_only_what_is_brought_is_nothing_to_vendor(tmp_path: Path) -> None:
+def test_only_provider_packages_means_nothing_to_vendor(tmp_path: Path) -> None:
     write(tmp_path, {"requirements.txt": "boto3\n"})
     assert find_source(tmp_path, ".", BROUGHT) is None
     assert find_source(tmp_path, ".") is not None
 
 
-def test_a_lock_of_another_tool_pins_what_is_brought_as_well(tmp_path: Path) -> None:
+def test_external_lock_pins_provider_packages_too(tmp_path: Path) -> None:
     write(tmp_path, {"requirements.txt": "boto3\n", "requirements.lock": "boto3==1.34.0\n"})
     found = read_public_source(tmp_path, ".", BROUGHT)
     assert (found.file, list_requirement_lines(found.text)) == (

@@ -55,7 +55,7 @@ def test_a_lock_serves_the_targets_that_it_was_made_for() -> None:
     assert not is_target_missing("a==1\n", "3.12-x86_64-glibc2.34")  # of another tool
 
 
-def test_a_lock_of_somebody_else_counts() -> None:
+def test_lock_of_another_tool_is_always_current() -> None:
     assert lock_is_current("click==8.1.7\n", [("requirements.txt", "anything")])
 
 

@@ -73,7 +73,7 @@ def runtimes() -> Iterator[Runtimes]:
 
 
 @EACH
-def test_a_function_is_built_with_what_it_imports(
+def test_function_is_built_with_its_imports(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, language.files)
@@ -96,7 +96,7 @@ def test_equal_sources_give_equal_archives_in_any_folder(
 
 
 @EACH
-def test_a_file_that_nobody_imports_changes_nothing(
+def test_unimported_file_changes_nothing(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, language.files)
@@ -148,7 +148,7 @@ def test_a_missing_entry_names_function_and_path(
 
 
 @EACH
-def test_a_missing_export_names_the_file_and_what_it_has(
+def test_missing_export_reports_the_file_and_the_export_name(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, language.files)
@@ -162,7 +162,7 @@ def test_a_missing_export_names_the_file_and_what_it_has(
 
 
 @EACH
-def test_an_entry_that_is_no_code_is_refused_without_a_build(
+def test_non_code_entry_is_refused_before_the_build(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, {**language.files, "api/src/notes.txt": "def handler(): ..."})

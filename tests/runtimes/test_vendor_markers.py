@@ -67,7 +67,7 @@ WANTED = {f"yes_{name}".replace("-", "_") for name in TRUE}
 
 
 @pytest.mark.parametrize("asked", ["app==1.0\n", "top==1.0\n"])
-def test_what_the_target_needs_is_there_and_nothing_else(
+def test_only_packages_required_by_the_target_are_vendored(
     asked: str, index: Path, tmp_path: Path
 ) -> None:
     built = vendor(tmp_path, inputs(asked), environment(index))
@@ -82,7 +82,7 @@ def test_markers_of_the_requirements_themselves_are_the_targets(
     assert modules(vendor(tmp_path, inputs("".join(lines)), environment(index))) == WANTED
 
 
-def test_an_extra_that_is_asked_for_counts(index: Path, tmp_path: Path) -> None:
+def test_requested_extra_is_vendored(index: Path, tmp_path: Path) -> None:
     built = vendor(tmp_path, inputs("app[more]==1.0\n"), environment(index))
     assert modules(built) == {"app", "extra_only", *WANTED}
 
@@ -128,7 +128,7 @@ def test_versions_that_differ_by_target_are_locked_apart(tmp_path: Path) -> None
         assert [version in file.content for file in built.files if file.path == "part.py"] == [True]
 
 
-def test_a_lock_for_another_python_is_made_again_and_said(index: Path, tmp_path: Path) -> None:
+def test_lock_for_another_python_is_recreated_and_reported(index: Path, tmp_path: Path) -> None:
     write_wheel(index, "late")
     write_wheel(index, "thing", ["late ; python_version >= '3.13'"])
     write(tmp_path, {"api/requirements.txt": "thing\n"})
@@ -142,9 +142,7 @@ def test_a_lock_for_another_python_is_made_again_and_said(index: Path, tmp_path:
     assert "another runtime than Python 3.13 on aarch64" in locked.message
 
 
-def test_a_lock_of_another_tool_is_taken_and_what_it_leaves_out_is_said(
-    index: Path, tmp_path: Path
-) -> None:
+def test_external_lock_is_used_and_its_omissions_are_reported(index: Path, tmp_path: Path) -> None:
     write_wheel(index, "late")
     write_wheel(index, "thing", ["late ; sys_platform == 'linux'"])
     digest = hash_bytes((index / "thing" / "thing-1.0-py3-none-any.whl").read_bytes())

@@ -3,7 +3,7 @@
 from fabric.scaffold.file_diff import format_file_diff
 
 
-def test_added_lines_stand_between_those_around_them() -> None:
+def test_added_lines_are_shown_with_context() -> None:
     old = "".join(f"{number}\n" for number in range(1, 10))
     new = old.replace("5\n", "5\nx\ny\n")
     rows = format_file_diff("a.yml", old, new).split("\n")
@@ -11,7 +11,7 @@ def test_added_lines_stand_between_those_around_them() -> None:
     assert rows[3:] == [" 3", " 4", " 5", "+x", "+y", " 6", " 7", " 8"]
 
 
-def test_a_line_that_changes_goes_and_comes() -> None:
+def test_changed_line_is_removed_and_added() -> None:
     rows = format_file_diff("a.yml", "a: []", "a: [b]").split("\n")
     open_end = "\\ No newline at end of file"
     assert rows[2:] == ["@@ -1,1 +1,1 @@", "-a: []", open_end, "+a: [b]", open_end]

@@ -39,13 +39,13 @@ PLACES = {
 
 
 @pytest.mark.parametrize("case", PLACES)
-def test_a_new_handler_lies_beside_the_others(case: str) -> None:
+def test_new_handler_is_placed_beside_existing_ones(case: str) -> None:
     handlers, default, path, language = PLACES[case]
     place = choose_handler_place("my-job", handlers, default)
     assert (place.path, place.entry, place.language) == (path, path, language)
 
 
-def test_an_entry_names_its_export_where_all_others_do() -> None:
+def test_entry_names_its_export_only_if_all_others_do() -> None:
     place = choose_handler_place("job", known("src/a.py", export="main"), PY)
     assert (place.path, place.entry) == ("src/job.py", "src/job.handler")
     mixed = (*known("src/a.py", export="main"), *known("src/b.py"))

@@ -56,11 +56,11 @@ def test_a_name_that_could_be_read_as_something_else_is_a_text(service: str) -> 
     ("text", "written"),
     [("my-queue", "my-queue"), ("GET:/hello", '"GET:/hello"'), ("yes", '"yes"'), ("7", '"7"')],
 )
-def test_texts_are_quoted_where_a_reader_could_take_them_for_more(text: str, written: str) -> None:
+def test_ambiguous_scalars_are_quoted(text: str, written: str) -> None:
     assert format_scalar(text) == written
 
 
-def test_what_typescript_javascript_and_python_projects_have() -> None:
+def test_project_templates_contain_the_expected_files() -> None:
     def names(lang: str) -> set[str]:
         return set(files(ProjectChoices("shop", "http", "host1", lang)))
 
@@ -99,14 +99,14 @@ def test_the_example_of_an_environment_names_all_variables_once(
     assert len(named) == len(set(named))
 
 
-def test_what_an_environment_file_cannot_say_is_no_line_of_it() -> None:
+def test_settings_unsupported_in_env_files_are_commented_out() -> None:
     text = files(ProjectChoices("shop", "http", "cloud1-lambda", backend="sql"))[".env.example"]
     assert "\nCLOUD1_REGION=\n" in text
     assert "\nFABRIC_" not in text
     assert "# FABRIC_STATE_SQL_URL=" in text
 
 
-def test_a_secret_manager_stands_in_the_config_and_in_the_example() -> None:
+def test_secret_manager_appears_in_the_config_and_env_example() -> None:
     made = files(ProjectChoices("shop", "http", "host1", manager=VAULT))
     assert "#   API_KEY: vault://path/of/the/secret" in made["fabric.yml"]
     assert "\nVAULT_ADDRESS=\nVAULT_TOKEN=\n" in made[".env.example"]
@@ -143,7 +143,7 @@ def test_there_is_a_handler_for_each_kind_and_language(kind: str, lang: str) -> 
     assert max(map(len, text.splitlines())) < 100
 
 
-def test_a_pair_that_the_table_lacks_is_refused_with_those_who_can() -> None:
+def test_unsupported_combination_is_refused_with_alternatives() -> None:
     (problem,) = find_unsupported_pairs(ProjectChoices("shop", "eventbus", "host1"))
     assert "(`host1`) does not support triggers of type `eventbus`" in problem.message
     assert problem.hint.startswith("use one of cloud1-lambda")
@@ -151,6 +151,6 @@ def test_a_pair_that_the_table_lacks_is_refused_with_those_who_can() -> None:
     assert language.hint == "set --lang to one of ts, js"
 
 
-def test_only_what_some_provider_can_deploy_is_a_template() -> None:
+def test_templates_are_limited_to_deployable_triggers() -> None:
     assert list_templates() == ("http", "queue", "cron", "storage", "eventbus", "pubsub")
     assert list_templates("host3-machines") == ("http",)

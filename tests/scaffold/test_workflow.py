@@ -95,7 +95,7 @@ def test_a_google_token_is_handed_to_provider_and_backend() -> None:
         ("host1", "sql", "[cloud,postgres]"),
     ],
 )
-def test_the_extras_are_those_of_provider_and_backend(
+def test_workflow_installs_extras_of_provider_and_backend(
     provider: str, backend: str, extras: str
 ) -> None:
     steps = steps_of(load_yaml(format_workflow(project(provider, backend))))

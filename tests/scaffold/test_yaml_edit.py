@@ -88,7 +88,7 @@ def moved_up(documents: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_a_second_entry_goes_after_the_first(seed: int) -> None:
+def test_second_entry_is_added_after_the_first(seed: int) -> None:
     once = added(config_file(seed), "functions", HELLO, "one")
     twice = added(once, "functions", HELLO, "two")
     names = [name for name, _ in list_named_entries(find_child(read("", twice).root, "functions"))]
@@ -168,7 +168,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_new_entry_is_written_as_those_beside_it(shape: str) -> None:
+def test_new_entry_matches_the_style_of_existing_ones(shape: str) -> None:
     old, new = SHAPES[shape]
     assert added(old.encode(), "functions", HELLO).decode() == new
 
@@ -239,7 +239,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_put_in_is_said_with_its_place(case: str) -> None:
+def test_impossible_insertion_is_reported_with_its_place(case: str) -> None:
     text, why, line = REFUSED[case]
     with pytest.raises(FabricError) as caught:
         added(text.encode(), "functions", HELLO)
@@ -268,7 +268,7 @@ def test_what_cannot_be_put_in_is_said_with_its_place(case: str) -> None:
         ("NaN", "NaN"),
     ],
 )
-def test_a_word_is_a_number_or_flag_where_json_says_so(word: str, value: object) -> None:
+def test_scalars_are_parsed_as_numbers_or_booleans_like_json(word: str, value: object) -> None:
     assert parse_leaf(word).value == value
     assert type(parse_leaf(word).value) is type(value)
 

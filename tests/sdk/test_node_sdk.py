@@ -26,7 +26,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("node", node_sdk.nodes(), ids=str)
-def test_its_own_tests_pass(node: Path, name: str, checkout: Path) -> None:
+def test_node_sdk_test_suite_passes(node: Path, name: str, checkout: Path) -> None:
     command = (str(node), "--test", f"test/{name}")
     env = {"PATH": ENVIRONMENT["PATH"], "HOME": str(checkout.parent)}
     done = subprocess.run(
@@ -47,7 +47,7 @@ def test_the_examples_of_its_page_answer(name: str, checkout: Path) -> None:
     assert (answer["statusCode"], answer["body"]) == (200, '{"id":"7"}')
 
 
-def test_what_is_published_is_the_code_its_types_and_who_may_use_it(tmp_path: Path) -> None:
+def test_published_files_are_the_code_types_and_license(tmp_path: Path) -> None:
     pack = (*find_npm_command(ENVIRONMENT), "pack", "--dry-run", "--json", "--ignore-scripts")
     env = {**NPM_OFFLINE, "npm_config_cache": str(tmp_path)}
     done = subprocess.run(pack, cwd=SDK, env=env, check=True, capture_output=True, text=True)

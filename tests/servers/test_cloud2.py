@@ -56,19 +56,19 @@ def test_a_parameter_that_is_not_described_is_refused(cloud2: Cloud2Server) -> N
     assert (status, said.partition(" must")[0]) == (400, "INVALID_ARGUMENT function id")
 
 
-def test_what_is_described_and_not_written_says_so(cloud2: Cloud2Server) -> None:
+def test_unimplemented_method_returns_501(cloud2: Cloud2Server) -> None:
     status, said = asked(cloud2, "GET", f"{_PLACE}/runtimes")
     assert (status, said.split()[0]) == (501, "UNIMPLEMENTED")
     assert asked(cloud2, "GET", "/v3/elsewhere")[0] == 404
 
 
-def test_nobody_looks_without_the_projects_token(cloud2: Cloud2Server) -> None:
+def test_request_without_the_project_token_is_refused(cloud2: Cloud2Server) -> None:
     url = cloud2.project.endpoint + _PLACE.replace("{}", cloud2.project.id) + "/functions"
     assert cloud2.http("GET", url).status == 401
     assert cloud2.http("GET", url, headers={"Authorization": "Bearer tok"}).status == 401
 
 
-def test_an_upload_takes_no_token_and_no_other_type(cloud2: Cloud2Server) -> None:
+def test_upload_refuses_a_token_and_other_content_types(cloud2: Cloud2Server) -> None:
     place = _PLACE.replace("{}", cloud2.project.id)
     given = cloud2.api("POST", f"{place}/functions:generateUploadUrl", {})
     kind = {"Content-Type": "application/zip"}

@@ -66,7 +66,7 @@ def refused(api: Cloud4Api, call: Cloud4Call) -> str:
         ({"environmentVariables": {"FC_A": "x"}}, "reserved name"),
     ],
 )
-def test_what_no_function_has_is_refused(
+def test_invalid_function_property_is_refused(
     site: Cloud4Site, api: Cloud4Api, document: dict[str, Any], words: str
 ) -> None:
     assert words in refused(api, build_cloud4_call("UpdateFunction", "PUT", (_NAME,), document))
@@ -102,14 +102,14 @@ def test_what_no_function_has_is_refused(
         ),
     ],
 )
-def test_what_would_leave_something_in_the_air_is_refused(
+def test_invalid_or_inconsistent_call_is_refused(
     site: Cloud4Site, api: Cloud4Api, call: Cloud4Call, words: str
 ) -> None:
     assert words in refused(api, call)
     assert site.said() == "one"
 
 
-def test_what_is_there_already_is_a_conflict(site: Cloud4Site, api: Cloud4Api) -> None:
+def test_creating_an_existing_alias_is_a_conflict(site: Cloud4Site, api: Cloud4Api) -> None:
     document = {"aliasName": "live", "versionId": "1"}
     with pytest.raises(TransientError, match="AliasAlreadyExists"):
         api.once(build_cloud4_call("CreateAlias", "POST", (_NAME, "aliases"), document), object)

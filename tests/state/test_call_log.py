@@ -26,18 +26,18 @@ def test_calls_are_found_oldest_first_from_a_time_on(tmp_path: Path) -> None:
     assert read_calls(path).entries[1].lines == ["b\u2028c"]
 
 
-def test_no_log_is_no_call(tmp_path: Path) -> None:
+def test_missing_log_has_no_calls(tmp_path: Path) -> None:
     assert read_calls(call_log_path(tmp_path, "dev", "shop")).entries == ()
 
 
-def test_the_log_is_its_owners_alone(tmp_path: Path) -> None:
+def test_log_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     noted(path, entry(1))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_damaged_lines_are_counted_and_hide_no_others(tmp_path: Path) -> None:
+def test_damaged_lines_are_counted_and_do_not_hide_valid_ones(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     noted(path, entry(1))
     with path.open("ab") as file:
@@ -50,7 +50,7 @@ def test_damaged_lines_are_counted_and_hide_no_others(tmp_path: Path) -> None:
     assert found.damaged == 3
 
 
-def test_older_files_are_read_as_well_and_the_oldest_goes(tmp_path: Path) -> None:
+def test_rotated_files_are_read_oldest_first(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     for number in (2, 1):
         noted(build_numbered_path(path, number), entry(3 - number))
@@ -58,7 +58,7 @@ def test_older_files_are_read_as_well_and_the_oldest_goes(tmp_path: Path) -> Non
     assert [one.at for one in read_calls(path).entries] == [1, 2, 3]
 
 
-def test_a_call_that_says_very_much_is_cut_short_and_says_so(tmp_path: Path) -> None:
+def test_long_call_output_is_truncated_with_a_notice(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     noted(path, entry(1, "short", "x" * 300_000, "last"))
     (found,) = read_calls(path).entries
@@ -67,6 +67,6 @@ def test_a_call_that_says_very_much_is_cut_short_and_says_so(tmp_path: Path) -> 
     assert path.stat().st_size < 300_000
 
 
-def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path) -> None:
+def test_unwritable_log_raises_no_error(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file in the place of the folder")
     noted(call_log_path(tmp_path, "dev", "shop"), entry(1))

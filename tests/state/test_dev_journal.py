@@ -55,7 +55,7 @@ def test_it_is_read_as_it_was_written(
 
 
 @given(st.data())
-def test_one_that_was_changed_or_cut_is_an_error_and_stays(
+def test_damaged_journal_is_an_error_and_is_not_deleted(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     home = tmp_path_factory.mktemp("home")
@@ -79,7 +79,7 @@ def _is_layout(whole: bytes, place: int) -> bool:
     return whole[place : place + 1].isspace()
 
 
-def test_that_of_another_record_or_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+def test_journal_of_another_record_or_user_is_not_used(tmp_path: Path) -> None:
     keep_journal(tmp_path, journal())
     other = replace(REF, stage="test")
     path = build_journal_path(tmp_path, other)
@@ -96,7 +96,7 @@ def test_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:
     damage(tmp_path)
 
 
-def test_whoever_is_at_work_is_told_apart_from_who_was_killed(tmp_path: Path) -> None:
+def test_running_session_is_distinguished_from_a_killed_one(tmp_path: Path) -> None:
     assert find_diversion_problem(tmp_path, REF) is None
     keep_journal(tmp_path, journal())
     left = find_diversion_problem(tmp_path, REF)
@@ -108,7 +108,7 @@ def test_whoever_is_at_work_is_told_apart_from_who_was_killed(tmp_path: Path) ->
     assert (at_work.code, str(os.getpid()) in at_work.hint) == ("dev/wired", True)
 
 
-def test_those_of_a_stage_are_found(tmp_path: Path) -> None:
+def test_journals_of_a_stage_are_listed(tmp_path: Path) -> None:
     assert list(list_stage_journals(tmp_path, "shop", "dev")) == []
     keep_journal(tmp_path, journal())
     assert list(list_stage_journals(tmp_path, "shop", "dev")) == [REF]

@@ -13,9 +13,8 @@ from typing import Any
 
 from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.order import ServeOrder
-from fabric.daemon.process.serving import ServeTools, serve
+from fabric.daemon.process.serving import EndingTimes, ServeTools, serve
 from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import KeyDigest
 from tests.support.until import until

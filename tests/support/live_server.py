@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.order import ServeOrder
-from fabric.daemon.process.serving import ServeTools, serve
+from fabric.daemon.process.serving import EndingTimes, ServeTools, serve
 from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import hash_server_key
 from tests.support.until import until

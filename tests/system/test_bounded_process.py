@@ -22,7 +22,7 @@ def run(folder: Path, script: str, talk: ChildTalk) -> Overheard:
     return run_bounded(argv, cwd=folder, env={}, limits=Limits(), talk=talk)
 
 
-def test_a_child_that_does_not_end_when_it_is_asked_is_ended(tmp_path: Path) -> None:
+def test_child_that_ignores_termination_is_killed(tmp_path: Path) -> None:
     heard: list[bytes] = []
     talk = ChildTalk(hear=heard.append, is_to_end=lambda: bool(heard), patience=0.2)
     done = run(tmp_path, DEAF, talk)
@@ -44,19 +44,19 @@ def told(chunks: list[bytes], most: int = 1 << 20) -> list[bytes]:
 
 
 @given(st.lists(st.binary(max_size=40)))
-def test_lines_are_told_whole_however_they_come(chunks: list[bytes]) -> None:
+def test_output_lines_are_reported_whole_regardless_of_chunks(chunks: list[bytes]) -> None:
     assert told(chunks) == told([b"".join(chunks)])
 
 
-def test_a_line_that_is_drawn_again_is_told_as_it_ends() -> None:
+def test_redrawn_line_is_reported_in_its_final_form() -> None:
     assert told([b"10 %\r50 %\r100 %\r\nnext"]) == [b"100 %", b"next"]
 
 
-def test_of_a_line_without_end_nothing_is_told() -> None:
+def test_overlong_line_is_not_printed() -> None:
     [line] = told([b"x" * LONGEST_LINE, b"secret"])
     assert b"too long" in line
 
 
-def test_talk_without_end_is_told_for_a_while() -> None:
+def test_endless_output_is_truncated() -> None:
     lines = told([b"word\n" * 1000], most=10)
     assert lines == [b"word", b"word", b"(and more, which is not shown)"]

@@ -36,7 +36,7 @@ def sleeping() -> Iterator["subprocess.Popen[bytes]"]:
         child.wait()
 
 
-def test_a_child_and_what_it_started_end_with_a_caller_that_was_killed(tmp_path: Path) -> None:
+def test_children_of_a_killed_caller_are_killed(tmp_path: Path) -> None:
     """Also one that does not want to end, and looks at nothing."""
     script = "trap '' TERM HUP; sleep 600 & echo $! > $0.new; mv $0.new $0; wait"
     said = tmp_path / "said"
@@ -49,7 +49,7 @@ def test_a_child_and_what_it_started_end_with_a_caller_that_was_killed(tmp_path:
     until(lambda: not is_alive(below))
 
 
-def test_who_has_ended_is_ended_no_more() -> None:
+def test_ended_child_is_not_killed_again() -> None:
     with sleeping() as over, sleeping() as other:
         keeper = ChildReaper()
         keeper.begun(over.pid)
@@ -60,7 +60,7 @@ def test_who_has_ended_is_ended_no_more() -> None:
         assert over.poll() is None
 
 
-def test_a_keeper_that_somebody_ended_has_a_successor_that_knows_all() -> None:
+def test_killed_reaper_is_replaced_and_tracks_all_children() -> None:
     with sleeping() as first, sleeping() as second:
         keeper = ChildReaper()
         keeper.begun(first.pid)
@@ -83,7 +83,7 @@ def test_it_holds_nothing_open_that_its_caller_left_for_children(tmp_path: Path)
     keeper.close()
 
 
-def test_many_threads_tell_one_keeper() -> None:
+def test_reaper_accepts_reports_from_many_threads() -> None:
     with sleeping() as child:
         keeper = ChildReaper()
 
@@ -102,7 +102,7 @@ def test_many_threads_tell_one_keeper() -> None:
         assert child.wait() == -signal.SIGKILL
 
 
-def test_who_is_just_being_started_is_found_by_its_input() -> None:
+def test_starting_child_is_found_by_its_stdin() -> None:
     reader, writer = os.pipe()
     start = functools.partial(subprocess.Popen, ["sleep", "600"], start_new_session=True)
     with start(stdin=reader) as child, sleeping() as other:
@@ -115,7 +115,7 @@ def test_who_is_just_being_started_is_found_by_its_input() -> None:
     os.close(writer)
 
 
-def test_its_folder_goes_with_it(tmp_path: Path) -> None:
+def test_reaper_deletes_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     (folder / "in").mkdir(parents=True)
     ChildReaper(folder).close()

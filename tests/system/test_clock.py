@@ -14,7 +14,7 @@ _SLEPT = 86_400
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="no such clock here")
-def test_the_clock_of_leases_counts_what_was_slept() -> None:
+def test_lease_clock_includes_suspended_time() -> None:
     before = time.clock_gettime(time.CLOCK_BOOTTIME)
     now = SystemClock().monotonic()
     assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)

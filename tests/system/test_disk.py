@@ -17,7 +17,7 @@ def test_a_lock_of_files_that_is_not_given_back_is_a_problem(tmp_path: Path) -> 
     assert caught.value.exit_code is ExitCode.LOCKED
 
 
-def test_who_waits_gets_the_lock_when_it_is_given_back(tmp_path: Path) -> None:
+def test_waiter_gets_the_released_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     got = threading.Event()
 

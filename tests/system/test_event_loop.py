@@ -23,7 +23,7 @@ def ready() -> int:
     return reader
 
 
-def test_what_was_ready_for_one_is_not_told_to_the_next_by_the_same_number(
+def test_pending_event_is_not_delivered_to_a_reused_descriptor(
     loop: EventLoop,
 ) -> None:
     first, second = ready(), ready()
@@ -69,13 +69,13 @@ def test_a_deadline_may_be_drawn_nearer_and_called_off(loop: EventLoop) -> None:
     assert came == ["near", "over"]
 
 
-def test_what_is_posted_wakes_who_waits(loop: EventLoop) -> None:
+def test_posted_callback_wakes_a_waiting_loop(loop: EventLoop) -> None:
     came: list[str] = []
     loop.post(lambda: came.append("posted"))
     loop.run_until(lambda: bool(came))
 
 
-def test_a_loop_that_is_closed_rings_nobody_elses_bell() -> None:
+def test_closed_loop_does_not_write_to_a_reused_descriptor() -> None:
     loop = EventLoop()
     before = set(os.listdir("/proc/self/fd"))
     loop.close()
@@ -92,7 +92,7 @@ def test_a_loop_that_is_closed_rings_nobody_elses_bell() -> None:
         os.close(bell)
 
 
-def test_a_descriptor_may_be_watched_again_by_whom_it_was(loop: EventLoop) -> None:
+def test_descriptor_can_be_watched_again_by_the_same_callback(loop: EventLoop) -> None:
     told: list[int] = []
 
     class Reader:

@@ -29,7 +29,7 @@ def test_all_files_are_written_with_their_modes(tmp_path: Path) -> None:
     assert [one.stat().st_mode & 0o777 for one in (new, path)] == [0o644, 0o600]
 
 
-def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+def test_concurrently_changed_file_is_not_overwritten(tmp_path: Path) -> None:
     path = config_in(tmp_path)
     new = tmp_path / "src/c.ts"
     changes = (FileChange(new, None, b"c"), FileChange(path, b"older", b"new"))
@@ -38,7 +38,7 @@ def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -> None
     assert not new.parent.exists()
 
 
-def test_a_file_that_came_meanwhile_is_left_alone(tmp_path: Path) -> None:
+def test_concurrently_created_file_is_not_overwritten(tmp_path: Path) -> None:
     path = config_in(tmp_path)
     new = tmp_path / "c.ts"
     new.write_bytes(b"theirs")
@@ -47,7 +47,7 @@ def test_a_file_that_came_meanwhile_is_left_alone(tmp_path: Path) -> None:
     assert (new.read_bytes(), path.read_bytes()) == (b"theirs", b"old")
 
 
-def test_what_was_written_goes_back_when_another_cannot_be(tmp_path: Path) -> None:
+def test_written_files_are_rolled_back_if_another_write_fails(tmp_path: Path) -> None:
     path, kept = config_in(tmp_path), tmp_path / "kept.ts"
     kept.write_bytes(b"kept")
     long = tmp_path / ("x" * 250)
@@ -63,7 +63,7 @@ def test_what_was_written_goes_back_when_another_cannot_be(tmp_path: Path) -> No
     assert (kept.read_bytes(), path.read_bytes()) == (b"kept", b"old")
 
 
-def test_something_that_is_no_file_is_told(tmp_path: Path) -> None:
+def test_non_file_target_is_reported(tmp_path: Path) -> None:
     path = config_in(tmp_path)
     (tmp_path / "c.ts").mkdir()
     changes = (FileChange(tmp_path / "c.ts", None, b"c"), FileChange(path, b"old", b"new"))

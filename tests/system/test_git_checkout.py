@@ -31,25 +31,25 @@ def head(made: Project, name: str = "HEAD") -> str:
     return git(made, "rev-parse", name).strip()
 
 
-def test_without_git_there_is_none(tmp_path: Path) -> None:
+def test_folder_without_git_has_no_checkout_state(tmp_path: Path) -> None:
     bare = project(tmp_path)
     assert find_checkout_state(bare.root, environment(bare.home)) is None
     assert find_commit(bare.root, environment(bare.home)) == ""
 
 
-def test_without_a_commit_there_is_none(tmp_path: Path) -> None:
+def test_repository_without_a_commit_has_no_checkout_state(tmp_path: Path) -> None:
     bare = project(tmp_path)
     git(bare, "init", "-q")
     assert find_checkout_state(bare.root, environment(bare.home)) is None
 
 
-def test_without_the_program_there_is_none(made: Project) -> None:
+def test_missing_git_program_yields_no_checkout_state(made: Project) -> None:
     nowhere = {**environment(made.home), "PATH": "/nowhere"}
     assert find_checkout_state(made.root, nowhere) is None
     assert find_commit(made.root, nowhere) == ""
 
 
-def test_the_commit_those_before_it_and_its_branch(made: Project) -> None:
+def test_checkout_state_has_commit_predecessors_and_branch(made: Project) -> None:
     commits = [head(made)]
     for _ in range(6):
         commit(made)

@@ -41,7 +41,7 @@ def test_a_directory_is_tracked_if_the_index_names_a_file_below_it(
     assert not is_tracked(top / "b" / "cache")
 
 
-def test_many_names_that_share_their_beginnings_are_told_apart(tmp_path: Path) -> None:
+def test_names_with_common_prefixes_are_distinguished(tmp_path: Path) -> None:
     top = repository(tmp_path, "index.version 4")
     for number in range(300):
         path = top / "long" / ("n" * (number % 200)) / f"{number}"
@@ -52,7 +52,7 @@ def test_many_names_that_share_their_beginnings_are_told_apart(tmp_path: Path) -
     assert not is_tracked(top / "b" / "cache")
 
 
-def test_a_work_tree_and_a_repository_with_other_hashes_have_indexes_too(tmp_path: Path) -> None:
+def test_worktrees_and_sha256_repositories_are_supported(tmp_path: Path) -> None:
     top = repository(tmp_path / "main")
     git(top, "add", "-A")
     git(top, "commit", "-qm", "all")

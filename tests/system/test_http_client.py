@@ -12,7 +12,7 @@ from fabric.system.http_client import HttpRequest, open_http
 from fabric.system.retry import Patience, TransientError
 
 
-def test_who_does_not_answer_is_waited_for_as_long_as_a_request_says() -> None:
+def test_request_timeout_limits_the_wait_for_a_response() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         http = open_http(Patience(tries=1))
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
@@ -62,7 +62,7 @@ def test_a_compressed_answer_is_refused_before_it_is_inflated(coding: bytes) -> 
     assert b"accept-encoding: identity" in asked[0].lower()
 
 
-def test_no_more_of_an_answer_is_read_than_it_may_have() -> None:
+def test_response_is_not_read_beyond_its_limit() -> None:
     with (
         answering(b"Connection: close", body=b"x" * 4096, endless=True) as (url, _),
         pytest.raises(TransientError, match="exceeds 100,000 bytes"),

@@ -21,7 +21,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     assert (read, pipe.is_fifo()) == ([b"told"], True)
 
 
-def test_a_device_that_takes_nothing_is_told_and_stays_what_it_is(tmp_path: Path) -> None:
+def test_full_device_is_reported_and_not_replaced(tmp_path: Path) -> None:
     device = tmp_path / "full"
     device.symlink_to("/dev/full")
     with pytest.raises(FabricError) as caught:

@@ -15,7 +15,7 @@ def test_files_and_their_folders_are_made(tmp_path: Path) -> None:
     assert (folder / ".fabric").stat().st_mode & 0o777 == 0o700
 
 
-def test_one_that_cannot_be_written_leaves_none(tmp_path: Path) -> None:
+def test_failed_write_creates_no_files(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("mine")
     files = [("new/src/one.py", b"1"), ("there", b"2"), ("three", b"3")]
     with pytest.raises(FabricError) as caught:

@@ -27,7 +27,7 @@ def _killed(above: Path) -> Path:
     return left
 
 
-def test_a_folder_is_there_for_its_process_and_gone_afterwards(tmp_path: Path) -> None:
+def test_owned_folder_exists_only_during_its_process(tmp_path: Path) -> None:
     with create_owned_folder(tmp_path / "above") as made:
         assert made.stat().st_mode & 0o777 == 0o700
         sweep_owned(tmp_path / "above", made.stat().st_mtime)
@@ -35,14 +35,14 @@ def test_a_folder_is_there_for_its_process_and_gone_afterwards(tmp_path: Path) -
     assert list((tmp_path / "above").iterdir()) == []
 
 
-def test_what_a_killed_process_left_goes_with_the_next_command(tmp_path: Path) -> None:
+def test_folder_of_a_killed_process_is_removed_by_the_next_command(tmp_path: Path) -> None:
     left = _killed(tmp_path / "payloads")
     assert (left / "document").exists()
     sweep_payloads(tmp_path, SystemClock())
     assert not (tmp_path / "payloads").exists()
 
 
-def test_what_nobody_can_tell_the_owner_of_is_swept_after_a_day(tmp_path: Path) -> None:
+def test_folder_of_an_unknown_owner_is_removed_after_a_day(tmp_path: Path) -> None:
     """Of an earlier fabric, of another pid namespace, of another machine."""
     elsewhere = f"1-{build_this_mark().split('-')[1]}-0123456789ab.abc_1234"
     left = [tmp_path / name for name in ("fabric-payload-abc_1234", elsewhere)]
@@ -55,7 +55,7 @@ def test_what_nobody_can_tell_the_owner_of_is_swept_after_a_day(tmp_path: Path) 
     assert not any(one.exists() for one in left)
 
 
-def test_a_pid_alone_proves_nothing() -> None:
+def test_pid_without_start_time_and_namespace_proves_nothing() -> None:
     pid, started, space = build_this_mark().split("-")
     assert pid == str(os.getpid())
     assert not is_mark_dead(build_this_mark())
@@ -64,7 +64,7 @@ def test_a_pid_alone_proves_nothing() -> None:
     assert not is_mark_dead(Mark("1")), "a pid alone says nothing"
 
 
-def test_a_temporary_folder_of_a_killed_process_goes_with_the_next_one(tmp_path: Path) -> None:
+def test_temporary_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
         "from fabric.system.owned_folder import create_temporary_folder\n"

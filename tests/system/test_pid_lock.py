@@ -25,7 +25,7 @@ sys.stdin.read()
 """
 
 
-def test_one_holds_it_and_says_who_that_is(tmp_path: Path) -> None:
+def test_single_holder_is_readable_from_the_lock(tmp_path: Path) -> None:
     path = tmp_path / ".fabric" / "lock"
     lock = LifeLock.take(path)
     assert lock is not None
@@ -42,14 +42,14 @@ def test_one_holds_it_and_says_who_that_is(tmp_path: Path) -> None:
         assert read_holder(path) == b""
 
 
-def test_what_stands_there_without_a_holder_is_about_nobody(tmp_path: Path) -> None:
+def test_file_without_a_holder_names_no_process(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert read_holder(path) is None
     path.write_text("somebody")
     assert read_holder(path) is None
 
 
-def test_whoever_only_looks_at_it_keeps_nobody_from_it(tmp_path: Path) -> None:
+def test_reader_does_not_block_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     path.touch(mode=0o600)
     with contextlib.ExitStack() as looking:
@@ -59,7 +59,7 @@ def test_whoever_only_looks_at_it_keeps_nobody_from_it(tmp_path: Path) -> None:
         lock.__exit__(None, None, None)
 
 
-def test_whoever_holds_it_is_waited_for_a_fifth_of_a_second_at_most(tmp_path: Path) -> None:
+def test_held_lock_is_awaited_for_at_most_a_fifth_of_a_second(tmp_path: Path) -> None:
     paused: list[float] = []
     lock = LifeLock.take(tmp_path / "lock", paused.append)
     assert lock is not None
@@ -69,7 +69,7 @@ def test_whoever_holds_it_is_waited_for_a_fifth_of_a_second_at_most(tmp_path: Pa
     assert 0.1 < sum(paused) < 0.3
 
 
-def test_it_is_for_its_owner_alone_and_no_link_is_followed(tmp_path: Path) -> None:
+def test_lock_file_is_private_and_symlinks_are_not_followed(tmp_path: Path) -> None:
     lock = LifeLock.take(tmp_path / "lock")
     assert lock is not None
     with lock:
@@ -81,7 +81,7 @@ def test_it_is_for_its_owner_alone_and_no_link_is_followed(tmp_path: Path) -> No
     assert (tmp_path / "elsewhere").read_text() == "untouched"
 
 
-def test_it_ends_with_its_holder_also_where_that_was_killed_and_has_children(
+def test_lock_ends_with_its_killed_holder_despite_children(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "lock"

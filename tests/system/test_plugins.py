@@ -79,7 +79,7 @@ def test_a_manager_is_found_by_its_name() -> None:
         ("vault", "nul", "plugin/failed: the plugin `vault` returned text that contains NUL"),
     ],
 )
-def test_what_goes_wrong_is_told_by_name(name: str, reference: str, said: str) -> None:
+def test_plugin_errors_are_reported_by_name(name: str, reference: str, said: str) -> None:
     assert problem_of(name, reference).startswith(said)
 
 
@@ -94,7 +94,7 @@ def test_the_nearest_is_named_or_all_that_there_are() -> None:
         assert hint in caught.value.first.hint
 
 
-def test_without_a_package_there_is_none() -> None:
+def test_no_installed_package_means_no_plugins() -> None:
     assert list(list_installed()) == []
 
 

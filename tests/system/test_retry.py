@@ -53,14 +53,14 @@ def test_the_last_failure_is_raised_when_the_tries_are_used_up() -> None:
     assert call.calls == 3
 
 
-def test_a_pause_that_was_asked_for_is_kept_unless_it_is_too_long() -> None:
+def test_requested_pause_is_honoured_up_to_a_limit() -> None:
     slept = Slept()
     retry(Flaky(1, wish=7.0), slept.patience(2, jitter=0.0))
     retry(Flaky(1, wish=86_400.0), slept.patience(2, jitter=0.0))
     assert slept.pauses == [7.0, 30.0]
 
 
-def test_other_errors_are_not_waited_for() -> None:
+def test_other_errors_are_not_retried() -> None:
     def broken() -> None:
         raise ZeroDivisionError
 

@@ -13,7 +13,7 @@ def contents(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
 
 
-def test_the_oldest_of_three_files_goes(tmp_path: Path) -> None:
+def test_oldest_of_three_files_is_deleted(tmp_path: Path) -> None:
     log = RotatingLog(tmp_path / "log", largest=100)
     for number in range(40):
         log.write(f"line {number:02} {'x' * 20}")
@@ -24,7 +24,7 @@ def test_the_oldest_of_three_files_goes(tmp_path: Path) -> None:
     assert read_last_lines(tmp_path / "log.1", 1)[0].startswith("line 3")
 
 
-def test_it_is_for_its_owner_alone_and_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_log_file_is_private_and_appended_to(tmp_path: Path) -> None:
     path = tmp_path / ".fabric" / "log"
     for word in ("one", "two"):
         log = RotatingLog(path)
@@ -77,5 +77,5 @@ def test_a_log_that_cannot_be_opened_is_a_problem_at_once(tmp_path: Path) -> Non
     assert caught.value.exit_code == 73
 
 
-def test_the_last_lines_of_no_log_are_none(tmp_path: Path) -> None:
+def test_last_lines_of_a_missing_log_are_empty(tmp_path: Path) -> None:
     assert read_last_lines(tmp_path / "log", 3) == []

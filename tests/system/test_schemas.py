@@ -22,12 +22,12 @@ def old(schema: str) -> Any:
 
 
 @pytest.mark.parametrize("schema", OLD)
-def test_what_an_earlier_version_wrote_fits(schema: str) -> None:
+def test_documents_of_earlier_versions_are_valid(schema: str) -> None:
     assert find_misfits(schema, old(schema)) == ()
 
 
 @pytest.mark.parametrize("schema", OLD)
-def test_a_key_that_nobody_knows_is_passed_over(schema: str) -> None:
+def test_unknown_key_is_ignored(schema: str) -> None:
     assert find_misfits(schema, old(schema) | {"later": 1}) == ()
 
 
@@ -50,7 +50,7 @@ CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize(("words", "case"), CASES.items(), ids=CASES)
-def test_what_does_not_fit_is_named(words: str, case: tuple[str, tuple[Any, ...]]) -> None:
+def test_misfit_is_reported_with_its_path(words: str, case: tuple[str, tuple[Any, ...]]) -> None:
     schema, (*path, last, value) = case
     document = spot = old(schema)
     for step in path:
@@ -78,7 +78,7 @@ def test_every_key_that_is_missing_is_named_once() -> None:
     ],
     ids=str,
 )
-def test_an_answer_without_an_address_is_told(answer: object, words: str) -> None:
+def test_deploy_answer_without_an_address_is_reported(answer: object, words: str) -> None:
     assert find_misfits("deploy-answer", answer) == (words,)
 
 

@@ -45,7 +45,7 @@ def test_a_later_version_may_say_more() -> None:
         f"00-{TRACE}-{SPAN}-01, 00-{TRACE}-{SPAN}-01",
     ],
 )
-def test_what_is_malformed_says_nothing(text: str) -> None:
+def test_malformed_traceparent_yields_no_parent(text: str) -> None:
     assert place_said(text) is None
 
 

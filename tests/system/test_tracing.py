@@ -25,7 +25,7 @@ def spans(count: int) -> list[FinishedSpan]:
     ]
 
 
-def test_all_that_is_told_at_once_arrives() -> None:
+def test_burst_of_spans_is_exported_completely() -> None:
     # What is told here may be of another export of this process, which nobody listened to.
     told: list[str] = []
     with collector() as found:
@@ -37,7 +37,7 @@ def test_all_that_is_told_at_once_arrives() -> None:
     assert {one.parent for one in found.spans} == {derive_root_place("run").span}
 
 
-def test_a_collector_that_says_nothing_is_told_once() -> None:
+def test_silent_collector_is_warned_about_once() -> None:
     told: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -56,5 +56,5 @@ def test_an_address_is_that_of_the_collector_or_of_its_traces() -> None:
     assert choose_traces_address("https://c/otlp/") == "https://c/otlp/v1/traces"
 
 
-def test_no_stored_answer_is_given_where_traces_are_wanted() -> None:
+def test_stored_answers_are_disabled_if_tracing_is_configured() -> None:
     assert {*ENDPOINTS, ENABLED} <= {*TOLD_ELSEWHERE}

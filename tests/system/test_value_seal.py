@@ -24,7 +24,7 @@ def seal(key: str | None = "11" * 32) -> ValueSeal:
 
 
 @given(values=PAIRS)
-def test_what_was_sealed_opens_again(values: tuple[tuple[str, str], ...]) -> None:
+def test_sealed_values_can_be_opened(values: tuple[tuple[str, str], ...]) -> None:
     text = seal().seal(OWNER, values)
     assert seal().open_values(OWNER, text).values.reveal() == values
 
@@ -53,7 +53,7 @@ def test_a_seal_from_elsewhere_does_not_open(change: dict[str, Any]) -> None:
     assert "belongs to another record" in opened.why_not
 
 
-def test_another_key_is_named_and_counts_as_none() -> None:
+def test_seal_of_another_key_is_reported_and_yields_no_values() -> None:
     text = seal().seal(OWNER, VALUES)
     opened = seal("22" * 32).open_values(OWNER, text)
     assert opened.values.reveal() == ()
@@ -80,5 +80,5 @@ def test_damage_is_noticed(place: int, letter: str) -> None:
     assert bool(opened.why_not) != bool(opened.values)
 
 
-def test_a_form_of_later_days_is_told() -> None:
+def test_newer_seal_format_is_reported() -> None:
     assert "does not support" in seal().open_values(OWNER, "9.abc.def").why_not

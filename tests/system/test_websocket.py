@@ -75,12 +75,12 @@ def test_a_large_message_has_a_longer_head() -> None:
         assert listener.receive() == [b"y" * 70_000]
 
 
-def test_what_came_with_the_first_answer_is_not_lost() -> None:
+def test_data_sent_with_the_handshake_is_not_lost() -> None:
     with joined(frame(_TEXT, b"early")) as (listener, _):
         assert listener.receive() == [b"early"]
 
 
-def test_a_ping_is_answered_with_its_own_words_and_masked() -> None:
+def test_ping_is_answered_with_a_masked_pong() -> None:
     with joined() as (listener, theirs):
         theirs.sendall(frame(_PING, b"word"))
         assert listener.receive() == []
@@ -90,7 +90,7 @@ def test_a_ping_is_answered_with_its_own_words_and_masked() -> None:
 
 
 @pytest.mark.parametrize("last", [frame(_CLOSE, b""), b""])
-def test_what_arrives_together_with_the_end_is_not_lost(last: bytes) -> None:
+def test_data_arriving_with_the_close_is_not_lost(last: bytes) -> None:
     with joined() as (listener, theirs):
         theirs.sendall(frame(_TEXT, b"one") + frame(_TEXT, b"two") + last)
         theirs.close()
@@ -113,7 +113,7 @@ def test_what_arrives_together_with_the_end_is_not_lost(last: bytes) -> None:
         b"\x81\x7e\x00\x01x",  # a length not in its shortest form
     ],
 )
-def test_an_error_of_the_protocol_ends_it_and_is_no_message(wrong: bytes) -> None:
+def test_protocol_error_closes_the_connection_and_is_not_a_message(wrong: bytes) -> None:
     with joined() as (listener, theirs):
         theirs.sendall(frame(_TEXT, b"good") + wrong)
         assert listener.receive() == [b"good"]
@@ -122,7 +122,7 @@ def test_an_error_of_the_protocol_ends_it_and_is_no_message(wrong: bytes) -> Non
 
 
 @pytest.mark.parametrize("last", [frame(_CLOSE, b""), b""])
-def test_its_end_is_told(last: bytes) -> None:
+def test_closed_connection_is_reported(last: bytes) -> None:
     with joined() as (listener, theirs):
         theirs.sendall(last)
         theirs.close()
@@ -130,7 +130,7 @@ def test_its_end_is_told(last: bytes) -> None:
             listener.receive()
 
 
-def test_a_message_without_end_is_not_kept_for_ever() -> None:
+def test_oversized_message_is_not_buffered() -> None:
     with joined(b"\x82\x7f" + struct.pack("!Q", 1 << 40) + b"x" * (16 << 20)) as (listener, theirs):
         theirs.sendall(b"more")
         with pytest.raises(WebSocketError, match="16 MB"):
@@ -143,7 +143,7 @@ def test_an_address_of_something_else_is_refused(url: str) -> None:
         open_websocket(url, "p", 1)
 
 
-def test_an_answer_that_is_none_of_a_websocket_is_refused() -> None:
+def test_non_websocket_response_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         # What is sent before anybody has asked waits for him.

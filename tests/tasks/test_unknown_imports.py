@@ -17,7 +17,5 @@ from fabric.tasks.unknown_imports import encode_modules
         (["numpy.libs/libgfortran.so", "README.md"], ""),
     ],
 )  # fmt: skip
-def test_the_modules_of_packages_are_those_that_can_be_imported(
-    paths: list[str], modules: str
-) -> None:
+def test_package_modules_are_those_that_can_be_imported(paths: list[str], modules: str) -> None:
     assert encode_modules(paths) == ("modules", modules)

@@ -39,11 +39,11 @@ def test_a_service_has_the_state_that_its_tasks_give_it(state: str) -> None:
     assert state in format_board(board((ROWS[state],)), Frame(80, 24), PLAIN)[0]
 
 
-def test_what_was_built_and_waits_for_others_is_waiting() -> None:
+def test_service_with_built_tasks_waiting_for_others_is_waiting() -> None:
     assert replace(WAITING, counts={"ran": 2}).state == "waiting"
 
 
-def test_a_row_shows_level_count_and_what_runs_oldest_first() -> None:
+def test_row_shows_level_count_and_running_tasks_oldest_first() -> None:
     tasks = (
         RunningTask("w", "build:w/new", 0.3),
         RunningTask("w", "deploy:w/old@cloud1-lambda", 2.0),
@@ -60,7 +60,7 @@ def test_each_level_is_named_once() -> None:
     assert heads == ["0", "", "1", ""]
 
 
-def test_what_does_not_fit_is_folded_and_what_matters_stays() -> None:
+def test_overflow_is_folded_and_important_rows_stay_visible() -> None:
     many = tuple(replace(WAITING, name=f"w{number:03d}") for number in range(180))
     rows = (ROWS["done"], *many, replace(ROWS["failed"], name="bad"), ROWS["running"])
     lines = format_board(board(rows), Frame(60, 5), PLAIN)

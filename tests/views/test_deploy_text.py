@@ -12,7 +12,7 @@ def told(*rows: ServiceEnd) -> list[str]:
     return deploy_text(outcome, Style()).splitlines()
 
 
-def test_what_was_taken_back_is_not_told_as_made() -> None:
+def test_rolled_back_service_is_not_reported_as_created() -> None:
     lines = told(
         service_end("web", "failed", "failed"), service_end("api", "rolled-back", "cancelled")
     )
@@ -24,6 +24,6 @@ def test_what_was_taken_back_is_not_told_as_made() -> None:
     ]
 
 
-def test_without_a_way_back_nothing_is_said_of_one() -> None:
+def test_summary_without_rollback_does_not_mention_one() -> None:
     lines = told(service_end("web", "failed", "failed"), service_end("api", "deployed", "created"))
     assert lines[-1] == "Deploy failed: 1 created, 1 failed (1.2 s)."

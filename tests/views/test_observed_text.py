@@ -34,11 +34,11 @@ def test_a_trace_and_its_steps_take_a_row_each() -> None:
     assert len(drawn(step("ask\nfor", ""), ident="t\r\n1")) == 2
 
 
-def test_steps_that_name_each_other_in_a_circle_are_told_once() -> None:
+def test_steps_in_a_parent_cycle_are_printed_once() -> None:
     assert [one.split()[1] for one in drawn(step("a", "b"), step("b", "a"))[1:]] == ["a", "b"]
     found = drawn(step("root", ""), step("a", "b"), step("b", "a"), step("c", "a"))
     assert sorted(one.split("─ ")[1].split()[0] for one in found[1:]) == ["a", "b", "c", "root"]
 
 
-def test_a_step_that_is_its_own_parent_is_told() -> None:
+def test_step_that_is_its_parent_is_printed() -> None:
     assert len(drawn(step("a", "a"))) == 2

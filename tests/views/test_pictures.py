@@ -208,7 +208,7 @@ def test_the_tree_names_a_need_once_whether_in_the_reason_or_after_it() -> None:
     assert last.endswith("c  known after a  ← b")
 
 
-def test_json_has_all_that_tells_tasks_apart() -> None:
+def test_json_contains_all_identifying_task_fields() -> None:
     found = json.loads(draw("json", shop()))
     node = next(one for one in found["nodes"] if one["id"] == "deploy:cart/add@cloud1-lambda")
     assert node == {
@@ -232,7 +232,7 @@ def test_mermaid_and_dot_group_services_and_class_nodes_by_action() -> None:
         assert dot.count(f'class="{action}"') == count
 
 
-def test_the_svg_says_reason_and_meaning_and_needs_nothing_from_outside() -> None:
+def test_svg_shows_reasons_and_legend_and_loads_no_external_resources() -> None:
     text = draw("svg", shop())
     root = ET.fromstring(text)  # noqa: S314: our own text
     name = {"svg": "http://www.w3.org/2000/svg"}
@@ -247,7 +247,7 @@ def test_the_svg_says_reason_and_meaning_and_needs_nothing_from_outside() -> Non
     assert re.findall(r"(?:href|src|@import|url\((?!#))", text) == []
 
 
-def test_the_page_takes_nothing_from_outside_and_lets_only_its_own_script_run() -> None:
+def test_html_page_loads_nothing_external_and_allows_only_its_script() -> None:
     page = Page(draw("html", plan_of([build(HOSTILE)], reason=HOSTILE)))
     names = [name for name, _ in page.elements]
     assert "img" not in names
@@ -357,7 +357,7 @@ def test_lines_that_need_not_cross_do_not(tasks: list[Task]) -> None:
     assert crossings(compute_layout(build_drawing(plan_of(tasks)))) == 0
 
 
-def test_a_function_has_a_row_of_its_own() -> None:
+def test_each_function_has_a_separate_row() -> None:
     plan = plan_of(service("auth", ("login", "whoami", "logout")))
     layout = compute_layout(build_drawing(plan))
     rows = {
@@ -368,7 +368,7 @@ def test_a_function_has_a_row_of_its_own() -> None:
     assert len(rows) == 3
 
 
-def test_services_that_need_each_other_stand_side_by_side() -> None:
+def test_dependent_services_are_adjacent() -> None:
     tasks = [
         *service("a", ("f",)),
         *service("b", ("f",)),

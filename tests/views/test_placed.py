@@ -9,7 +9,7 @@ from fabric.views.pictures.svg import draw_svg
 from tests.support.plans import build, plan_of, shop
 
 
-def test_every_box_stands_where_the_picture_has_it() -> None:
+def test_json_boxes_match_the_svg_positions() -> None:
     drawing = build_drawing(shop()).remove_implied_edges()
     found = json.loads(json.dumps(encode_placed_drawing(drawing)))
     picture = draw_svg(drawing)

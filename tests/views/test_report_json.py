@@ -15,7 +15,7 @@ OLD = BuiltArtifact("api", "a", "a.zip", "ab", 10, cached=True, reason="up to da
 NEW = BuiltArtifact("api", "b", "b.zip", "cd", 20, cached=False, reason="first build", saved_ms=0)
 
 
-def test_a_build_lists_all_artifacts_and_sums_up_what_it_saved() -> None:
+def test_build_report_lists_all_artifacts_and_sums_saved_time() -> None:
     rows = WhenRead(lambda: (OLD, NEW))
     outcome = BuildOutcome(Verb.BUILD, rows, (NEW,), ran=1, cached=1, failed=0, blocked=0, ms=5)
     assert encode_outcome(outcome) == {
@@ -41,7 +41,7 @@ def test_a_name_that_python_keeps_for_itself_is_spelled_as_it_always_was() -> No
     assert encode_outcome(outcome)["to"] == "d2"
 
 
-def test_what_is_only_for_words_is_no_part_of_it() -> None:
+def test_text_only_fields_are_omitted() -> None:
     changed = (ChangedInput("file", "a.js", "", "ab"),)
     outcome = ExplainOutcome("build:api/a", "run", "a file changed", changed, inputs=12)
     assert "inputs" not in encode_outcome(outcome)

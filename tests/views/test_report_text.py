@@ -36,7 +36,7 @@ def test_there_are_words_for_every_kind_of_outcome(kind: type[JsonStruct]) -> No
     assert kind is BuildOutcome or kind in TEXTS
 
 
-def test_a_build_in_words_makes_no_row_of_what_was_there() -> None:
+def test_build_text_lists_only_new_artifacts() -> None:
     new = BuiltArtifact("api", "b", "b.zip", "cd", 20, cached=False, reason="", saved_ms=0)
     outcome = BuildOutcome(
         Verb.BUILD, WhenRead(unread), (new,), ran=1, cached=6999, failed=0, blocked=0, ms=1500
@@ -45,7 +45,7 @@ def test_a_build_in_words_makes_no_row_of_what_was_there() -> None:
     assert said == "b.zip  20 B\nBuild: 1 run, 6999 up to date (1.5 s)."
 
 
-def test_a_build_that_had_nothing_to_do_says_so() -> None:
+def test_build_with_nothing_to_do_reports_it() -> None:
     outcome = BuildOutcome(
         Verb.PACKAGE, WhenRead(unread), (), ran=0, cached=2, failed=0, blocked=0, ms=0
     )
@@ -56,7 +56,7 @@ def test_a_build_that_had_nothing_to_do_says_so() -> None:
     )
 
 
-def test_a_plan_counts_what_is_up_to_date_and_lists_the_rest() -> None:
+def test_plan_counts_up_to_date_tasks_and_lists_the_rest() -> None:
     services = (planned_service("api"), planned_service("site", "none"))
     outcome = plan_outcome(services, planned_task("api", "run"), planned_task("site", "skip"))
     assert format_outcome(outcome, PLAIN).splitlines() == [
@@ -89,7 +89,7 @@ def test_an_answer_of_a_function_is_shown_as_json() -> None:
     assert format_outcome(outcome, PLAIN) == '{"a": null}'
 
 
-def test_what_a_report_says_itself_goes_before_the_outcomes_words() -> None:
+def test_report_text_takes_precedence_over_the_outcome() -> None:
     outcome = ServicesOutcome((ListedService("api", "x", ()),))
     assert report_text(Report("compose list", outcome, text="Nothing."), PLAIN) == "Nothing."
     assert report_text(Report("compose list", outcome, text=""), PLAIN) == ""

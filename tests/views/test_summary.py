@@ -44,7 +44,7 @@ def test_there_is_a_suite_for_each_service_and_a_case_for_each_task() -> None:
     assert cases == [("build:api/a", "api", "1.234"), ("package:api/a", "api", "0.000")]
 
 
-def test_what_did_not_run_is_skipped_with_its_reason() -> None:
+def test_tasks_that_did_not_run_are_skipped_with_a_reason() -> None:
     said = [one.get("message") for one in parsed(*CASES).iter("skipped")]
     assert said == [
         "up to date",
@@ -53,7 +53,7 @@ def test_what_did_not_run_is_skipped_with_its_reason() -> None:
     ]
 
 
-def test_a_failure_has_its_code_its_message_and_what_to_do() -> None:
+def test_failure_has_code_message_and_hint() -> None:
     failure = next(iter(parsed(*CASES[2:3]).iter("failure")))
     assert failure.get("type") == "build/failed"
     assert "a<b>&\"'|`x`\n]]>" in str(failure.get("message"))
@@ -105,7 +105,7 @@ def test_a_deploy_shows_status_address_and_errors() -> None:
     assert "- **build/failed** src/a.ts:3:4: a&lt;b&gt;" in said
 
 
-def test_where_nothing_changes_one_line_says_so() -> None:
+def test_summary_without_changes_is_one_line() -> None:
     same = plan_outcome((planned_service("api", "none"),), planned_task("api", "skip"))
     said = format_job_summary(Report("compose plan", same, ties=(("api", "site"),)))
     assert said == "### fabric compose plan (dev)\n\nNo changes.\n\n"
@@ -114,13 +114,13 @@ def test_where_nothing_changes_one_line_says_so() -> None:
     assert format_job_summary(told) == f"### fabric deploy (dev)\n\n{line}\n\n"
 
 
-def test_what_failed_before_there_was_an_outcome_is_told() -> None:
+def test_failure_before_an_outcome_is_reported() -> None:
     assert format_job_summary(Report("plan", problems=(BROKEN,))).startswith(
         "### fabric plan\n\n- **build/"
     )
 
 
-def test_a_plan_of_tasks_alone_is_shown() -> None:
+def test_plan_with_only_tasks_is_shown() -> None:
     outcome = plan_outcome((planned_service("api", "none"),), planned_task("api", "run"))
     said = format_job_summary(Report("plan", outcome))
     assert "| api | cloud1-lambda | main | no change |" in said

@@ -3,14 +3,16 @@
 Deploy, remove and rollback use it. In every case each record is released exactly once.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from pathlib import Path
 
 from msgspec import Struct
 
 from fabric.app.deploy.auto_rollback import RolledBack, group_outcomes, is_good, take_back
 from fabric.app.deploy.closing import close_run
-from fabric.app.deploy.prepared_deployers import prepare_deployers
 from fabric.app.deploy.purpose import (
     Deploying,
     Purpose,
@@ -39,11 +41,12 @@ from fabric.engine.run_info import MakeListeners
 from fabric.engine.run_tools import StopSign
 from fabric.model.events import ProblemFound
 from fabric.model.outcomes.remote_use import RemoteUse
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS
+from fabric.providers.contract import Prepared
 from fabric.state.records.transaction import Claim
 from fabric.tasks.deploy import get_record_ref
 
@@ -103,7 +106,7 @@ def _run_change(
         stop = StopSign()
         _watch_locks(scope, bus, stop)
         refs = {get_record_ref(one.inputs) for one in _select_record_tasks(change.claimed)}
-        with prepare_deployers(scope, refs):
+        with _prepare_deployers(scope, refs):
             result = run_tasks(session, job, bus, stop)
         back = RolledBack(result, frozenset())
         if _must_roll_back(change.purpose, result):
@@ -171,3 +174,27 @@ def _list_claims(change: RecordsChange) -> Iterator[Claim]:
 
 def _select_record_tasks(tasks: Iterable[Task]) -> Iterator[Task]:
     return (task for task in tasks if task.kind in RECORD_KINDS)
+
+
+@contextlib.contextmanager
+def _prepare_deployers(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[None]:
+    """Load the deployers' libraries in the background. A failure is raised again at their first
+    use."""
+    real = sorted(ref for ref in refs if scope.placements[ref].mode == Mode.REAL)
+    if not real:
+        yield
+        return
+    thread = threading.Thread(target=copy_context().run, args=(_prepare, scope, real), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _prepare(scope: DeployScope, refs: Sequence[RecordRef]) -> None:
+    for ref in refs:
+        with contextlib.suppress(FabricError):
+            deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+            if isinstance(deployer, Prepared):
+                deployer.prepare(scope.tools.deployers.address(ref))

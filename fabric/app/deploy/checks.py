@@ -1,27 +1,61 @@
 """The checks before a deploy: one table, read by `plan`, `deploy`, `rollback` and `doctor`."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.access import find_access_problems
 from fabric.app.deploy.location_checks import find_location_problems
-from fabric.app.deploy.lost_addresses import find_lost_addresses
-from fabric.app.deploy.partial_deploy_checks import find_partial_deploys
 from fabric.app.deploy.preview import find_missing_upstreams
 from fabric.app.deploy.scope import DeployScope, find_lost_records, mode_mismatch_problem
-from fabric.app.deploy.shared_places import find_shared_targets
 from fabric.app.deploy.unsupported_settings import find_unsupported_functions
 from fabric.app.project.compiled import Compiled
+from fabric.app.project.compose_files import NOT_OURS
 from fabric.graph.decide import Action
+from fabric.graph.judge import find_dropped_functions
 from fabric.graph.plan import Plan
+from fabric.model.catalog import DeployUnit, find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Problem, drop_repeated_problems
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
+from fabric.providers.places import SingleServiceTarget
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.records.unwritten import find_unwritten_problem
 from fabric.system.disk import link_problem
 from fabric.system.parallel import MAX_WORKERS
+from fabric.tasks.deploy import get_record_ref
+
+_OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
+_CODE = "deploy/whole-service"
+
+
+def _find_shared_targets(scope: DeployScope) -> Iterator[Problem]:
+    """Find services that share a target which can hold only one service."""
+    tenants: dict[tuple[str, str], list[str]] = {}
+    for ref, placement in sorted(scope.placements.items()):
+        place = _find_single_target(scope, ref) if placement.mode == Mode.REAL else ""
+        if place:
+            tenants.setdefault((placement.provider_id, place), []).append(ref.service)
+    for (provider_id, place), services in sorted(tenants.items()):
+        if len(services) > 1:
+            names = ", ".join(f"`{one}`" for one in services)
+            message = (
+                f"{names} would share {place} on "
+                f"{format_provider_title(provider_id)}, which can contain only one service"
+            )
+            hint = "set a different one for each of them, in a `.env` file beside its config"
+            yield Problem("deploy/shared-place", message, hint)
+
+
+def _find_single_target(scope: DeployScope, ref: RecordRef) -> str:
+    try:
+        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+    except FabricError:  # nobody deploys there, which is told beside
+        return ""
+    return deployer.sole_place if isinstance(deployer, SingleServiceTarget) else ""
+
 
 _CREDENTIALS = "credentials/missing"
 
@@ -114,7 +148,7 @@ def _check_upstreams(one: DeployCandidate) -> Iterable[Problem]:
 
 
 def _check_addresses(one: DeployCandidate) -> Iterable[Problem]:
-    return find_lost_addresses(one.work, one.scope) if one.work else ()
+    return _find_lost_addresses(one.work, one.scope) if one.work else ()
 
 
 def _check_supported_settings(one: DeployCandidate) -> Iterable[Problem]:
@@ -122,7 +156,7 @@ def _check_supported_settings(one: DeployCandidate) -> Iterable[Problem]:
 
 
 def _check_partial_deploys(one: DeployCandidate) -> Iterable[Problem]:
-    return find_partial_deploys(one.work, one.scope) if one.work else ()
+    return _find_partial_deploys(one.work, one.scope) if one.work else ()
 
 
 def _check_deployers(one: DeployCandidate) -> Iterator[Problem]:
@@ -171,7 +205,7 @@ DEPLOY_CHECKS: tuple[DeployCheck, ...] = (
     DeployCheck("upstreams", _check_upstreams),
     DeployCheck("upstream-addresses", _check_addresses),
     DeployCheck("place", lambda one: find_location_problems(one.scope), stops_plan=True),
-    DeployCheck("shared-place", lambda one: find_shared_targets(one.scope), stops_plan=True),
+    DeployCheck("shared-place", lambda one: _find_shared_targets(one.scope), stops_plan=True),
     DeployCheck("config", _check_supported_settings, stops_plan=True),
     DeployCheck("whole-service", _check_partial_deploys),
     DeployCheck("deployer", _check_deployers),
@@ -180,3 +214,65 @@ DEPLOY_CHECKS: tuple[DeployCheck, ...] = (
     DeployCheck("unwritten-state", _check_unwritten_records),
     DeployCheck("diverted-traffic", _check_diversions),
 )
+
+
+def _find_lost_addresses(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
+    """Find variables that functions would lose only because a compose file is ignored."""
+    passed_over = next((one for one in work.info.warnings if one.code == NOT_OURS), None)
+    if passed_over is None:
+        return
+    for inputs in work.graph.inputs_of("deploy"):
+        names = (
+            sorted(_list_lost_variables(inputs, scope)) if isinstance(inputs, DeployInputs) else []
+        )
+        if names:
+            message = f"`{inputs.service}` would lose {', '.join(names)}: {passed_over.message}"
+            yield replace(passed_over, message=message, service=inputs.service)
+
+
+def _list_lost_variables(inputs: DeployInputs, scope: DeployScope) -> Iterator[str]:
+    record = scope.record(get_record_ref(inputs))
+    for name, _, env in inputs.functions:
+        live = record.function(name) if record else None
+        wanted = {variable for variable, _ in env}
+        for variable, _ in live.environment if live else ():
+            if variable not in wanted and _OF_UPSTREAMS.fullmatch(variable):
+                yield variable
+
+
+def _find_partial_deploys(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
+    for inputs in work.graph.inputs_of("deploy"):
+        if isinstance(inputs, DeployInputs) and inputs.mode == Mode.REAL:
+            facts = find_provider_facts(dict(inputs.place)["provider-id"])
+            if facts is not None and facts.is_one_version and inputs.others:
+                yield _partial_deploy_problem(inputs).of(inputs.service)
+            elif facts is not None and facts.unit is DeployUnit.SERVICE and work.is_part:
+                yield from (
+                    one.of(inputs.service) for one in _find_dropped_functions(inputs, scope)
+                )
+
+
+def _partial_deploy_problem(inputs: DeployInputs) -> Problem:
+    message = (
+        f"cannot deploy only {_format_function_names(inputs)} of `{inputs.service}`: "
+        f"{format_provider_title(inputs.provider)} deploys all functions of a service together"
+    )
+    hint = "omit --function: unchanged functions are not uploaded again"
+    return Problem(_CODE, message, hint)
+
+
+def _find_dropped_functions(inputs: DeployInputs, scope: DeployScope) -> Iterator[Problem]:
+    """Find functions that this deploy would delete although only others were named."""
+    record = scope.record(RecordRef(inputs.service, inputs.stage, inputs.provider))
+    dropped = find_dropped_functions(record, inputs) if record else ()
+    if dropped:
+        names = ", ".join(f"`{name}`" for name in dropped)
+        message = (
+            f"refusing to deploy {_format_function_names(inputs)}: this would also delete "
+            f"{names}, no longer in the config of `{inputs.service}`"
+        )
+        yield Problem(_CODE, message, "omit --function to deploy all configured functions")
+
+
+def _format_function_names(inputs: DeployInputs) -> str:
+    return ", ".join(f"`{one[0]}`" for one in inputs.functions)

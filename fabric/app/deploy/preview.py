@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from fabric.app.deploy.changes import compare_with_deployed
 from fabric.app.deploy.known_records import not_deployed_problem, parse_release_ref
 from fabric.app.deploy.live_traces import import_shared_traces
-from fabric.app.deploy.local_state import warn_of_local_state
 from fabric.app.deploy.orphans import warn_of_orphans
-from fabric.app.deploy.per_function_endpoint_checks import find_unaddressed_dependencies
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
+from fabric.app.project.files import build_client_environment
+from fabric.app.project.placement import Placement
 from fabric.app.run_graph import list_entry_files, plan_graph
 from fabric.app.session import Session
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
@@ -21,18 +21,23 @@ from fabric.graph.compile import is_whole_service_deploy
 from fabric.graph.name_tasks import is_managing_dns
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.backends import BackendKind
 from fabric.model.outcomes.planned import PlannedService
-from fabric.model.problems import Problem
-from fabric.model.records.record import Record, RecordRef
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
+from fabric.providers.places import PerFunctionEndpoints
+from fabric.state.backends.registry import is_on_this_machine
 from fabric.state.contract import build_state_key, build_traces_key
 from fabric.state.dev_journal import build_journal_path
 from fabric.state.records.unsure import build_unsure_path
 from fabric.state.records.unwritten import build_unwritten_path
 from fabric.state.records.wal import build_wal_path
 from fabric.tasks.deploy import DeployKind, get_record_ref
+
+_NAMED = 3
 
 
 def preview(
@@ -88,8 +93,8 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
     live = replace(work, info=info, services=rows, serials=serials)
     told = (
         *warn_of_orphans(scope),
-        *find_unaddressed_dependencies(scope),
-        *warn_of_local_state(scope, made),
+        *_find_unaddressed_dependencies(scope),
+        *_warn_of_local_state(scope, made),
     )
     return with_warnings(live, told)
 
@@ -191,3 +196,77 @@ def _list_removals(
 
 def _list_removed_functions(record: Record, inputs: ReleaseInputs) -> set[str]:
     return {one.name for one in record.functions} - set(inputs.functions)
+
+
+def _warn_of_local_state(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
+    """Warn of local state at the first deploy that is not simulated, and in CI at each one."""
+    if not plan.anything_to_do:
+        return
+    in_ci = scope.settings.in_ci
+    local = [
+        ref.service
+        for ref, placement in sorted(scope.placements.items())
+        if (in_ci or (placement.mode != Mode.SIMULATED and scope.record(ref) is None))
+        and _is_local(scope, placement)
+    ]
+    services = list(dict.fromkeys(local))
+    if services:
+        own = services[0] if len(services) == 1 else ""
+        yield _build_warning(services, in_ci=in_ci).of(own)
+
+
+def _is_local(scope: DeployScope, placement: Placement) -> bool:
+    env = build_client_environment(placement.env_place, scope.settings.env)
+    return is_on_this_machine(BackendKind(placement.backend), dict(placement.settings), env)
+
+
+def _build_warning(services: list[str], *, in_ci: bool) -> Problem:
+    names = ", ".join(f"`{one}`" for one in services[:_NAMED])
+    more = f" and {len(services) - _NAMED} more" if len(services) > _NAMED else ""
+    danger = "this CI job deletes it at its end" if in_ci else "another machine could overwrite it"
+    message = f"the state of {names}{more} is stored only on this machine: {danger}"
+    hint = "set `backend` to sql or an object store, then run: fabric state migrate"
+    return Problem("state/local-only", message, hint)
+
+
+def _find_unaddressed_dependencies(scope: DeployScope) -> Iterator[Problem]:
+    """Find dependencies on services whose functions have separate endpoints only."""
+    apart = {ref: _list_separate_functions(scope, ref) for ref in sorted(scope.placements)}
+    for taker in sorted(scope.placements) if any(apart.values()) else ():
+        for upstream, variables in sorted(_list_upstream_variables(scope, taker).items()):
+            names = apart.get(upstream, ())
+            if names:
+                message = (
+                    f"{_join_names(variables)} of `{taker.service}` is not set: each public "
+                    f"function of `{upstream.service}` has a separate URL "
+                    f"({_join_names(names)})"
+                )
+                hint = "keep only one public function in a service that other services call"
+                yield Problem("deploy/no-address", message, hint, service=taker.service)
+
+
+def _list_upstream_variables(scope: DeployScope, taker: RecordRef) -> dict[RecordRef, list[str]]:
+    """Map each upstream to the variables that it provides to this record."""
+    unit = scope.work.units.get(taker)
+    found: dict[RecordRef, list[str]] = {}
+    for variable, release in unit.upstream_outputs if unit else ():
+        found.setdefault(parse_release_ref(release, taker.stage), []).append(variable)
+    return found
+
+
+def _join_names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _list_separate_functions(scope: DeployScope, ref: RecordRef) -> tuple[str, ...]:
+    """List the functions of a service that has no endpoint for all of them."""
+    if scope.placements[ref].mode != Mode.REAL:
+        return ()
+    try:
+        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+    except FabricError:  # nobody deploys there, which is told beside
+        return ()
+    if not isinstance(deployer, PerFunctionEndpoints):
+        return ()
+    names = tuple(deployer.public(scope.values.drafts(ref)))
+    return names if len(names) > 1 else ()

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -13,7 +14,6 @@ from fabric.app.deploy.deploy_work import DeployWork, Units
 from fabric.app.deploy.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.problem_places import ProblemPlaces
-from fabric.app.deploy.stored_archives import StoredArchives
 from fabric.app.project.placement import Placement
 from fabric.app.request import Where
 from fabric.app.settings import Settings
@@ -27,6 +27,7 @@ from fabric.model.task_inputs import DeployInputs, RestoreInputs
 from fabric.model.time_spans import FORMS, parse_seconds
 from fabric.providers.connections import Connections
 from fabric.state.locks.leases import Terms
+from fabric.state.records.archives import build_archive_path, find_archive, keep_archive
 from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import Clock, stamp
@@ -231,3 +232,20 @@ def mode_mismatch_problem(placement: Placement, record: Record | None) -> Proble
         f"{variable} is not set; nothing was changed",
         hint=f"set {variable}=1, or use another stage",
     )
+
+
+class StoredArchives:
+    def __init__(
+        self, transaction: RecordTransaction, placements: Mapping[RecordRef, Placement]
+    ) -> None:
+        self._transaction = transaction
+        self._placements = placements
+
+    def keep(self, ref: RecordRef, content: bytes) -> Path:
+        is_real = self._placements[ref].mode != Mode.SIMULATED
+        return keep_archive(self._transaction.record_store(ref), ref, content, durable=is_real)
+
+    def find_archive(self, ref: RecordRef, sha256: str) -> Path:
+        record_store = self._transaction.record_store(ref)
+        find_archive(record_store, ref, sha256)
+        return build_archive_path(record_store.home, sha256)

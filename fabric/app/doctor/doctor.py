@@ -1,13 +1,14 @@
 """`doctor`: run every environment check as a task, all in parallel."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder
-from fabric.app.doctor.before_deploy import deploy_checks, plan_files
+from fabric.app.deploy.checks import DEPLOY_CHECKS, DeployCandidate
+from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.doctor.machine import cache_checks, check_disk, check_installation, check_runtimes
 from fabric.app.doctor.surroundings import (
     ServiceUnderTest,
@@ -23,7 +24,7 @@ from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.workspace import find_workspace
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, run_graph
+from fabric.app.run_graph import GraphJob, list_entry_files, plan_graph, run_graph
 from fabric.app.run_problems import list_run_problems
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -33,17 +34,23 @@ from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checks import Check, make_failed_check, make_passed_check
+from fabric.model.names import Verb
 from fabric.model.outcomes.queried import CheckRow, DoctorOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task_inputs import ProbeInputs
+from fabric.state.backends.failures import NoAccessError
 from fabric.system.clock import read_file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, read_probe_checks
 
 _ACCOUNT = "account"
 _SHARED = "shared-cache"
+# Doctor has checks of its own for these, which report more.
+_SHOWN_ELSEWHERE = frozenset({"deployer", "lost-state", "unwritten-state", "diverted-traffic"})
+_NAME = "deploy"
+_REPORTED = ("config/", "backend/", "credentials/", "state/", "build/")
 
 
 class _Patient(Struct, frozen=True):
@@ -107,7 +114,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
         "deployer": lambda: check_deployers(where),
         _ACCOUNT: lambda: check_accounts(where),
         "state": lambda: check_state(where),
-        "deploy": lambda: deploy_checks(project, request, settings),
+        "deploy": lambda: _deploy_checks(project, request, settings),
         "runtimes": lambda: check_runtimes(unit, placement.env_place, settings),
     }
     machine = _inspect_machine(project.workspace, settings)
@@ -136,7 +143,7 @@ def _check_project_config(project: Project, request: Request, settings: Settings
     """Check that the project can be planned, including its entry files."""
     try:
         compile_project(project, request)
-        plan_files(project, request, settings)
+        _plan_files(project, request, settings)
     except FabricError as error:
         return [make_failed_check("config", problem) for problem in error.problems]
     return [make_passed_check("config", f"`{project.units[0].config.file}` is valid")]
@@ -170,3 +177,34 @@ def _collect_checks(graph: TaskGraph, result: RunResult, order: list[str]) -> tu
 
 def _build_check_row(check: Check) -> CheckRow:
     return CheckRow(check.name, check.ok, check.severity, check.message, check.fix)
+
+
+def _plan_files(project: Project, request: Request, settings: Settings) -> None:
+    """Raises for entries that are missing or cannot be built, as a plan does. Nothing is built."""
+    work = compile_project(project, replace(request, verb=Verb.BUILD))
+    opening = SessionOptions(read_file_time_ns(settings.cwd), create=False)
+    with Session(Path(work.info.workspace), settings, opening) as session:
+        list_entry_files(session, plan_graph(session, work.graph))
+
+
+def _deploy_checks(project: Project, request: Request, settings: Settings) -> Iterator[Check]:
+    try:
+        found = tuple(_run_checks(project, request, settings))
+    except FabricError as error:
+        # The checks of the config and of the backend report these.
+        if not isinstance(error, NoAccessError) and not error.first.code.startswith(_REPORTED):
+            yield from (make_failed_check(_NAME, problem) for problem in error.problems)
+        return
+    yield from found
+    if not found:
+        yield make_passed_check(_NAME, "all other checks before a deploy passed")
+
+
+def _run_checks(project: Project, request: Request, settings: Settings) -> Iterator[Check]:
+    work = compile_project(project, request)
+    options = ScopeOptions(lambda: project.units, dependencies=work.dependencies)
+    with open_deploy_scope(work.placements, settings, options) as scope:
+        one = DeployCandidate(scope, work)
+        for check in DEPLOY_CHECKS:
+            if check.name not in _SHOWN_ELSEWHERE:
+                yield from (make_failed_check(check.name, problem) for problem in check.find(one))

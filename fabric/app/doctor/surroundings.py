@@ -13,17 +13,22 @@ from fabric.app.deploy.backends import BackEnds
 from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import build_read_only_deployers
-from fabric.app.doctor.needed_packages import list_needed_packages
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import URL_VARIABLE
 from fabric.graph.service_unit import ServiceUnit
+from fabric.model.backends import BackendKind
 from fabric.model.catalog import ProviderFacts, find_provider_facts, format_provider_title
 from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check
+from fabric.model.distribution import MODULES, Extra, PackageNeed, find_extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import Identified
+from fabric.providers.http_calls import require_cloud_extra
+from fabric.remote.opening import list_url_packages
+from fabric.state.backends.registry import list_backend_packages
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import LockHolder, lock_conflict_problem
@@ -32,7 +37,11 @@ from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import read_unlocked
 from fabric.state.records.unwritten import find_unwritten_problem
 from fabric.state.store import RecordStore
+from fabric.system import tracing
 from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
+from fabric.system.value_seal import SEALED_NEED
+
+_CACHE_CODE = "cache/remote-off"
 
 
 class ServiceUnderTest(Struct, frozen=True):
@@ -65,7 +74,7 @@ def check_credentials(where: ServiceUnderTest) -> Iterator[Check]:
 
 def package_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """The optional packages that this config and environment need."""
-    needed = tuple(list_needed_packages(where.placement, where.settings))
+    needed = tuple(_list_needed_packages(where.placement, where.settings))
     missing = [one for one in needed if find_missing_modules(one.modules)]
     for one in missing:
         problem = missing_packages_problem(one.need, *find_missing_modules(one.modules))
@@ -228,3 +237,43 @@ def _check_diverted_routes(record_store: RecordStore, placement: Placement) -> I
     problem = find_diversion_problem(record_store.home, placement.ref)
     if problem is not None:
         yield make_failed_check("dev-stream", problem)
+
+
+# The optional packages that a config needs in this environment: of its provider and backend, of
+# the shared cache, of the key of the state, and of traces.
+
+
+class NeededPackages(Struct, frozen=True):
+    """`is_for_real`: only real deploys need them. Without `is_required` a run continues."""
+
+    need: PackageNeed
+    modules: tuple[str, ...]
+    is_for_real: bool = False
+    is_required: bool = True
+
+    def check(self, problem: Problem) -> Check:
+        return (
+            make_failed_check("packages", problem)
+            if self.is_required
+            else make_warning_check("packages", problem)
+        )
+
+
+def _list_needed_packages(placement: Placement, settings: Settings) -> Iterator[NeededPackages]:
+    facts = find_provider_facts(placement.provider_id)
+    if facts and facts.packages:
+        yield NeededPackages(require_cloud_extra(facts.id), facts.packages, is_for_real=True)
+    env = build_client_environment(placement.env_place, settings.env)
+    of_state = list_backend_packages(BackendKind(placement.backend), dict(placement.settings), env)
+    if of_state:
+        user = f"the state backend `{placement.backend}` requires"
+        need = PackageNeed(user, find_extra(of_state[0]), "backend/not-installed")
+        yield NeededPackages(need, of_state)
+    if settings.state_key.reveal() is not None:
+        yield NeededPackages(SEALED_NEED, MODULES[Extra.SEALED])
+    of_cache = list_url_packages(settings.env.get(URL_VARIABLE, ""))
+    if of_cache:
+        need = PackageNeed("the shared cache requires", find_extra(of_cache[0]), _CACHE_CODE)
+        yield NeededPackages(need, of_cache, is_required=False)
+    if tracing.is_wanted(settings.env):
+        yield NeededPackages(tracing.NEED, MODULES[Extra.OTEL], is_required=False)

@@ -8,19 +8,30 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.production_guard import AskFor, confirm_stage
 from fabric.app.deploy.scope import OpenDnsSync
+from fabric.app.project.modes import choose_mode
 from fabric.app.request import Request
 from fabric.app.router.dns_updates import make_dns_factory
-from fabric.app.router.preflight import look_before
-from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, sync_router
+from fabric.app.router.scope import RoutedTarget, RouterRequest, RouterScope, open_router
+from fabric.app.router.sync import (
+    DnsChange,
+    Synced,
+    compute_router_drift,
+    refuse_policy,
+    refuse_simulated,
+    refuse_unasked,
+    sync_router,
+)
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.routed import RouterDeployOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
+from fabric.model.records.record import Mode
 from fabric.model.report import Report
 
 # One run over all targets, with who keeps their name, and who is asked for a protected stage.
 DeployTogether = Callable[[Request, OpenDnsSync, AskFor], Report]
+# Nobody has an address there (RFC 2606): it stands for one that is not known yet.
+_NOWHERE = "https://{}.invalid"
 
 
 class RouterDeploy(Struct, frozen=True):
@@ -86,7 +97,7 @@ def _prepare_targets(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
             _refuse_reason(order.change)
             return _AgreedTargets(scope.labels, syncs, order.ask)
         refuse_unasked(scope, order.change)
-        look_before(scope, settings)
+        _look_before(scope, settings)
         confirm_stage(scope.units, scope.config.stage, settings, order.ask)
         stage = scope.config.stage
         return _AgreedTargets(scope.labels, syncs, lambda _: stage)
@@ -139,3 +150,19 @@ def _exit_code(problems: tuple[Problem, ...], rows: Sequence[ServiceEnd]) -> Exi
         return ExitCode.OK
     first = exit_code_of(problems[0])
     return ExitCode.PARTIAL if rows and first is ExitCode.FAILED else first
+
+
+def _look_before(scope: RouterScope, settings: Settings) -> None:
+    """Check as if all targets were deployed, with the current state of deployed ones."""
+    targets = tuple(_assume_deployed(one, settings) for one in scope.targets)
+    deployed = replace(scope, targets=targets)
+    refuse_simulated(deployed)
+    refuse_policy(
+        deployed, compute_router_drift(deployed, deployed.compute_routing(deployed.weights()))
+    )
+
+
+def _assume_deployed(one: RoutedTarget, settings: Settings) -> RoutedTarget:
+    is_simulated = choose_mode(one.provider_id, settings.env) == Mode.SIMULATED
+    url = one.url if one.host else _NOWHERE.format(one.label.lower())
+    return replace(one, url=url, is_simulated=is_simulated)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import build_client_environment
 from fabric.app.request import Where
-from fabric.app.router.dns_backends import open_dns_backend
 from fabric.app.router.files import RouterFiles
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
@@ -21,8 +20,11 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.model.secrecy import redact_userinfo
+from fabric.model.switches import is_on
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.dns_registry import DNS_FACTS, build_dns_backend, choose_dns_kind
+from fabric.providers.zone_file.backend import ZoneFile
 from fabric.router.history import find_last_applied, read_weights
 from fabric.router.settings import RouterSettings, list_target_labels, read_router_settings
 from fabric.router.weights import divide_evenly, merge_weights
@@ -171,7 +173,7 @@ def open_router(
         files = RouterFiles(Path(found.placement.home), found.service, found.one.stage)
         env = build_client_environment(found.placement.env_place, settings.env)
         connections = stack.enter_context(contextlib.closing(Connections()))
-        opened = open_dns_backend(router, files, env, connections)
+        opened = _open_dns_backend(router, files, env, connections)
         yield RouterScope(
             found.config,
             router,
@@ -238,4 +240,39 @@ def _no_address_problem(target: RoutedTarget, config: Config) -> Problem:
         hint=f"run: fabric deploy --stage {config.stage} --provider {target.label}, or shift its "
         "traffic away: fabric router dns-shift",
         where=Place(config.file),
+    )
+
+
+class OpenedBackend(Struct, frozen=True):
+    backend: DnsBackend
+    is_simulated: bool
+    warnings: tuple[Problem, ...] = ()
+
+
+def _open_dns_backend(
+    router: RouterSettings, files: RouterFiles, env: Mapping[str, str], connections: Connections
+) -> OpenedBackend:
+    """Open the real DNS backend in real mode with credentials, otherwise a file."""
+    kind = choose_dns_kind(router.provider, env)
+    facts = DNS_FACTS[kind]
+    zone = files.zone_path
+    if facts.is_file:
+        text = zone.with_suffix(".zone")
+        return OpenedBackend(ZoneFile(kind, zone, facts.wanted, text), is_simulated=True)
+    own = facts.switch
+    if not is_on(own if own in env else "FABRIC_REAL_DEPLOY", env):
+        return OpenedBackend(ZoneFile(kind, zone, facts.wanted), is_simulated=True)
+    missing = facts.missing(env)
+    if missing:
+        instead = ZoneFile(kind, zone, facts.wanted)
+        return OpenedBackend(instead, is_simulated=True, warnings=(_unset(router, missing),))
+    return OpenedBackend(build_dns_backend(kind, env, connections), is_simulated=False)
+
+
+def _unset(router: RouterSettings, missing: tuple[str, ...]) -> Problem:
+    return Problem(
+        "router/no-credentials",
+        f"`{router.hostname}` is managed only in a local zone file: {', '.join(missing)} of the "
+        f"DNS backend `{router.provider}` must be set",
+        hint="set the missing variables in the environment or in `.env`",
     )

@@ -1,15 +1,16 @@
 """The live table below the lines of a run."""
 
+import os
 from typing import Protocol
 
-from fabric.cli.progress.frame import measure_frame
 from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.model.amounts import format_count
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.views.board import format_board
+from fabric.views.board import Frame, format_board
 from fabric.views.style import Style
 
 _ROWS = 8
+_NARROW = Frame(80, 24)
 
 
 class LiveRows(Protocol):
@@ -29,7 +30,7 @@ class ServiceRows:
         pass
 
     def lines(self, elapsed: float) -> list[str]:
-        return format_board(self._tally.board(elapsed), measure_frame(), self._style)
+        return format_board(self._tally.board(elapsed), _measure_frame(), self._style)
 
 
 class TaskRows:
@@ -71,5 +72,14 @@ class TaskRows:
 
 def _cut(name: str) -> str:
     """A row that wraps cannot be drawn over."""
-    room = max(1, measure_frame().width - 16)
+    room = max(1, _measure_frame().width - 16)
     return name if len(name) <= room else f"{name[: room - 1]}…"
+
+
+def _measure_frame() -> Frame:
+    """The terminal, without its last column and two lines: a full one would scroll."""
+    try:
+        size = os.get_terminal_size(2)
+    except OSError:
+        return _NARROW
+    return Frame(max(1, size.columns - 1), max(1, size.lines - 2))

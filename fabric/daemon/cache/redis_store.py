@@ -5,6 +5,7 @@ If the server is gone, slow, full or not Redis, nothing is found or stored.
 
 import hashlib
 import secrets
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -15,7 +16,6 @@ from redis.connection import Connection, ConnectionPool, SSLConnection, parse_ur
 from redis.retry import Retry
 
 from fabric.daemon.cache.bounded_socket import BoundedSocket, limit_sockets
-from fabric.daemon.cache.breaker import Breaker
 from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.cache.pending_invalidations import PendingInvalidation, PendingInvalidations
 from fabric.daemon.options import PATIENCE
@@ -38,6 +38,7 @@ redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return 1
 """
 _Found = TypeVar("_Found")
+_PAUSE_SECONDS = 5.0
 
 
 class RedisStore:
@@ -213,3 +214,39 @@ def bad_cache_url_problem() -> Problem:
     """Return the problem without the URL, which can contain a password."""
     hint = "use redis://host:6379/0, or rediss:// for TLS"
     return Problem("usage/bad-value", "invalid URL of the cache", hint)
+
+
+# A circuit breaker: an unresponsive server is skipped for a while, then one request tests it.
+
+
+class Breaker:
+    """Thread-safe. Call `may_try` before each operation, and report the result afterwards."""
+
+    def __init__(self, monotonic: Callable[[], float], pause: float = _PAUSE_SECONDS) -> None:
+        self._monotonic = monotonic
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._again_at: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._again_at is not None
+
+    def may_try(self) -> bool:
+        """Return whether to try. During an outage one of many callers can try every few seconds."""
+        with self._lock:
+            if self._again_at is None:
+                return True
+            now = self._monotonic()
+            if now < self._again_at:
+                return False
+            self._again_at = now + self._pause
+            return True
+
+    def went_well(self) -> None:
+        with self._lock:
+            self._again_at = None
+
+    def report_failure(self) -> None:
+        with self._lock:
+            self._again_at = self._monotonic() + self._pause

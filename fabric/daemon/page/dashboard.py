@@ -1,6 +1,7 @@
 """The dashboard's content: its files, the stage status and its sessions."""
 
 from collections.abc import Iterator
+from html import escape
 from itertools import islice
 from typing import Protocol
 
@@ -12,7 +13,6 @@ from fabric.app.stage_status import StageNow, stage_now, stage_status
 from fabric.daemon.http_types import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
 from fabric.daemon.page.assets import KEY_FORM, PageFiles
-from fabric.daemon.page.initial_page import with_first_words
 from fabric.daemon.page.status import deploy_times, encode_status
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun
@@ -20,9 +20,11 @@ from fabric.daemon.server.sessions import SESSION_SECONDS, BrowserSessions
 from fabric.daemon.statuses import NO_CONTENT, OK
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record
 
 # Of so many runs of a stage it is looked up how long they took.
 _TIMED = 20
+_TITLE, _WORDS = "<title>fabric</title>", "<!-- first words -->"
 
 
 class KnownRuns(Protocol):
@@ -113,3 +115,38 @@ class Dashboard:
                 yield runs.get(run)
             except FabricError:  # it was the oldest, and is gone
                 continue
+
+
+def with_first_words(page: str, found: StageNow | FabricError) -> str:
+    title, words = _build_parts(found)
+    named = page.replace(_TITLE, f"<title>{escape(title)}</title>")
+    return named.replace(_WORDS, "".join(words))
+
+
+def _build_parts(found: StageNow | FabricError) -> tuple[str, Iterator[str]]:
+    if isinstance(found, FabricError):
+        return "fabric", iter((f"<p>{escape(found.first.message)}</p>",))
+    return f"{found.service} · {found.stage}", _format_stage(found)
+
+
+def _format_stage(found: StageNow) -> Iterator[str]:
+    place = f"<b>{escape(found.service)}</b> in <b>{escape(found.stage)}</b>"
+    if not found.live:
+        yield f"<p>{place} has no deployments.</p>"
+    for record in found.live:
+        yield (
+            f"<p>{place} on "
+            f"{escape(record.ref.provider)}:</p><dl>{''.join(_format_rows(record))}</dl>"
+        )
+
+
+def _format_rows(record: Record) -> Iterator[str]:
+    rows = {
+        "deployment": record.deployment_id,
+        "mode": record.mode.value,
+        "deployed": record.updated_at,
+        "endpoint": record.endpoint,
+        **dict(record.outputs),
+    }
+    for name, value in rows.items():
+        yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"

@@ -1,20 +1,25 @@
 """A server from its start to its end, in the main thread of a process."""
 
 import contextlib
+import os
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.settings import Settings
-from fabric.daemon.application import AppFactory, Application, ServerLife, ServerSurroundings
-from fabric.daemon.process.ending import EndingTimes, Heard, close_server, shut_down
+from fabric.daemon.application import (
+    AppFactory,
+    Application,
+    RunsUnderWay,
+    ServerLife,
+    ServerSurroundings,
+)
 from fabric.daemon.process.listening import listen
 from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
-from fabric.daemon.process.service_manager import ServiceManager
 from fabric.daemon.server.access_log import LineLog, take_over_warnings
 from fabric.daemon.server.clients import is_loopback, is_proxy
 from fabric.daemon.server.gate import GateRules, RequestGate
@@ -25,6 +30,79 @@ from fabric.daemon.server.route_table import ApiRouteTable
 from fabric.daemon.server.server_parts import ServerParts
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError, Problem
+
+# The shutdown of a server in steps: wait for runs, request their end, abort them.
+
+
+_LOOK = 0.05
+# Whether another signal came within so many seconds.
+Heard = Callable[[float], bool]
+_SELDOM = 3600.0
+
+
+class EndingTimes(Struct, frozen=True):
+    """Wait times in seconds: for runs, after the stop request, after killing children, and for
+    answers."""
+
+    to_end: float = 30.0
+    when_asked: float = 10.0
+    when_cut: float = 5.0
+    answers: float = 5.0
+
+
+def shut_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
+    """Shut down. Requests are served meanwhile. Each further signal skips to the next step."""
+    life.is_draining = True
+    runs.drain()
+    if _wait_until_over(lambda: not runs.under_way(), heard, times.to_end):
+        return
+    runs.ask_all_to_stop()
+    if _wait_until_over(lambda: not runs.under_way(), heard, times.when_asked):
+        return
+    runs.cut_all()
+    _wait_until_over(lambda: not runs.under_way(), heard, times.when_cut)
+
+
+def _close_server(server: ApiServer, heard: Heard, times: EndingTimes) -> None:
+    """Stop accepting connections and finish the current answers."""
+    server.stop_listening()
+    _wait_until_over(lambda: not server.in_flight, heard, times.answers)
+    server.stop(1.0)
+
+
+def _wait_until_over(is_over: Callable[[], bool], heard: Heard, seconds: float) -> bool:
+    """Wait until it is over, a signal arrives or time is up. Returns whether it is over."""
+    for _ in range(round(seconds / _LOOK)):
+        if is_over():
+            return True
+        if heard(_LOOK):
+            break
+    return is_over()
+
+
+class ServiceManager:
+    """Sends status messages; none without a socket in `NOTIFY_SOCKET`."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        path = env.get("NOTIFY_SOCKET", "")
+        self._path = f"\0{path[1:]}" if path.startswith("@") else path
+        is_ours = env.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        micros = env.get("WATCHDOG_USEC", "") if is_ours else ""
+        self._watched = bool(self._path) and micros.isdigit() and int(micros) > 0
+        # Twice within the time after which it would be taken for dead.
+        self.beat_seconds = int(micros) / 2_000_000 if self._watched else _SELDOM
+
+    def say(self, words: str) -> None:
+        if not self._path:
+            return
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way:
+            way.connect(self._path)
+            way.send(words.encode())
+
+    def beat(self) -> None:
+        if self._watched:
+            self.say("WATCHDOG=1")
+
 
 _FILES_WANTED = 4096
 _ID_BYTES = 8
@@ -71,7 +149,7 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
         log.say("stopping", runs=app.runs.under_way())
         manager.say("STOPPING=1")
         shut_down(life, app.runs, tools.heard, tools.times)
-        close_server(server, tools.heard, tools.times)
+        _close_server(server, tools.heard, tools.times)
         app.close()
         log.say("stopped")
 

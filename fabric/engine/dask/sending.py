@@ -1,21 +1,24 @@
 """Upload a workspace to the shared cache for workers. Existing contents are not uploaded again."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, field
 
-from fabric.engine.dask.uploaded_blobs import UploadedBlobs, keep_sent, load_sent
+from fabric.cache_seal import CacheSeal
 from fabric.engine.dask.workspace_files import WorkspaceFiles, list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.memo import SHARED
 from fabric.engine.shared.background_uploads import BackgroundUploads, describe_error
 from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EXECUTABLE
 from fabric.remote.contract import ObjectKind, ObjectName
-from fabric.remote.packs import PackCutter
+from fabric.remote.packs import Extent, PackCutter
 from fabric.remote.seal import SealKeys, seal_object
 from fabric.remote.snapshots import (
     Snapshot,
@@ -25,7 +28,45 @@ from fabric.remote.snapshots import (
     store_bytes,
 )
 from fabric.system.clock import Clock
-from fabric.system.disk import read_bytes
+from fabric.system.disk import make_folder, read_bytes, write_atomic
+
+_NAME = "snapshots"
+# Servers may throw away what is older than that.
+_GOOD_SECONDS = 7 * 86400
+# More streams than that are sent as one anew.
+_MOST_STREAMS = 32
+
+
+class UploadedBlobs(Struct, frozen=True):
+    """`cache` is which shared cache it is, `at` when the first of it was sent."""
+
+    cache: str = ""
+    at: int = 0
+    streams: Mapping[str, tuple[Digest, ...]] = field(default_factory=dict)
+    extents: Mapping[Digest, Extent] = field(default_factory=dict)
+
+    def holds(self, cache: str, now: int) -> bool:
+        is_fresh = 0 <= now - self.at < _GOOD_SECONDS
+        return self.cache == cache and is_fresh and len(self.streams) < _MOST_STREAMS
+
+
+def _load_sent(cache_folder: Path, seal: CacheSeal) -> UploadedBlobs:
+    """Load the list. If it is unreadable, everything is uploaded again."""
+    try:
+        content = seal.unseal(_NAME, read_bytes(cache_folder / SHARED / _NAME))
+        return msgspec.msgpack.decode(content or b"", type=UploadedBlobs)
+    except (OSError, msgspec.DecodeError, ValueError):
+        return UploadedBlobs()
+
+
+def _keep_sent(cache_folder: Path, seal: CacheSeal, sent: UploadedBlobs) -> None:
+    if not cache_folder.is_dir():
+        return
+    with contextlib.suppress(FabricError, OSError):
+        make_folder(cache_folder / SHARED, 0o700)
+        content = seal.seal(_NAME, msgspec.msgpack.encode(sent))
+        write_atomic(cache_folder / SHARED / _NAME, content, mode=0o600)
+
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -66,7 +107,7 @@ class SnapshotSender:
     def send(self, workspace: Path, *, anew: bool = False) -> UploadedSnapshot:
         """Raises FabricError where the shared cache does not take it."""
         now = int(self._clock.now().timestamp())
-        before = load_sent(self._cache_folder, self._files.seal)
+        before = _load_sent(self._cache_folder, self._files.seal)
         if anew or not before.holds(self._store.cache, now):
             before = UploadedBlobs(self._store.cache, now)
         found = list_workspace_files(str(workspace))
@@ -75,7 +116,7 @@ class SnapshotSender:
         stored, objects = store_bytes(self._store.keys, [encode_snapshot(snapshot)])
         self._put(objects)
         self._settle(0)
-        keep_sent(self._cache_folder, self._files.seal, after)
+        _keep_sent(self._cache_folder, self._files.seal, after)
         digests = {one.path: one.digest + EXECUTABLE * one.executable for one in files}
         return UploadedSnapshot(stored, digests, found.left_out)
 

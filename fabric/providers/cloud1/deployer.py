@@ -1,6 +1,9 @@
 """The built-in deployer for AWS Lambda: function versions, a live alias, and event sources."""
 
+import base64
 import contextlib
+import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -8,21 +11,20 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.diversion import Diversion
-from fabric.providers.cloud1.answers import convert_client_errors
+from fabric.providers.cloud1.answers import GONE, convert_client_errors, ignore_codes
 from fabric.providers.cloud1.capability_checks import find_unsupported
-from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.clients import CALLING, Cloud1Clients
 from fabric.providers.cloud1.diverting import (
     divert_api_routes,
     locate_diversion,
     read_diversion,
     restore_api_routes,
 )
-from fabric.providers.cloud1.function_settings import OwnSettings
+from fabric.providers.cloud1.function_settings import ALIAS, OwnSettings
 from fabric.providers.cloud1.functions import deploy_function, find_function
-from fabric.providers.cloud1.identity import fetch_identity
-from fabric.providers.cloud1.inspection import find_missing
-from fabric.providers.cloud1.invocation import invoke_function
+from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
+from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.releasing import release_service
 from fabric.providers.cloud1.removing import delete_functions, delete_service
 from fabric.providers.cloud1.versions import Cloud1Work
@@ -48,6 +50,12 @@ _OPERATIONS = Operations(
     delete_service,
     find_function,
 )
+# No function is called so: who may look is told that it is not there.
+_NOBODYS = "fabric-doctor-looks"
+# So much of a log comes with an answer, at most.
+_TAIL = 4096
+# The platform's own limit is 6 MB, or 20 MB streamed.
+_MOST_BYTES = 64 << 20
 
 
 class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
@@ -113,17 +121,17 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what each has besides is not looked at
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return tuple(find_missing(work, address))
+            return tuple(_find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         with self._call("`cloud1-lambda`", address) as work:
-            return fetch_identity(work)
+            return _fetch_identity(work)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
-            answer = invoke_function(work, function, event)
+            answer = _invoke_function(work, function, event)
         hide = self.hide.over
         return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
 
@@ -147,3 +155,50 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         hide = extend_redaction(self.hide, orders)
         with redact_errors(hide), convert_client_errors(whose, hide.quote):
             yield hide
+
+
+def _fetch_identity(work: Cloud1Work) -> str:
+    who = work.clients.of("sts").get_caller_identity()["Arn"]
+    with ignore_codes(GONE):
+        work.functions.get_function(FunctionName=_NOBODYS)
+    return str(who)
+
+
+# Check that the resources of a service on AWS other than its functions still exist.
+
+
+def _find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    api = read_api_id(read_kept_state(address).texts)
+    if api and not has_api(work, api):
+        yield f"the HTTP API `{api}`"
+
+
+def _invoke_function(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    began = time.perf_counter()
+    answer = work.clients.of("lambda", CALLING).invoke(
+        FunctionName=function.resource_name, Qualifier=ALIAS, LogType="Tail", Payload=event
+    )
+    response = answer["Payload"].read(_MOST_BYTES).decode(errors="replace")
+    ms = round((time.perf_counter() - began) * 1000)
+    logs = _decode_log_tail(base64.b64decode(answer.get("LogResult", "")))
+    failure = _read_error(response) if answer.get("FunctionError") else ""
+    return FunctionAnswer(response, logs, ms, failure)
+
+
+def _decode_log_tail(tail: bytes) -> str:
+    """Decode the log tail. The first line of a truncated tail is partial and is dropped."""
+    _, _, rest = tail.partition(b"\n")
+    return (rest if rest and len(tail) >= _TAIL else tail).decode(errors="replace")
+
+
+def _read_error(response: str) -> str:
+    """Return the message of the thrown error, if there is one."""
+    try:
+        said = json.loads(response)
+    except ValueError:
+        return response
+    if not isinstance(said, dict):
+        return response
+    kind, message = said.get("errorType", ""), said.get("errorMessage", "")
+    return ": ".join(str(one) for one in (kind, message) if one) or response

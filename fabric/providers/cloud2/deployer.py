@@ -1,7 +1,7 @@
 """The built-in deployer for Google Cloud: one cloud function per function, built there from
 source."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.api import FUNCTIONS, Cloud2Api
 from fabric.providers.cloud2.capability_checks import (
     find_setting_problems,
     find_unsupported,
@@ -17,10 +17,9 @@ from fabric.providers.cloud2.capability_checks import (
 )
 from fabric.providers.cloud2.documents import refuse_order
 from fabric.providers.cloud2.functions import deploy_function, find_function
-from fabric.providers.cloud2.identity import fetch_identity
-from fabric.providers.cloud2.inspection import find_missing
+from fabric.providers.cloud2.jobs import list_all_jobs
 from fabric.providers.cloud2.refusals import classify_refusal
-from fabric.providers.cloud2.release_state import find_place_conflict, locate_deployment
+from fabric.providers.cloud2.release_state import CLOCKS, find_place_conflict, locate_deployment
 from fabric.providers.cloud2.releasing import release_service
 from fabric.providers.cloud2.removing import delete_functions
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
@@ -36,8 +35,10 @@ from fabric.providers.contract import (
 )
 from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
+from fabric.providers.http_calls import ProviderCall
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.release_state import read_kept_texts
 from fabric.providers.trigger_kinds import list_public_functions
 from fabric.providers.waiting import RetryPolicy
 
@@ -144,14 +145,36 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return tuple(find_missing(work, address))
+            return tuple(_find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`cloud2-functions`", address) as work:
-            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
+            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         return convert_call_errors(whose, classify_refusal, self.hide, orders)
+
+
+# The identity of the Google Cloud credentials, and whether they can read functions. Changes
+# nothing.
+
+
+def _fetch_identity(work: Cloud2Work) -> str:
+    path = f"/v2/{work.place.path}/functions?pageSize=1"
+    work.ask(FUNCTIONS, ProviderCall("GET", path), object)
+    return f"{work.api.caller}, with read access to functions of `{work.place.path}`"
+
+
+# Check that the resources of a service on Google Cloud other than its functions still exist.
+
+
+def _find_missing(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    texts = read_kept_texts(address).texts
+    clocks = [text for name, text in texts.items() if name.startswith(CLOCKS)]
+    wanted = [pair.rpartition("=")[0] for text in clocks for pair in text.split()]
+    there = {one.name.rpartition("/")[2] for one in list_all_jobs(work)} if wanted else set()
+    yield from (f"the scheduler job `{ident}`" for ident in wanted if ident not in there)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Optional, TypeAlias
 from urllib.parse import quote
 
 from msgspec import Struct, convert
@@ -19,6 +20,8 @@ from fabric.model.observed import (
     format_moment,
     parse_nanoseconds,
 )
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud3.queries import (
     build_count_query,
@@ -26,8 +29,6 @@ from fabric.providers.cloud3.queries import (
     build_log_query,
     build_request_query,
 )
-from fabric.providers.cloud3.refusals import Cloud3Refusal, classify_refusal
-from fabric.providers.cloud3.tables import Row, Tables, list_rows
 from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.http_calls import (
     build_json_call,
@@ -37,9 +38,46 @@ from fabric.providers.http_calls import (
 )
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import RefusedCallError, convert_call_errors, redact_progress
+from fabric.providers.refused_calls import (
+    Quoted,
+    RefusedCallError,
+    convert_call_errors,
+    format_generic_hint,
+    redact_progress,
+)
 from fabric.providers.waiting import WAITING, RetryPolicy
 from fabric.system.http_client import Http
+
+Row: TypeAlias = Mapping[str, Json]
+_LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404
+
+
+class _TableColumn(Struct, frozen=True):
+    name: str
+
+
+class _AnswerTable(Struct, frozen=True):
+    columns: tuple[_TableColumn, ...] = ()
+    rows: tuple[tuple[Json, ...], ...] = ()
+
+
+class PartialFault(Struct, frozen=True):
+    message: str = ""
+
+
+class Tables(Struct, frozen=True):
+    """A response. An `error` beside tables means that they are incomplete."""
+
+    tables: tuple[_AnswerTable, ...] = ()
+    error: PartialFault | None = None
+
+
+def _list_rows(tables: Tables) -> Iterator[Row]:
+    for table in tables.tables[:1]:
+        names = [column.name for column in table.columns]
+        for row in table.rows:
+            yield dict(zip(names, row, strict=False))
+
 
 _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
 
@@ -121,7 +159,7 @@ class Cloud3Observer(Struct, frozen=True):
             )
         if tables.error is not None:
             watch.hear(f"incomplete result: {self.hide.quote(tables.error.message)}")
-        yield from list_rows(tables)
+        yield from _list_rows(tables)
 
     def _send_query(self, path: str, document: Mapping[str, str]) -> Tables:
         call = build_json_call("POST", path, document)
@@ -134,7 +172,7 @@ class Cloud3Observer(Struct, frozen=True):
     @contextmanager
     def _convert_errors(self, service: ObservedService) -> Iterator[Redaction]:
         with convert_call_errors(
-            f"`{service.address.service}`", classify_refusal, self.hide
+            f"`{service.address.service}`", _classify_refusal, self.hide
         ) as hide:
             yield hide
 
@@ -206,3 +244,36 @@ def _read_text(row: Row, name: str) -> str:
 def _number(row: Row, name: str) -> float | None:
     found = row.get(name)
     return None if found is None or found == "NaN" else convert(found, float, strict=False)
+
+
+class Cloud3Fault(Struct, frozen=True):
+    """An error. The innermost error has the actual cause."""
+
+    code: str = ""
+    message: str = ""
+    innererror: Optional["Cloud3Fault"] = None
+
+    @property
+    def words(self) -> str:
+        inner = self.innererror.words if self.innererror else ""
+        return f"{self.message} {inner}".strip()
+
+
+class Cloud3Refusal(Struct, frozen=True):
+    error: Cloud3Fault = Cloud3Fault()
+
+
+def _classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
+    if error.status == _LOGIN:
+        hint = (
+            "check `CLOUD3_ACCESS_TOKEN`: it expires after one hour and must be valid for Log "
+            "Analytics"
+        )
+        return Problem("credentials/refused", words, hint)
+    if error.status == _RIGHTS:
+        hint = "grant the token's identity permission to read logs of the workspace"
+        return Problem("credentials/refused", words, hint)
+    if error.status == _NOT_FOUND:
+        return Problem("provider/refused", words, "check `CLOUD3_LOG_ANALYTICS_WORKSPACE_ID`")
+    return Problem("provider/refused", words, format_generic_hint("Azure"))

@@ -1,7 +1,7 @@
 """The built-in deployer for Alibaba Cloud: one cloud function per function, with versions and a
 live alias."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.cloud4.api import Cloud4Api
+from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
 from fabric.providers.cloud4.calling import invoke_function
 from fabric.providers.cloud4.capability_checks import (
     find_setting_problems,
@@ -19,12 +19,17 @@ from fabric.providers.cloud4.capability_checks import (
 )
 from fabric.providers.cloud4.documents import refuse_order
 from fabric.providers.cloud4.functions import deploy_function, find_function
-from fabric.providers.cloud4.inspection import fetch_identity, find_missing
 from fabric.providers.cloud4.refusals import classify_refusal
-from fabric.providers.cloud4.release_state import find_place_conflict, locate_deployment
+from fabric.providers.cloud4.release_state import (
+    CLOCKS,
+    ROUTE,
+    find_place_conflict,
+    locate_deployment,
+)
 from fabric.providers.cloud4.releasing import release_service
 from fabric.providers.cloud4.removing import delete_functions
-from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
+from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
+from fabric.providers.cloud4.triggers import ROUTE_TRIGGER, list_triggers
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import (
     NO_CONTEXT,
@@ -40,6 +45,7 @@ from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.release_state import read_kept_texts
 from fabric.providers.trigger_kinds import list_public_functions
 
 _OPERATIONS = Operations(
@@ -160,14 +166,36 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return tuple(find_missing(work, address))
+            return tuple(_find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`cloud4-fc`", address) as work:
-            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
+            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         return convert_call_errors(whose, classify_refusal, self.hide, orders)
+
+
+# Check the identity and the resources of a service on Alibaba Cloud other than its functions.
+
+
+def _find_missing(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    texts = read_kept_texts(address).texts
+    record = address.previous
+    for function in record.functions if record else ():
+        told = texts.get(CLOCKS + function.name, "").split()
+        wanted = [pair.rpartition("=")[0] for pair in told]
+        wanted += [ROUTE_TRIGGER] if texts.get(ROUTE + function.name) else []
+        name = function.resource_name or build_function_name(address, function.name)
+        there = {one.trigger_name for one in list_triggers(work, name)} if wanted else set()
+        yield from (f"the trigger `{one}` of `{name}`" for one in wanted if one not in there)
+
+
+def _fetch_identity(work: Cloud4Work) -> str:
+    """Fetch the identity of the credentials and check read access to functions. Changes nothing."""
+    work.ask(Cloud4Call("ListFunctions", "GET", query=(("limit", "1"),)), object)
+    return f"the key {work.api.key.ident}, with read access to functions in `{work.place.region}`"

@@ -1,6 +1,6 @@
 """The built-in deployer for Cloudflare: a Worker per function, and one front Worker per service."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -17,22 +17,33 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
+from fabric.providers.edge1.addresses import fetch_subdomain, is_open
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.capability_checks import find_setting_problems, find_unsupported
 from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
 from fabric.providers.edge1.functions import deploy_function, find_function, refuse_variables
-from fabric.providers.edge1.identity import fetch_identity
-from fabric.providers.edge1.inspection import find_missing
 from fabric.providers.edge1.refusals import classify_refusal
-from fabric.providers.edge1.release_state import find_account_conflict
+from fabric.providers.edge1.release_state import ADDRESS, GATE, find_account_conflict
 from fabric.providers.edge1.releasing import release_service
 from fabric.providers.edge1.removing import delete_functions, delete_service
-from fabric.providers.edge1.settings import Edge1Place, Edge1Settings
-from fabric.providers.edge1.versions import Edge1Work
+from fabric.providers.edge1.settings import (
+    Edge1Place,
+    Edge1Settings,
+    build_gate_name,
+    build_worker_owner,
+)
+from fabric.providers.edge1.versions import (
+    Edge1Work,
+    build_routes_path,
+    has_own,
+    list_worker_versions,
+)
 from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
+from fabric.providers.http_calls import ProviderCall
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.release_state import read_kept_texts
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),
@@ -98,12 +109,12 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - their Workers are looked for one by one
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(find_missing(work, address))
+            return tuple(_find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`edge1-workers`", address) as work:
-            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
+            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
         with self._call(f"`{address.service}`", address) as work:
@@ -121,3 +132,29 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         return convert_call_errors(whose, classify_refusal, self.hide, orders)
+
+
+def _fetch_identity(work: Edge1Work) -> str:
+    """Fetch the account. A token has no readable name, so the account identifies it."""
+    work.tell(ProviderCall("GET", f"{work.workers}/scripts"))
+    account = f"a token of the account {work.api.account.account}"
+    if work.own.hostname:
+        work.tell(ProviderCall("GET", build_routes_path(work.api.account.zone)))
+        return f"{account}, with access to its Workers and to the routes of its zone"
+    return f"{account}, with the subdomain {fetch_subdomain(work)}.workers.dev"
+
+
+# Check that the resources of a service on Cloudflare other than its functions still exist.
+
+
+def _find_missing(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    kept = read_kept_texts(address)
+    if not kept.texts.get(GATE):
+        return
+    name = build_gate_name(address)
+    rows = list_worker_versions(work, name)
+    if rows is None or not has_own(rows, build_worker_owner(address)):
+        yield f"the front Worker `{name}`"
+    elif not is_open(work, name, kept):
+        yield f"the address `{kept.texts.get(ADDRESS, '')}` of the front Worker `{name}`"

@@ -4,6 +4,7 @@ functions."""
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
@@ -22,14 +23,15 @@ from fabric.providers.host1.api import Host1Api
 from fabric.providers.host1.capability_checks import find_unsupported
 from fabric.providers.host1.deploy_plan import refuse_orders
 from fabric.providers.host1.deployments import Host1Work
-from fabric.providers.host1.identity import fetch_identity
 from fabric.providers.host1.inspection import find_function, find_missing, find_versions_by_marks
 from fabric.providers.host1.making import deploy_orders
+from fabric.providers.host1.projects import fetch_domain, fetch_project
 from fabric.providers.host1.refusals import classify_refusal
 from fabric.providers.host1.release_state import find_project_conflict
 from fabric.providers.host1.releasing import release_service
 from fabric.providers.host1.removing import delete_service, refuse_single
 from fabric.providers.host1.resource_names import Host1Place
+from fabric.providers.http_calls import ProviderCall
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 
@@ -98,9 +100,28 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host1`", address) as work:
-            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
+            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         return convert_call_errors(whose, classify_refusal, self.hide, orders)
+
+
+# The identity of the Vercel token, and whether it can read the project. Changes nothing.
+
+
+class _Somebody(Struct, frozen=True):
+    email: str | None = None
+    username: str | None = None
+
+
+class _WhoAnswer(Struct, frozen=True):
+    user: _Somebody = _Somebody()
+
+
+def _fetch_identity(work: Host1Work) -> str:
+    user = work.ask(ProviderCall("GET", "/v2/user"), _WhoAnswer).user
+    project = fetch_project(work)
+    who = user.email or user.username or "a user without a name"
+    return f"{who}, with the project {project.name} at {fetch_domain(work)}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
@@ -20,8 +21,7 @@ from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host2.api import Host2Api
 from fabric.providers.host2.capability_checks import find_unsupported
 from fabric.providers.host2.deploy_plan import refuse_orders
-from fabric.providers.host2.deploys import Host2Work
-from fabric.providers.host2.identity import fetch_identity
+from fabric.providers.host2.deploys import Host2Work, fetch_site
 from fabric.providers.host2.inspection import find_function, find_missing, find_versions_by_marks
 from fabric.providers.host2.making import deploy_orders
 from fabric.providers.host2.refusals import classify_refusal
@@ -29,6 +29,7 @@ from fabric.providers.host2.release_state import find_site_conflict
 from fabric.providers.host2.releasing import release_service
 from fabric.providers.host2.removing import delete_service, refuse_single
 from fabric.providers.host2.resource_names import Host2Place
+from fabric.providers.http_calls import ProviderCall
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 
@@ -96,9 +97,24 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host2`", address) as work:
-            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
+            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         return convert_call_errors(whose, classify_refusal, self.hide, orders)
+
+
+# The identity of the Netlify token, and whether it can read the site. Changes nothing.
+
+
+class _User(Struct, frozen=True):
+    email: str | None = None
+    full_name: str | None = None
+
+
+def _fetch_identity(work: Host2Work) -> str:
+    user = work.ask(ProviderCall("GET", "/user"), _User)
+    site = fetch_site(work)
+    who = user.email or user.full_name or "a user without a name"
+    return f"{who}, with the site {site.name or work.site} at {site.endpoint}"

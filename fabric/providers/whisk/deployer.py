@@ -1,7 +1,7 @@
 """The built-in deployer for OpenWhisk namespaces: an action per version, and an active one per
 function."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -22,19 +22,20 @@ from fabric.providers.contract import (
 )
 from fabric.providers.find_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
+from fabric.providers.http_calls import ProviderCall
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Judged, Quoted, convert_call_errors
+from fabric.providers.release_state import read_kept_texts
 from fabric.providers.trigger_kinds import list_public_functions
 from fabric.providers.whisk.actions import deploy_function, find_function
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.calling import invoke_function
 from fabric.providers.whisk.capability_checks import WhiskLimits, find_unsupported
 from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.inspection import fetch_identity, find_missing
-from fabric.providers.whisk.release_state import find_place_conflict
+from fabric.providers.whisk.release_state import CLOCKS, find_place_conflict
 from fabric.providers.whisk.releasing import release_service
 from fabric.providers.whisk.removing import delete_functions, delete_service
-from fabric.providers.whisk.resource_names import WhiskPlace
+from fabric.providers.whisk.resource_names import WhiskPlace, package_name
 from fabric.providers.whisk.work import WhiskTitles, WhiskWork
 
 
@@ -118,14 +119,29 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(find_missing(work, address, self.provider.clocks))
+            return tuple(_find_missing(work, address, self.provider.clocks))
 
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call(f"`{self.provider.titles.id}`", address) as work:
-            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
+            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         return convert_call_errors(whose, self.provider.judged, self.hide, orders)
+
+
+def _find_missing(work: WhiskWork, address: DeploymentAddress, clocks: Clocks) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    texts = read_kept_texts(address).texts
+    told = [text for name, text in texts.items() if name.startswith(CLOCKS)]
+    wanted = [pair.rpartition("=")[0] for text in told for pair in text.split()]
+    there = clocks.there(work, package_name(address)) if wanted else {}
+    yield from (f"the trigger `{ident}`" for ident in wanted if ident not in there)
+
+
+def _fetch_identity(work: WhiskWork) -> str:
+    work.ask(ProviderCall("GET", "/packages?limit=1"), object)
+    host = work.api.door.base_url.partition("://")[2]
+    return f"a key with read access to packages of `{work.place.namespace}` at {host}"

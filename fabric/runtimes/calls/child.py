@@ -17,7 +17,6 @@ from fabric.runtimes.calls.call_end import (
     build_size_failure,
     parse_answer_line,
 )
-from fabric.runtimes.calls.child_output import ChildOutput
 from fabric.runtimes.calls.child_process import (
     CHUNK,
     ChildStart,
@@ -36,6 +35,8 @@ _LOOK = 0.1
 # What ends by itself has so long.
 _PATIENCE = 1.0
 _MEGABYTE = 1024 * 1024
+_KEPT = 1_000_000
+_MOST = 10_000_000
 
 
 class ChildLife(StrEnum):
@@ -245,3 +246,32 @@ class HandlerChild:
             self._loop.unwatch(self._request)
             os.close(self._request)
             self._request = -1
+
+
+class ChildOutput:
+    """The end of the output, and its total size."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._count = 0
+        self._is_left = False
+
+    def add(self, chunk: bytes) -> None:
+        self._count += len(chunk)
+        self._bytes += chunk
+        if len(self._bytes) > 2 * _KEPT:
+            del self._bytes[:-_KEPT]
+
+    @property
+    def is_endless(self) -> bool:
+        return self._count > _MOST and not self._is_left
+
+    def leave_it(self) -> None:
+        self._is_left = True
+
+    def take(self) -> bytes:
+        """Return the output. Truncated output starts at a whole line, because a partial secret
+        would not be redacted."""
+        text, was_cut = bytes(self._bytes[-_KEPT:]), self._count > len(self._bytes)
+        self._bytes, self._count = bytearray(), 0
+        return text.partition(b"\n")[2] if was_cut or len(text) == _KEPT else text

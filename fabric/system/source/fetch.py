@@ -4,21 +4,98 @@ limit."""
 import contextlib
 import hashlib
 import http.client
+import ipaddress
 import os
 import re
 import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
-from fabric.system.clock import Clock
+from fabric.system.clock import Clock, SystemClock
 from fabric.system.disk import write_problem
-from fabric.system.source.addresses import Hop, explain_refusal
 from fabric.system.source.location import Location, locate
-from fabric.system.source.network import Network, RealNetwork
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Networks whose last 32 bits are an IPv4 address that a gateway goes to.
+_TRANSLATED = tuple(
+    ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")
+)
+
+
+class Hop(Struct, frozen=True):
+    """One stop of a download: its protocol and the reached address."""
+
+    scheme: str
+    address: str
+
+
+def explain_refusal(here: Hop, there: Hop) -> str:
+    """Return why a redirect is not followed; empty if it is permitted."""
+    if here.scheme == "https" and there.scheme != "https":
+        return "it redirects from https to http"
+    if is_public(here.address) and not is_public(there.address):
+        return "it redirects from a public to a private address"
+    return ""
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address is public: not private, local, shared or reserved."""
+    return all(_is_global(one) for one in _list_embedded(ipaddress.ip_address(address)))
+
+
+def _is_global(address: _Address) -> bool:
+    site_local = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
+    return address.is_global and not address.is_multicast and not site_local
+
+
+def _list_embedded(address: _Address) -> tuple[_Address, ...]:
+    """Return the address, or the addresses embedded in it: mapped, translated and tunneled ones are
+    routed to them."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return (address,)
+    if address.ipv4_mapped:
+        return (address.ipv4_mapped,)
+    if address.sixtofour:
+        return (address, address.sixtofour)
+    if address.teredo:
+        return (address, *address.teredo)
+    if any(address in network for network in _TRANSLATED):
+        return (ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF),)
+    return (address,)
+
+
+class Network(Protocol):
+    @property
+    def clock(self) -> Clock: ...
+    def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """Return all addresses of a host, best first. Raises OSError if there is none."""
+
+    def connect(self, address: str, port: int, seconds: float) -> socket.socket: ...
+    def start_tls(self, plain: socket.socket, host: str) -> socket.socket:
+        """Start TLS for the requested hostname, not for the address."""
+
+
+class RealNetwork(Struct, frozen=True):
+    clock: Clock = field(default_factory=SystemClock)
+
+    def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return tuple(dict.fromkeys(str(place[0]) for *_, place in found))
+
+    def connect(self, address: str, port: int, seconds: float) -> socket.socket:
+        # An address is not looked up again: what was checked is what is reached.
+        return socket.create_connection((address, port), seconds)
+
+    def start_tls(self, plain: socket.socket, host: str) -> socket.socket:
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+
 
 _CHUNK = 1 << 16
 _OK = 200

@@ -2,12 +2,29 @@
 
 import json
 
+from msgspec import Struct
+
 from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
 from fabric.model.amounts import format_count, format_duration
 from fabric.views.pictures.drawing import Drawing, Node
 from fabric.views.pictures.lettering import escape_controls, format_tally
-from fabric.views.pictures.palette import LIGHT, Paint
+
+
+class Paint(Struct, frozen=True):
+    fill: str
+    line: str
+    ink: str
+    dashed: bool = False
+
+
+# Blue and amber differ for every kind of colour blindness; grey steps back (after Okabe and Ito).
+LIGHT = {
+    Action.RUN: Paint("#0b63b5", "#0b63b5", "#ffffff"),
+    Action.WAIT: Paint("#fff3d6", "#b87400", "#4a3000", dashed=True),
+    Action.SKIP: Paint("#ffffff", "#b4bac4", "#4b5563"),
+}
+
 
 _NAMED = 4
 _ACTIONS = {Action.RUN: "run ", Action.WAIT: "pending", Action.SKIP: "skip"}

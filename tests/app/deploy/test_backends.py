@@ -35,7 +35,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings({}, tmp_path, 2, stdout_is_terminal=False, stderr_is_terminal=False)
 
 
-def test_services_with_databases_of_their_own_in_their_env_files_do_not_share_one(
+def test_services_with_own_databases_in_env_files_do_not_share_a_database(
     tmp_path: Path, settings: Settings
 ) -> None:
     shop, bank = (placement(tmp_path, name, "sql") for name in ("shop", "bank"))

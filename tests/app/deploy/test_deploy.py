@@ -49,7 +49,7 @@ def test_a_first_deploy_makes_everything(tmp_path: Path) -> None:
     assert made.ran[-1] == "release:shop@cloud1-lambda"
 
 
-def test_then_nothing_is_to_be_done_and_nobody_hears_of_a_task(tmp_path: Path) -> None:
+def test_second_deploy_runs_no_task_and_emits_no_task_events(tmp_path: Path) -> None:
     made = workplace(tmp_path)
     made.deploy()
     outcome = made.deploy()
@@ -72,7 +72,7 @@ def test_with_force_all_is_deployed_and_nothing_built(tmp_path: Path) -> None:
     assert not any(task.startswith(("build:", "package:")) for task in made.ran)
 
 
-def test_a_plan_says_what_the_deploy_after_it_does(tmp_path: Path) -> None:
+def test_plan_matches_the_following_deploy(tmp_path: Path) -> None:
     made = workplace(tmp_path)
     assert made.plan().summary.create == 2
     made.deploy()
@@ -84,7 +84,7 @@ def test_a_plan_says_what_the_deploy_after_it_does(tmp_path: Path) -> None:
     assert {task.id for task in planned.tasks if task.action == "run"} <= set(made.ran)
 
 
-def test_stages_know_nothing_of_each_other(tmp_path: Path) -> None:
+def test_stages_are_independent(tmp_path: Path) -> None:
     made = workplace(tmp_path)
     made.deploy()
     assert statuses(made.deploy(stage="prod")) == {"one": "created", "two": "created"}
@@ -93,7 +93,7 @@ def test_stages_know_nothing_of_each_other(tmp_path: Path) -> None:
     assert made.plan().summary.create == 2
 
 
-def test_what_is_removed_is_absent_afterwards(tmp_path: Path) -> None:
+def test_removed_service_is_absent_on_second_remove(tmp_path: Path) -> None:
     made = workplace(tmp_path)
     made.deploy()
     assert made.remove().removed == (SHOP,)
@@ -101,7 +101,7 @@ def test_what_is_removed_is_absent_afterwards(tmp_path: Path) -> None:
     assert (again.removed, again.absent) == ((), (SHOP,))
 
 
-def test_nothing_real_is_removed_unless_somebody_agrees(tmp_path: Path) -> None:
+def test_real_deployment_is_removed_only_after_confirmation(tmp_path: Path) -> None:
     tool = Tool(tmp_path / "tool")
     made = workplace(tmp_path / "shop", **tool.env())
     made.deploy()
@@ -112,7 +112,7 @@ def test_nothing_real_is_removed_unless_somebody_agrees(tmp_path: Path) -> None:
     assert tool.calls[-1]["argv"] == ["destroy"]
 
 
-def test_the_way_back_needs_neither_sources_nor_cache(tmp_path: Path) -> None:
+def test_rollback_needs_neither_sources_nor_cache(tmp_path: Path) -> None:
     made = workplace(tmp_path)
     first = made.deploy().deployments[0].deployment_id
     second = edited(made).deploy().deployments[0].deployment_id
@@ -140,7 +140,7 @@ def test_releases_are_stamped_by_the_clock_that_was_given(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("back", [True, False])
-def test_a_failed_deploy_stays_or_is_taken_back_as_asked(tmp_path: Path, *, back: bool) -> None:
+def test_failed_deploy_is_rolled_back_only_when_requested(tmp_path: Path, *, back: bool) -> None:
     tool = Tool(tmp_path / "tool")
     made = workplace(tmp_path / "shop", **tool.env())
     tool.fails_once()

@@ -14,7 +14,7 @@ from fabric.app.deploy.health import build_health_url
         ("https://other.example/up", "https://other.example/up"),
     ],
 )
-def test_a_path_is_asked_for_below_the_endpoint(said: str, asked: str) -> None:
+def test_health_url_is_relative_to_the_endpoint(said: str, asked: str) -> None:
     assert build_health_url(said, "https://live.example/dev") == asked
     assert build_health_url(said, "https://live.example/dev/") == asked.replace(
         "dev", "dev/", not said

@@ -23,7 +23,7 @@ def test_a_lease_is_a_duration(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "61m", "soon", "-1", "1e3"])
-def test_what_is_no_lease_is_refused_with_what_would_be(text: str) -> None:
+def test_invalid_lease_is_rejected_with_a_valid_example(text: str) -> None:
     with pytest.raises(FabricError) as raised:
         lock_policy(settings(text))
     assert raised.value.exit_code is ExitCode.USAGE

@@ -23,7 +23,7 @@ def test_an_old_document_is_read_and_written_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"[" * 99_999, b"\xff", b'{"version":3}', b"1"])
-def test_what_is_no_document_says_nothing(content: bytes) -> None:
+def test_invalid_trace_document_decodes_to_empty(content: bytes) -> None:
     assert decode_trace_document(content, "salt") == {}
 
 

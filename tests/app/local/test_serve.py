@@ -116,7 +116,7 @@ class Developer:
             return error.code
 
 
-def test_functions_are_served_until_somebody_ends_it(shop: Workplace) -> None:
+def test_functions_are_served_until_interrupted(shop: Workplace) -> None:
     def work(developer: Developer) -> None:
         assert developer.get("/one") == "one!"
 
@@ -128,7 +128,7 @@ def test_functions_are_served_until_somebody_ends_it(shop: Workplace) -> None:
     assert [one.function for one in developer.calls] == ["one"]
 
 
-def test_an_edit_is_told_with_what_it_comes_to(shop: Workplace) -> None:
+def test_edit_is_reported_with_changed_files_and_functions(shop: Workplace) -> None:
     def work(developer: Developer) -> None:
         assert developer.get("/one") == "one!"
         shop.write({"src/words.py": "WORD = '?'\n"})
@@ -150,7 +150,7 @@ def test_an_edit_is_told_with_what_it_comes_to(shop: Workplace) -> None:
     assert developer.rounds[0].changed == ("one",)
 
 
-def test_what_is_broken_is_not_served_where_nobody_would_mend_it(shop: Workplace) -> None:
+def test_broken_build_is_not_served_without_watch_mode(shop: Workplace) -> None:
     shop.write({"src/one.py": "def handler(\n"})
     developer = Developer(lambda _: None)
     with pytest.raises(FabricError) as caught:
@@ -158,7 +158,7 @@ def test_what_is_broken_is_not_served_where_nobody_would_mend_it(shop: Workplace
     assert caught.value.first.code == "build/failed"
 
 
-def test_the_dev_loop_calls_again_what_an_edit_reaches(shop: Workplace) -> None:
+def test_dev_loop_invokes_only_functions_affected_by_an_edit(shop: Workplace) -> None:
     calls: list[PresetCall] = []
     rounds: list[Round] = []
 

@@ -64,7 +64,7 @@ def test_a_tunnel_that_needs_a_moment_is_given_it() -> None:
     assert len(asked) == 3
 
 
-def test_whoever_ends_meanwhile_waits_for_nobody() -> None:
+def test_stop_request_ends_tunnel_check_without_waiting() -> None:
     with answering([(502, "starting")]) as (tunnel, asked):
         assert not verify_tunnel(tunnel, END, told_to_end)
     assert len(asked) == 1
@@ -79,7 +79,7 @@ def test_whoever_ends_meanwhile_waits_for_nobody() -> None:
         ((502, ""), "another server returned 502"),
     ],
 )
-def test_what_leads_elsewhere_is_refused_without_its_words(
+def test_tunnel_to_another_target_is_rejected_without_its_response_text(
     answer: tuple[int, str], said: str
 ) -> None:
     with answering([answer]) as (tunnel, asked), pytest.raises(FabricError, match=said) as raised:
@@ -89,7 +89,7 @@ def test_what_leads_elsewhere_is_refused_without_its_words(
     assert not any("elsewhere" in path for path in asked)
 
 
-def test_nobody_at_the_other_end_is_an_error_in_the_end() -> None:
+def test_unreachable_tunnel_is_an_error_after_retries() -> None:
     with answering([MINE]) as (tunnel, _):
         pass
     with pytest.raises(FabricError) as raised:
@@ -98,6 +98,6 @@ def test_nobody_at_the_other_end_is_an_error_in_the_end() -> None:
     assert END.nonce not in str(raised.value)
 
 
-def test_an_address_comes_without_what_says_nothing() -> None:
+def test_tunnel_address_is_parsed_without_redundant_parts() -> None:
     assert parse_tunnel("http://localhost:80/") == Tunnel("http://localhost:80", "localhost")
     assert parse_tunnel("HTTP://LOCALHOST").host == "localhost"

@@ -160,19 +160,19 @@ def ticks(seconds: int, function: str = "hello") -> list[ScriptedLine]:
 
 
 @pytest.mark.parametrize("ahead", [90, 20, 3_600])
-def test_a_line_that_is_stamped_ahead_hides_no_other(ahead: int) -> None:
+def test_line_stamped_in_the_future_hides_no_other_lines(ahead: int) -> None:
     said = [*ticks(120), ScriptedLine(120, "bye", 5, ahead=ahead)]
     for is_ending in (True, False):
         found = Follower(said, 125, is_ending=is_ending)
         assert sorted(found.numbers)[:120] == list(range(120))
 
 
-def test_a_line_that_is_stamped_ahead_is_told_when_it_is_said() -> None:
+def test_line_stamped_in_the_future_is_printed_without_delay() -> None:
     said = [*ticks(20), ScriptedLine(20, "bye", 5, ahead=300)]
     assert Follower(said, 30).lag(20) < 2
 
 
-def test_a_clock_that_is_behind_hides_no_lines_beside_one_that_is_right() -> None:
+def test_slow_clock_hides_no_lines_beside_a_correct_clock() -> None:
     said = [*ticks(60), *[ScriptedLine(60 + n, "bye", n, ahead=-120) for n in range(60)]]
     found = Follower(said, 75)
     assert sorted(found.numbers) == list(range(120))
@@ -180,7 +180,7 @@ def test_a_clock_that_is_behind_hides_no_lines_beside_one_that_is_right() -> Non
     assert all(found.lag(number) < 3 for number in range(80, 120))
 
 
-def test_nobody_is_asked_about_a_time_that_ends_before_it_begins() -> None:
+def test_query_windows_never_end_before_they_start() -> None:
     said = [*ticks(60), ScriptedLine(60, "bye", 5, ahead=3_600)]
     windows = Follower(said, 65, is_ending=False).source.windows
     assert all(one.since < one.until for one in windows)
@@ -192,7 +192,7 @@ def test_a_look_asks_about_little_once_lines_come_in_time() -> None:
     assert len(short) > 0.8 * len(windows)
 
 
-def test_after_a_long_time_without_an_answer_lines_are_neither_lost_nor_told_twice() -> None:
+def test_long_outage_neither_loses_nor_repeats_lines() -> None:
     found = Follower(ticks(2_000), 2_020, away=(100, 1_800))
     assert found.numbers == list(range(2_000))
 
@@ -216,7 +216,7 @@ class SlowSource(FakeSource):
 
 
 @pytest.mark.parametrize(("kind", "most"), [(FakeSource, 120), (PacedSource, 31), (SlowSource, 7)])
-def test_who_pays_for_a_look_is_asked_less_often(kind: type[FakeSource], most: int) -> None:
+def test_paid_log_sources_are_polled_less_often(kind: type[FakeSource], most: int) -> None:
     found = Follower(ticks(60), 60, kind=kind)
     assert most * 0.7 < len(found.source.windows) <= most
     assert sorted(found.numbers)[:50] == list(range(50))
@@ -237,7 +237,7 @@ _AWAY = st.tuples(st.floats(0, 60), st.floats(0, 60))
 
 @settings(deadline=None, max_examples=60)
 @given(_SAID, _SKEW, _AWAY)
-def test_late_doubled_reordered_and_skewed_lines_are_told_once(
+def test_late_duplicate_reordered_and_skewed_lines_are_printed_once(
     rows: list[tuple[float, str, float]], skew: dict[str, float], away: tuple[float, float]
 ) -> None:
     said = [

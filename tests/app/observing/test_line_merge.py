@@ -43,7 +43,7 @@ def told(arrivals: dict[int, list[LogLine]], until: int = 300) -> list[LogLine]:
 
 
 @given(_SAID)
-def test_late_and_doubled_lines_are_told_once_and_in_order(
+def test_late_and_duplicate_lines_are_printed_once_and_in_order(
     said: list[tuple[int, list[int], str]],
 ) -> None:
     found = told(heard(said))
@@ -52,14 +52,14 @@ def test_late_and_doubled_lines_are_told_once_and_in_order(
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 120)), max_size=30))
-def test_a_line_that_comes_too_late_is_told_all_the_same(rows: list[tuple[int, int]]) -> None:
+def test_line_arriving_too_late_is_still_printed(rows: list[tuple[int, int]]) -> None:
     arrivals: dict[int, list[LogLine]] = {}
     for number, (at, delay) in enumerate(rows):
         arrivals.setdefault(at + delay, []).append(line(at, number))
     assert sorted(int(one.id) for one in told(arrivals)) == list(range(len(rows)))
 
 
-def test_a_line_waits_for_those_before_it() -> None:
+def test_line_waits_for_earlier_lines() -> None:
     merge = LineMerge(_HOLD, _MEMORY)
     merge.take([line(5, 1)], now=5)
     assert merge.due(now=14) == []
@@ -67,12 +67,12 @@ def test_a_line_waits_for_those_before_it() -> None:
     assert [one.id for one in merge.due(now=15)] == ["2", "1"]
 
 
-def test_equal_texts_of_one_moment_are_two_lines_where_their_ids_differ() -> None:
+def test_equal_texts_at_one_time_are_two_lines_if_their_ids_differ() -> None:
     twins = [line(5, 1), line(5, 2)]
     assert len(sort_lines([*twins, *twins])) == 2
 
 
-def test_what_was_heard_of_long_ago_is_forgotten() -> None:
+def test_old_lines_are_dropped_from_deduplication() -> None:
     merge = LineMerge(_HOLD, 20)
     merge.take([line(5, 1)], now=5)
     assert len(merge.due(now=15)) == 1

@@ -49,7 +49,7 @@ def is_kept(made: Compiled) -> bool:
     return isinstance(made.graph.tasks, LazySequence)
 
 
-def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:
+def test_cached_graph_equals_the_compiled_graph(settings: Settings) -> None:
     assert not is_kept(compile_or_load(ASKED, settings))
     kept = compile_or_load(ASKED, settings)
     long = compile_files(ASKED, settings)
@@ -59,7 +59,7 @@ def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:
     assert (kept.info, kept.services, kept.sources) == (long.info, long.services, long.sources)
 
 
-def test_nothing_is_kept_where_there_is_no_cache(settings: Settings) -> None:
+def test_nothing_is_cached_without_a_cache_folder(settings: Settings) -> None:
     (settings.cwd / ".fabric" / "cache").rmdir()
     compile_or_load(ASKED, settings)
     assert list((settings.cwd / ".fabric").iterdir()) == []
@@ -109,13 +109,13 @@ def test_whatever_the_graph_hangs_on_is_noticed(
     assert made.info == long.info
 
 
-def test_other_variables_do_not_matter(settings: Settings) -> None:
+def test_unreferenced_variables_do_not_invalidate_the_cached_graph(settings: Settings) -> None:
     compile_or_load(ASKED, settings)
     other = MappingProxyType({"LEVEL": "warn", "EDITOR": "vi"})
     assert is_kept(compile_or_load(ASKED, replace(settings, env=other)))
 
 
-def test_each_request_has_its_own(settings: Settings) -> None:
+def test_each_verb_has_its_own_cached_graph(settings: Settings) -> None:
     compile_or_load(ASKED, settings)
     build = replace(ASKED, verb=Verb.BUILD)
     made = compile_or_load(build, settings)

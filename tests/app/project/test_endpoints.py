@@ -81,7 +81,7 @@ def test_credentials_of_the_user_go_to_no_host_of_a_checkout(
     assert bound[foreign[0]], "bindings of the config are not concerned"
 
 
-def test_an_address_gets_no_credentials_from_the_other_file(tmp_path: Path) -> None:
+def test_address_gets_no_credentials_from_another_env_file(tmp_path: Path) -> None:
     (tmp_path / "api").mkdir()
     own, shared = tmp_path / "api" / ".env", tmp_path / ".env"
     place = EnvPlace(tmp_path / "api", tmp_path)
@@ -95,7 +95,7 @@ def test_an_address_gets_no_credentials_from_the_other_file(tmp_path: Path) -> N
         assert build_client_environment(place, {})["OBJSTORE1_ENDPOINT_URL"] == _URL
 
 
-def test_a_refused_address_lets_none_of_the_other_file_through(tmp_path: Path) -> None:
+def test_rejected_address_blocks_all_values_of_the_other_env_file(tmp_path: Path) -> None:
     (tmp_path / "api").mkdir()
     keys = "CLOUD1_ACCESS_KEY_ID=a\nCLOUD1_SECRET_ACCESS_KEY=b\n"
     (tmp_path / ".env").write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n{keys}")
@@ -105,7 +105,7 @@ def test_a_refused_address_lets_none_of_the_other_file_through(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("filed", "process"), TAKEN)
-def test_an_address_with_its_own_credentials_is_used(
+def test_address_with_its_own_credentials_is_used(
     filed: Words, process: Words, tmp_path: Path
 ) -> None:
     assert list_foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process))) == ()
@@ -130,7 +130,7 @@ def test_plain_http_beyond_this_machine_is_named(
     assert found == (("OBJSTORE1_ENDPOINT_URL",) if is_plain else ())
 
 
-def test_an_account_is_no_way_to_another_host() -> None:
+def test_account_name_cannot_redirect_to_another_host() -> None:
     with pytest.raises(FabricError) as caught:
         read_objstore3_account({"OBJSTORE3_ACCOUNT": "evil.example/", "OBJSTORE3_KEY": "a2V5"})
     assert caught.value.first.code == "credentials/missing"
@@ -161,7 +161,9 @@ def test_a_token_is_not_sent_over_plain_http(tmp_path: Path) -> None:
     assert "uses plain HTTP" in done.error["message"]
 
 
-def test_a_deploy_command_gets_no_foreign_address_and_that_is_said(tmp_path: Path) -> None:
+def test_deploy_command_receives_no_foreign_address_and_a_warning_is_printed(
+    tmp_path: Path,
+) -> None:
     made, tool = (
         project(tmp_path, _BUCKET, {"one.py": "def handler(e, c): ..."}),
         Tool(tmp_path / "tool"),
@@ -191,7 +193,9 @@ FOREIGN_DATABASES = [
 
 
 @pytest.mark.parametrize("url", FOREIGN_DATABASES)
-def test_no_password_of_the_user_goes_to_a_database_of_a_checkout(url: str, tmp_path: Path) -> None:
+def test_user_password_is_not_sent_to_a_database_configured_by_a_checkout(
+    url: str, tmp_path: Path
+) -> None:
     sources = Sources(tmp_path, Secret({"STATE_DB": url}), Secret(_OWN_PASSWORD))
     assert list_foreign_databases(sources, "STATE_DB") == ("STATE_DB",)
 
@@ -207,8 +211,6 @@ def test_no_password_of_the_user_goes_to_a_database_of_a_checkout(url: str, tmp_
         "sqlite:///x.db",
     ],
 )
-def test_a_database_with_its_own_password_or_on_this_machine_is_used(
-    url: str, tmp_path: Path
-) -> None:
+def test_database_with_its_own_password_or_on_localhost_is_used(url: str, tmp_path: Path) -> None:
     sources = Sources(tmp_path, Secret({"STATE_DB": url}), Secret(_OWN_PASSWORD))
     assert not list_foreign_databases(sources, "STATE_DB")

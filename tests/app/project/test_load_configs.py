@@ -32,7 +32,7 @@ def triggers(done: Done) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("key", ["service", "provider", "name", "runtime", "functions"])
-def test_what_is_needed_is_named(key: str, tmp_path: Path) -> None:
+def test_missing_required_key_is_named(key: str, tmp_path: Path) -> None:
     made = of(tmp_path)
     lines = {
         "service": "service: s\n",
@@ -86,7 +86,7 @@ def test_layers_are_resolved_and_shown(tmp_path: Path) -> None:
     assert "tolos" in done.error["message"]
 
 
-def test_layers_of_other_providers_are_only_warned_about(tmp_path: Path) -> None:
+def test_layers_on_unsupported_providers_only_warn(tmp_path: Path) -> None:
     top = "layers: [{name: tools, arn: 'arn:x:layer', version: 7}]\n"
     done = of(tmp_path, "    layers: [tools]\n", top, "edge1-workers").json("plan")
     assert done.result["services"][0]["warnings"]
@@ -193,7 +193,7 @@ def test_the_extension_of_cloud1_is_checked_for_its_types(tmp_path: Path) -> Non
         ("{kind: local, lokTable: t}", 65),
     ],
 )
-def test_the_kinds_of_back_end_are_known(backend: str, code: int, tmp_path: Path) -> None:
+def test_backend_kind_is_validated(backend: str, code: int, tmp_path: Path) -> None:
     assert of(tmp_path, top=f"backend: {backend}\n").json("plan").code == code
 
 
@@ -254,7 +254,7 @@ def test_a_hostile_config_is_refused_quickly_and_in_words(name: str, tmp_path: P
     assert len(done.out) < 20_000
 
 
-def test_a_config_that_is_no_regular_file_is_said_to_be_so(tmp_path: Path) -> None:
+def test_config_that_is_not_a_regular_file_is_reported(tmp_path: Path) -> None:
     error = project(tmp_path).json("plan", "-c", "/dev/null").error
     assert error["code"] == "config/not-found"
     assert error["message"] == "/dev/null is not a regular file"

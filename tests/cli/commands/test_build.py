@@ -51,7 +51,7 @@ def test_a_second_build_runs_nothing(make: Any, tmp_path: Path) -> None:
     assert made.fabric("package").out == "Nothing to do: 4 tasks up to date.\n"
 
 
-def test_one_function_is_built_alone(tmp_path: Path) -> None:
+def test_single_function_is_built(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert set(artifacts(made.json("build", "--function", "two"))) == {"two"}
     assert sorted(one.name for one in (made.root / ".fabric/build/shop").iterdir()) == ["two"]
@@ -96,7 +96,7 @@ def test_equal_projects_in_two_folders_give_equal_bytes(tmp_path: Path) -> None:
     assert any(path.endswith(".zip") for path in here.outputs())
 
 
-def test_the_archive_holds_what_the_build_shows_and_nothing_of_this_machine(
+def test_archive_equals_build_output_and_contains_no_machine_paths(
     tmp_path: Path,
 ) -> None:
     made = typescript(tmp_path)
@@ -130,7 +130,7 @@ def test_a_comment_stops_at_the_build(tmp_path: Path) -> None:
     assert ran(done) == {}
 
 
-def test_an_edit_taken_back_brings_the_old_bytes_without_a_build(tmp_path: Path) -> None:
+def test_reverted_edit_restores_old_output_without_a_build(tmp_path: Path) -> None:
     made = typescript(tmp_path)
     assert made.fabric("package").code == 0
     before, text = made.outputs(), (made.root / "src/word.ts").read_text()
@@ -143,7 +143,7 @@ def test_an_edit_taken_back_brings_the_old_bytes_without_a_build(tmp_path: Path)
 
 
 @pytest.mark.parametrize("damage", ["edit", "delete", "stranger", "all gone"])
-def test_damaged_outputs_are_put_back_without_a_build(damage: str, tmp_path: Path) -> None:
+def test_damaged_outputs_are_restored_without_a_build(damage: str, tmp_path: Path) -> None:
     made = typescript(tmp_path)
     assert made.fabric("package").code == 0
     before = made.outputs()
@@ -199,7 +199,7 @@ def damage_store(made: Project) -> int:
     return count + changed.rowcount
 
 
-def test_a_cache_of_nonsense_is_no_obstacle(tmp_path: Path) -> None:
+def test_corrupt_cache_does_not_fail_the_build(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     before = made.outputs()
@@ -245,7 +245,7 @@ def test_no_cache_runs_everything_and_gives_the_same_bytes(tmp_path: Path) -> No
     assert made.outputs() == before
 
 
-def test_artifacts_are_copied_where_asked(tmp_path: Path) -> None:
+def test_artifacts_are_copied_to_the_out_folder(tmp_path: Path) -> None:
     made = project(tmp_path)
     for _ in ("first", "nothing to do"):
         assert made.fabric("package", "--out", "dist").code == 0
@@ -253,7 +253,7 @@ def test_artifacts_are_copied_where_asked(tmp_path: Path) -> None:
         shutil.rmtree(made.root / "dist")
 
 
-def test_a_removed_function_is_no_longer_an_artifact(tmp_path: Path) -> None:
+def test_removed_function_is_no_longer_an_artifact(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     lines = (made.root / "fabric.yml").read_text().splitlines(keepends=True)
@@ -261,7 +261,7 @@ def test_a_removed_function_is_no_longer_an_artifact(tmp_path: Path) -> None:
     assert set(artifacts(made.json("build"))) == {"one"}
 
 
-def test_a_failure_leaves_the_others_done_and_fail_fast_does_not(tmp_path: Path) -> None:
+def test_failed_build_keeps_others_running_unless_fail_fast(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({"src/one.py": "def handler(:\n"})
     done = made.fabric("build")

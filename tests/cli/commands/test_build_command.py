@@ -42,7 +42,7 @@ def told(tmp_path: Path, environment: Mapping[str, str], inputs: BuildInputs) ->
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def test_a_command_sees_of_its_parent_just_what_is_in_its_key(tmp_path: Path) -> None:
+def test_build_command_sees_only_variables_of_its_cache_key(tmp_path: Path) -> None:
     write(tmp_path, {"api/src/hello.js": ""})
     surroundings = {
         "PATH": os.defpath,
@@ -79,7 +79,7 @@ def test_another_path_runs_a_command_again(tmp_path: Path) -> None:
     assert ran(made) == 0
 
 
-def test_what_lies_in_a_linked_folder_counts(tmp_path: Path) -> None:
+def test_files_in_a_linked_folder_are_inputs(tmp_path: Path) -> None:
     outside = write(tmp_path / "outside", {"deep/x.txt": "1"})
     made = commanded(tmp_path, "cat linked/deep/*.txt > $FABRIC_OUT_DIR/index.js")
     (made.root / "linked").symlink_to(outside)
@@ -107,14 +107,14 @@ def test_installed_packages_without_a_lock_count_file_by_file(change: str, tmp_p
     assert ran(made) == 0
 
 
-def test_what_cannot_be_read_is_no_hindrance(tmp_path: Path) -> None:
+def test_unreadable_files_do_not_fail_the_build(tmp_path: Path) -> None:
     made = commanded(tmp_path)
     os.mkfifo(made.root / "pipe")
     (made.root / "dangling").symlink_to("nowhere")
     assert (ran(made), ran(made)) == (1, 0)
 
 
-def test_a_lock_stands_for_installed_packages(tmp_path: Path) -> None:
+def test_lock_file_represents_installed_packages(tmp_path: Path) -> None:
     made = commanded(tmp_path)
     write(made.root, {"package-lock.json": "{}", "node_modules/left/index.js": "1"})
     assert (ran(made), ran(made)) == (1, 0)
@@ -124,7 +124,7 @@ def test_a_lock_stands_for_installed_packages(tmp_path: Path) -> None:
     assert ran(made) == 1
 
 
-def test_what_appears_while_a_command_runs_was_not_read_by_it(tmp_path: Path) -> None:
+def test_file_created_by_a_command_is_not_an_input_of_that_run(tmp_path: Path) -> None:
     """A file of its own making is met by the next run; equal bytes in it are no change."""
     made = commanded(tmp_path, f"{COPY}; echo made > made.txt")
     assert [ran(made) for _ in range(3)] == [1, 1, 0]

@@ -61,7 +61,7 @@ def test_an_edit_is_built_though_pieces_are_rotten(
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
-def test_a_failing_edit_is_told_though_pieces_are_rotten(
+def test_failing_edit_is_reported_despite_damaged_pieces(
     tmp_path: Path, words: tuple[str, ...], part: float
 ) -> None:
     made = built(tmp_path)

@@ -38,7 +38,7 @@ def built(made: Project) -> str:
     return found
 
 
-def test_what_lies_higher_than_there_ever_was_a_folder_is_seen(
+def test_new_file_above_all_known_folders_is_detected(
     fleet: Fleet, first: Project, tmp_path: Path
 ) -> None:
     under_git(first)

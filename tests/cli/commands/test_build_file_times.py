@@ -31,7 +31,7 @@ class EditingKind(JoinKind):
         return made
 
 
-def test_an_edit_during_a_task_is_met_by_the_next_run_whatever_our_clock_says(
+def test_edit_during_a_task_is_detected_despite_clock_skew(
     tmp_path: Path,
 ) -> None:
     """The bench's clock is an hour ahead of the file system's."""
@@ -44,7 +44,7 @@ def test_an_edit_during_a_task_is_met_by_the_next_run_whatever_our_clock_says(
     assert (tmp_path / "out/a.txt").read_text() == "new"
 
 
-def test_an_input_that_is_other_than_when_it_was_decided_on_has_moved(tmp_path: Path) -> None:
+def test_input_changed_since_the_decision_counts_as_modified(tmp_path: Path) -> None:
     """No time is looked at: by the stamps, all of this is long ago."""
     (tmp_path / "a").write_text("old")
     files = FileIndex(tmp_path, sealed(tmp_path / "index"), now_ns=read_file_time_ns(tmp_path))
@@ -72,7 +72,7 @@ def test_a_stamp_proves_something_once_a_later_write_has_another(
     assert is_settled(stamps, lambda: now) is proves
 
 
-def test_the_time_of_files_is_between_those_of_a_file_before_and_after(tmp_path: Path) -> None:
+def test_file_time_is_between_times_of_files_written_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "before").write_text("")
     now = read_file_time_ns(tmp_path)
     (tmp_path / "after").write_text("")
@@ -103,7 +103,7 @@ def _succeeds(*command: str) -> bool:
         return False
 
 
-def test_no_edit_is_lost_where_times_are_whole_seconds(whole_seconds: Path) -> None:
+def test_no_edit_is_lost_with_whole_second_timestamps(whole_seconds: Path) -> None:
     made = project(
         whole_seconds / "shop", PYTHON, {"src/one.py": "", "src/two.py": "handler = 0\n"}
     )

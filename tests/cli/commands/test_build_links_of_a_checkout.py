@@ -69,7 +69,7 @@ def test_nothing_behind_a_link_is_swept(tmp_path: Path, place: str) -> None:
         assert before.items() <= content(theirs).items(), words
 
 
-def test_a_marker_sends_nobody_to_other_folders(tmp_path: Path) -> None:
+def test_planted_marker_cannot_delete_files_of_other_folders(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     theirs = tmp_path / "theirs"
@@ -91,7 +91,7 @@ def test_only_folders_of_payloads_are_swept(tmp_path: Path) -> None:
     assert content(made.root / ".fabric" / "payloads") == before
 
 
-def test_a_shared_cache_folder_keeps_what_is_not_ours(tmp_path: Path) -> None:
+def test_shared_cache_folder_keeps_foreign_files(tmp_path: Path) -> None:
     """On a full disk the cache is emptied: of what fabric made."""
     made = project(tmp_path)
     shared = tmp_path / "shared"

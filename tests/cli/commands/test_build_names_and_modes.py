@@ -41,7 +41,7 @@ def test_a_name_that_no_archive_can_hold_is_refused_by_name(tmp_path: Path) -> N
     assert r"data/caf\xe9.txt" in made.fabric("package").err
 
 
-def test_a_name_that_no_archive_holds_is_an_input_like_any_other(tmp_path: Path) -> None:
+def test_file_name_unsupported_by_archives_is_a_regular_input(tmp_path: Path) -> None:
     command = "build: {command: [sh, -c, 'cat data/* > $FABRIC_OUT_DIR/out']}\n"
     made = with_foreign_name(tmp_path, "triggers: []", command)
     counts = [made.json("package").result["summary"]["ran"] for _ in range(2)]
@@ -77,7 +77,7 @@ def umask_of(mask: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("umask", ["000", "022", "077", "177"])
-def test_what_is_written_has_the_same_modes_under_every_umask(umask: str, tmp_path: Path) -> None:
+def test_output_modes_are_independent_of_umask(umask: str, tmp_path: Path) -> None:
     config = PYTHON.replace("one.handler}", "one.handler, include: [run.sh]}")
     made = project(tmp_path / "shop", config, {**PYTHON_SOURCES, "run.sh": "#!/bin/sh\n"})
     (made.root / "run.sh").chmod(0o755)
@@ -99,7 +99,7 @@ def test_what_is_written_has_the_same_modes_under_every_umask(umask: str, tmp_pa
 
 
 @pytest.mark.parametrize(("mode", "runs"), [(0o744, True), (0o655, False), (0o611, False)])
-def test_the_owners_bit_says_what_may_be_run_whoever_asks(
+def test_executable_bit_is_taken_from_the_owner_for_every_user(
     mode: int, tmp_path: Path, *, runs: bool
 ) -> None:
     """To root anything may be run that has any of the bits."""

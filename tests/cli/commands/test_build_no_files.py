@@ -40,7 +40,7 @@ def test_a_cache_that_may_not_be_written_is_a_warning(tmp_path: Path) -> None:
     assert len(made.outputs()) > 4
 
 
-def test_what_is_in_a_cache_that_may_not_be_written_is_not_believed_blindly(tmp_path: Path) -> None:
+def test_read_only_cache_content_is_verified(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     made.write({"src/two.py": PYTHON_SOURCES["src/two.py"] + "# edited\n"})
@@ -56,7 +56,7 @@ def bound(made: Project, env: dict[str, str], *words: str) -> Done:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_nothing_that_is_no_file_is_waited_for(tmp_path: Path, kind: str) -> None:
+def test_special_files_in_outputs_do_not_block(tmp_path: Path, kind: str) -> None:
     """Every file that a deploy leaves becomes a named pipe, or an endless device."""
     made = project(tmp_path)
     assert made.fabric("deploy").code == 0
@@ -72,7 +72,7 @@ def test_nothing_that_is_no_file_is_waited_for(tmp_path: Path, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_no_input_that_is_no_file_is_waited_for(tmp_path: Path, kind: str) -> None:
+def test_special_files_as_inputs_do_not_block(tmp_path: Path, kind: str) -> None:
     for name in ("fabric.yml", ".env", ".fabricignore", "src/one.py", "src/shared.py"):
         made = project(tmp_path / name.replace("/", "-"))
         path = made.root / name

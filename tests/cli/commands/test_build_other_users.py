@@ -22,7 +22,7 @@ def test_a_compose_file_in_a_shared_folder_above_is_not_obeyed(tmp_path: Path) -
         assert not (tmp_path / ".fabric").exists()
 
 
-def test_a_broken_compose_file_of_somebody_else_stops_nothing(tmp_path: Path) -> None:
+def test_broken_compose_file_of_another_user_is_ignored(tmp_path: Path) -> None:
     made = project(tmp_path, service("shop"), {"main.py": handler("a")})
     with open_to_all(tmp_path):
         planted(tmp_path, "fabric.compose.yml", "services: [[[[\n")
@@ -47,7 +47,7 @@ def test_no_address_of_theirs_gets_into_our_functions(tmp_path: Path) -> None:
     assert "SERVICE_EVIL_URL" not in str(variables(made))
 
 
-def test_a_service_keeps_its_addresses_where_its_compose_file_is_passed_over(
+def test_service_keeps_its_addresses_if_its_compose_file_is_ignored(
     tmp_path: Path,
 ) -> None:
     made = compose(tmp_path, auth=(), api=("auth",))
@@ -75,7 +75,7 @@ def test_a_compose_file_of_ours_above_still_counts(tmp_path: Path) -> None:
     assert "not-ours" not in done.err
 
 
-def test_a_cache_that_somebody_else_may_have_written_is_not_used(tmp_path: Path) -> None:
+def test_cache_writable_by_other_users_is_not_used(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     taken_over(made.root / ".fabric" / "cache")
@@ -118,7 +118,7 @@ def test_without_a_home_tools_are_private_to_the_run(tmp_path: Path) -> None:
     assert list(shared.iterdir()) == []
 
 
-def test_tools_that_others_may_write_are_not_run(tmp_path: Path) -> None:
+def test_tools_writable_by_other_users_are_not_run(tmp_path: Path) -> None:
     made = project(tmp_path)
     tools = tmp_path / "tools"
     tools.mkdir()

@@ -71,7 +71,7 @@ def test_nothing_outside_of_the_outputs_is_written_or_deleted(
     assert made.outputs() == outputs
 
 
-def test_no_output_goes_through_a_link(tmp_path: Path) -> None:
+def test_outputs_are_not_written_through_links(tmp_path: Path) -> None:
     """A checkout may bring a link where outputs are shown: what it leads to is not swept."""
     made = typescript(tmp_path)
     made.write({"precious/hello/file": "mine"})

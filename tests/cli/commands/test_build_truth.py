@@ -59,7 +59,7 @@ def test_the_executable_bit_of_an_included_file_counts(tmp_path: Path) -> None:
     assert ran(made, "package") == 2
 
 
-def test_a_stranger_in_an_output_folder_goes(tmp_path: Path) -> None:
+def test_foreign_file_in_an_output_folder_is_deleted(tmp_path: Path) -> None:
     made = settled(project(tmp_path))
     folder = next((made.root / ".fabric/build/shop").iterdir())
     (folder / "stranger.js").write_text("left by somebody\n")

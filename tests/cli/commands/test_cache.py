@@ -36,7 +36,7 @@ def test_the_events_of_a_run_are_written_as_they_happen(tmp_path: Path) -> None:
     assert (events[-1]["ran"], events[-1]["status"]) == (4, "succeeded")
 
 
-def test_each_task_starts_before_it_ends_and_after_what_it_needs(tmp_path: Path) -> None:
+def test_task_events_are_ordered_by_start_end_and_dependency(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("package", "--events", "events").code == 0
     moments = {
@@ -50,7 +50,7 @@ def test_each_task_starts_before_it_ends_and_after_what_it_needs(tmp_path: Path)
         assert moments["task_ended", build] < moments["task_started", package]
 
 
-def test_a_failed_run_tells_its_problems_as_events(tmp_path: Path) -> None:
+def test_failed_run_emits_its_problems_as_events(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({"src/one.py": "def handler(:\n"})
     assert made.fabric("package", "--events", "events").code == 2
@@ -98,7 +98,7 @@ def test_past_runs_are_listed_newest_first_and_shown(tmp_path: Path) -> None:
     assert "package:shop/one" in made.fabric("runs", "show", "latest").out
 
 
-def test_the_newest_twenty_journals_are_kept(tmp_path: Path) -> None:
+def test_newest_twenty_journals_are_retained(tmp_path: Path) -> None:
     made = project(tmp_path)
     folder = made.root / ".fabric/runs"
     folder.mkdir(parents=True)
@@ -123,7 +123,7 @@ def test_a_torn_journal_does_not_break_the_list(tmp_path: Path) -> None:
 # The cache.
 
 
-def test_the_cache_tells_where_it_is_and_how_much_it_holds(tmp_path: Path) -> None:
+def test_cache_stats_print_folder_and_size(tmp_path: Path) -> None:
     made = project(tmp_path)
     empty = made.json("cache", "stats").result
     assert (empty["records"], empty["blobs"], empty["bytes"]) == (0, 0, 0)
@@ -135,7 +135,7 @@ def test_the_cache_tells_where_it_is_and_how_much_it_holds(tmp_path: Path) -> No
     assert full["bytes"] > 0
 
 
-def test_the_cache_lies_where_the_variable_says(tmp_path: Path) -> None:
+def test_cache_folder_is_set_by_the_variable(tmp_path: Path) -> None:
     made = project(tmp_path)
     env = {"FABRIC_CACHE_DIR": str(tmp_path / "elsewhere")}
     assert made.fabric("build", env=env).code == 0
@@ -144,7 +144,7 @@ def test_the_cache_lies_where_the_variable_says(tmp_path: Path) -> None:
     assert made.json("cache", "stats", env=env).result["records"] == 2
 
 
-def test_verify_finds_and_drops_what_is_damaged(tmp_path: Path) -> None:
+def test_verify_finds_and_deletes_damaged_entries(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("package").code == 0
     sound = made.json("cache", "verify").result
@@ -158,7 +158,7 @@ def test_verify_finds_and_drops_what_is_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [("--max-size", "0"), ("--max-age", "0s")])
-def test_what_was_pruned_is_made_again(limit: tuple[str, str], tmp_path: Path) -> None:
+def test_pruned_entries_are_rebuilt(limit: tuple[str, str], tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("package").code == 0
     before, size = made.outputs(), made.json("cache", "stats").result["bytes"]
@@ -172,7 +172,7 @@ def test_what_was_pruned_is_made_again(limit: tuple[str, str], tmp_path: Path) -
     assert made.outputs() == before
 
 
-def test_what_is_kept_is_private_and_ignored_by_git(tmp_path: Path) -> None:
+def test_cache_is_private_and_ignored_by_git(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     for name in ("cache", "runs"):

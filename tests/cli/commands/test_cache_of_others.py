@@ -61,7 +61,7 @@ def packed_sources(made: Project) -> set[bytes]:
     return found
 
 
-def test_the_poisoned_cache_works_for_the_user_who_made_it(tmp_path: Path) -> None:
+def test_poisoned_cache_works_for_the_user_who_created_it(tmp_path: Path) -> None:
     """Or the next test would prove nothing."""
     made = poisoned(project(tmp_path))
     for path in (made.root / ".fabric/cache/answers").iterdir():
@@ -122,7 +122,7 @@ def test_machines_with_one_key_share_a_restored_cache(tmp_path: Path) -> None:
     assert "FABRIC_CACHE_KEY" in without.err
 
 
-def test_an_empty_key_is_none_and_a_short_one_is_refused(tmp_path: Path) -> None:
+def test_empty_key_is_ignored_and_short_key_is_rejected(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build", env={"FABRIC_CACHE_KEY": ""}).code == 0
     assert made.json("build").result["summary"]["ran"] == 0
@@ -143,7 +143,7 @@ def test_the_key_is_in_no_file_of_the_project_and_reaches_no_child(tmp_path: Pat
     assert not any(KEY["FABRIC_CACHE_KEY"].encode() in one for one in written)
 
 
-def test_the_key_of_a_user_is_for_nobody_else_to_read(tmp_path: Path) -> None:
+def test_cache_key_must_not_be_readable_by_other_users(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     path = made.home / ".config/fabric/cache.key"
@@ -155,7 +155,7 @@ def test_the_key_of_a_user_is_for_nobody_else_to_read(tmp_path: Path) -> None:
     assert done.result["summary"]["ran"] == 2
 
 
-def test_without_a_home_a_run_uses_no_cache_and_says_how_to_have_one(tmp_path: Path) -> None:
+def test_run_without_home_uses_no_cache_and_explains_how_to_enable_it(tmp_path: Path) -> None:
     made = project(tmp_path)
     for _ in range(2):
         done = made.json("build", env={"HOME": "", "XDG_CONFIG_HOME": ""})
@@ -196,7 +196,7 @@ def test_a_cache_that_git_tracks_is_not_read(tmp_path: Path) -> None:
     assert "cache/tracked" not in clone.json("package").err
 
 
-def test_what_another_user_stored_is_damage_to_cache_verify(tmp_path: Path) -> None:
+def test_cache_verify_reports_entries_of_other_users_as_damaged(tmp_path: Path) -> None:
     made = poisoned(project(tmp_path))
     found = made.json("cache", "verify").result
     assert found["removed"] > 0

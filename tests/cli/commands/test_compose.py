@@ -19,7 +19,7 @@ def built(result: Mapping[str, Any]) -> set[str]:
     return {f"{one['service']}/{one['function']}" for one in result["artifacts"]}
 
 
-def test_dependencies_come_first_and_tie_only_what_is_released(tmp_path: Path) -> None:
+def test_dependencies_are_released_first_and_builds_stay_independent(tmp_path: Path) -> None:
     made = compose(tmp_path, site=("api",), api=("auth",), auth=())
     tasks = {one["id"]: one for one in made.json("compose", "plan").result["tasks"]}
     level = {name: tasks[f"release:{name}@cloud1-lambda"]["level"] for name in ("auth", "api")}
@@ -38,7 +38,7 @@ def test_all_services_are_built_and_packed_at_once(tmp_path: Path) -> None:
     assert made.fabric("compose", "plan", "--for", "package").out == "No changes.\n"
 
 
-def test_a_service_run_by_itself_shares_what_the_whole_has_built(tmp_path: Path) -> None:
+def test_single_service_build_reuses_the_compose_build(tmp_path: Path) -> None:
     made = compose(tmp_path, api=(), worker=("api",))
     assert made.fabric("compose", "build").code == 0
     assert made.json("build", cwd="worker").result["summary"]["ran"] == 0
@@ -140,7 +140,7 @@ def test_a_cycle_is_shown_as_its_whole_path(tmp_path: Path) -> None:
     assert message.count("->") == 3 or message.count("→") == 3
 
 
-def test_the_mistakes_of_all_configs_are_told_at_once(tmp_path: Path) -> None:
+def test_errors_of_all_configs_are_reported_at_once(tmp_path: Path) -> None:
     made = compose(tmp_path, a=(), b=(), c=())
     made.write({"a/fabric.yml": "service: a\n", "b/fabric.yml": service("b") + "bad: 1\n"})
     files = {
@@ -163,7 +163,7 @@ def test_the_width_of_a_run_does_not_change_its_result(concurrency: str, tmp_pat
     assert len(list(made.root.glob("*/.fabric/build/*/main.zip"))) == 5
 
 
-def test_a_failing_service_leaves_the_others_built(tmp_path: Path) -> None:
+def test_failed_service_does_not_stop_other_builds(tmp_path: Path) -> None:
     made: Project = compose(tmp_path, a=(), b=("a",), c=())
     made.write({"a/main.py": "def handler(:\n"})
     done = made.json("compose", "package")
@@ -172,7 +172,7 @@ def test_a_failing_service_leaves_the_others_built(tmp_path: Path) -> None:
     assert "a/main.py" in json.dumps(done.error["problems"])
 
 
-def test_a_slip_in_a_name_is_told_before_the_variable_that_it_leaves_unset(tmp_path: Path) -> None:
+def test_misspelled_service_is_reported_before_the_variable_it_leaves_unset(tmp_path: Path) -> None:
     made = compose(tmp_path, auth=(), api=())
     bound = f"{service('api')}env: {{AUTH: '${{env:SERVICE_AUTH_URL}}'}}\n"
     listed = "include: [auth/fabric.yml]\nservices: [{name: api, config: ./api, dependsOn: [aut]}]"

@@ -49,7 +49,7 @@ def test_downstream_functions_see_the_addresses_of_all_upstreams(tmp_path: Path)
     assert env["HOME_OF_AUTH"] == "https://live.example/v1"
 
 
-def test_a_plan_of_many_services_that_does_not_fit_is_made_anew_for_them(tmp_path: Path) -> None:
+def test_stale_compose_plan_is_rejected_with_the_compose_plan_command(tmp_path: Path) -> None:
     made = chain(tmp_path)
     assert made.fabric("compose", "plan", "--out", "plan.json").code == 0
     assert made.json("compose", "deploy").code == 0
@@ -60,7 +60,7 @@ def test_a_plan_of_many_services_that_does_not_fit_is_made_anew_for_them(tmp_pat
     )
 
 
-def test_equal_outputs_leave_what_depends_on_them_alone(tmp_path: Path) -> None:
+def test_unchanged_outputs_do_not_redeploy_dependents(tmp_path: Path) -> None:
     made = chain(tmp_path)
     made.json("compose", "deploy")
     made.write({"auth/main.py": handler("newer")})
@@ -83,7 +83,7 @@ def test_another_endpoint_redeploys_everything_that_depends_on_it(tmp_path: Path
     assert set(rows(result).values()) == {"deployed"}
 
 
-def test_a_service_by_itself_keeps_the_addresses_of_its_upstreams(tmp_path: Path) -> None:
+def test_single_service_deploy_keeps_upstream_addresses(tmp_path: Path) -> None:
     made = chain(tmp_path)
     made.json("compose", "deploy")
     alone = made.json("deploy", "-c", "web")
@@ -93,7 +93,7 @@ def test_a_service_by_itself_keeps_the_addresses_of_its_upstreams(tmp_path: Path
     assert set(rows(made.json("compose", "deploy").result).values()) == {"unchanged"}
 
 
-def test_a_service_is_not_deployed_before_what_it_depends_on(tmp_path: Path) -> None:
+def test_service_is_not_deployed_before_its_dependencies(tmp_path: Path) -> None:
     made = chain(tmp_path)
     done = made.json("deploy", "-c", "web")
     assert (done.code, done.error["code"]) == (1, "deploy/upstream-not-deployed")
@@ -104,7 +104,7 @@ def test_a_service_is_not_deployed_before_what_it_depends_on(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("key", ["entry", "name", "memory"])
-def test_what_is_known_late_stands_only_where_it_may(key: str, tmp_path: Path) -> None:
+def test_late_values_are_allowed_only_in_supported_fields(key: str, tmp_path: Path) -> None:
     made = chain(tmp_path)
     config = service("web").replace("entry: main.py", "entry: main.py, memory: 128")
     lines = {"entry": "main.py", "name": "main", "memory": "128"}
@@ -115,7 +115,7 @@ def test_what_is_known_late_stands_only_where_it_may(key: str, tmp_path: Path) -
     assert "config/late-value" in {one["code"] for one in done.error["problems"]}
 
 
-def test_a_failure_blocks_what_depends_on_it_and_nothing_else(tmp_path: Path) -> None:
+def test_failure_blocks_only_dependent_services(tmp_path: Path) -> None:
     made = compose(tmp_path, auth=(), api=("auth",), lone=())
     broken = service("auth") + UNHEALTHY
     made.write({"auth/fabric.yml": broken})
@@ -131,7 +131,7 @@ def test_a_failure_blocks_what_depends_on_it_and_nothing_else(tmp_path: Path) ->
     assert "auth" in reason
 
 
-def test_what_is_new_goes_again_before_what_it_depends_on(tmp_path: Path) -> None:
+def test_new_services_are_rolled_back_before_their_dependencies(tmp_path: Path) -> None:
     made = chain(tmp_path)
     broken = service("web") + UNHEALTHY
     made.write({"web/fabric.yml": broken})
@@ -144,7 +144,7 @@ def test_what_is_new_goes_again_before_what_it_depends_on(tmp_path: Path) -> Non
     assert not any(state(made, name).exists() for name in ("auth", "api", "web"))
 
 
-def test_a_service_that_was_new_and_went_again_is_not_told_as_made(tmp_path: Path) -> None:
+def test_rolled_back_new_service_is_not_reported_as_created(tmp_path: Path) -> None:
     made, tool = chain(tmp_path), Tool(tmp_path / "tool")
     tool.refuses("web")
     done = made.fabric("compose", "deploy", "--rollback-on-failure", env=tool.env())
@@ -154,7 +154,7 @@ def test_a_service_that_was_new_and_went_again_is_not_told_as_made(tmp_path: Pat
     assert "2 services rolled back" in lines[-1]
 
 
-def test_what_cannot_be_taken_back_is_named_with_a_command_for_this_folder(tmp_path: Path) -> None:
+def test_failed_rollback_names_a_command_valid_for_this_folder(tmp_path: Path) -> None:
     made, tool = chain(tmp_path), Tool(tmp_path / "tool")
     tool.answers("", 1)
     done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
@@ -174,7 +174,7 @@ def failing(folder: Path) -> tuple[Project, Tool]:
     return made, tool
 
 
-def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> None:
+def test_failed_rollback_of_one_service_does_not_stop_others(tmp_path: Path) -> None:
     made, tool = failing(tmp_path)
     before = {name: json.loads(state(made, name).read_text()) for name in ("auth", "api")}
     done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
@@ -192,7 +192,7 @@ def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> N
         assert after["functions"] == record["functions"]
 
 
-def test_only_who_could_not_be_taken_back_is_named_and_the_cause_once(tmp_path: Path) -> None:
+def test_only_services_not_rolled_back_are_named_and_the_cause_once(tmp_path: Path) -> None:
     made, tool = failing(tmp_path)
     done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
     codes = [one["code"] for one in done.error["problems"]]
@@ -200,7 +200,7 @@ def test_only_who_could_not_be_taken_back_is_named_and_the_cause_once(tmp_path: 
     assert "`web`" in done.error["problems"][1]["message"]
 
 
-def test_remove_goes_against_the_order_of_deploy(tmp_path: Path) -> None:
+def test_remove_runs_in_reverse_deploy_order(tmp_path: Path) -> None:
     made, tool = chain(tmp_path), Tool(tmp_path / "tool")
     made.json("compose", "deploy", env=tool.env())
     assert made.json("compose", "remove", env=tool.env()).code == 0
@@ -217,7 +217,7 @@ def test_remove_is_limited_to_a_provider(tmp_path: Path) -> None:
     assert state(made, "auth").exists()
 
 
-def test_services_of_one_folder_keep_records_of_their_own(tmp_path: Path) -> None:
+def test_services_in_one_folder_have_separate_records(tmp_path: Path) -> None:
     made = compose(tmp_path, one=())
     both = "services:\n  - {name: a, config: ./one/a.yml}\n  - {name: b, config: ./one/b.yml}\n"
     made.write({"fabric.compose.yml": both, "one/a.yml": service("a"), "one/b.yml": service("b")})
@@ -229,7 +229,7 @@ def test_services_of_one_folder_keep_records_of_their_own(tmp_path: Path) -> Non
     assert [row["service"] for row in receipt["deployments"]] == ["b"]
 
 
-def test_outputs_list_what_every_service_gives(tmp_path: Path) -> None:
+def test_outputs_list_all_services(tmp_path: Path) -> None:
     made = compose(tmp_path, auth=(), api=("auth",))
     assert len(made.json("compose", "outputs").result["absent"]) == 2
     made.json("compose", "deploy")
@@ -240,7 +240,7 @@ def test_outputs_list_what_every_service_gives(tmp_path: Path) -> None:
     ]
 
 
-def test_a_service_goes_though_its_upstream_is_gone_or_no_part_of_the_run(tmp_path: Path) -> None:
+def test_service_is_removed_if_its_upstream_is_missing_or_not_selected(tmp_path: Path) -> None:
     made = chain(tmp_path)
     made.json("compose", "deploy")
     assert made.json("remove", "-c", "auth").code == 0
@@ -249,7 +249,7 @@ def test_a_service_goes_though_its_upstream_is_gone_or_no_part_of_the_run(tmp_pa
     assert not any(state(made, name).exists() for name in ("auth", "api", "web"))
 
 
-def test_a_service_by_itself_goes_back_beside_its_upstreams(tmp_path: Path) -> None:
+def test_single_service_rollback_works_beside_its_upstreams(tmp_path: Path) -> None:
     made = chain(tmp_path)
     made.json("compose", "deploy")
     made.write({"web/main.py": handler("newer")})
@@ -257,7 +257,7 @@ def test_a_service_by_itself_goes_back_beside_its_upstreams(tmp_path: Path) -> N
     assert made.json("rollback", "-c", "web").code == 0
 
 
-def test_functions_of_services_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+def test_invoke_distinguishes_functions_of_services_in_one_folder(tmp_path: Path) -> None:
     made = compose(tmp_path, one=())
     both = "services:\n  - {name: a, config: ./one/a.yml}\n  - {name: b, config: ./one/b.yml}\n"
     other = service("b").replace("main.py", "other.py")
@@ -267,7 +267,7 @@ def test_functions_of_services_in_one_folder_are_told_apart(tmp_path: Path) -> N
     assert made.json("invoke", "run", "-c", "one/b.yml").result["response"] == "b"
 
 
-def test_how_long_deploys_took_leads_the_next_run_and_the_critical_path(tmp_path: Path) -> None:
+def test_previous_deploy_times_set_the_order_and_critical_path(tmp_path: Path) -> None:
     """Without memory the longer chain leads; then a service that took long by itself."""
     made = compose(tmp_path, auth=(), api=("auth",), slow=())
     tool = Tool(tmp_path / "tool")
@@ -296,7 +296,7 @@ services: [{name: web, config: web, dependsOn: [auth, zeta]}]
 """
 
 
-def test_a_service_by_itself_keeps_the_addresses_of_included_upstreams(tmp_path: Path) -> None:
+def test_single_service_deploy_keeps_included_upstream_addresses(tmp_path: Path) -> None:
     made = compose(tmp_path, web=())
     made.write({"fabric.compose.yml": INCLUDED})
     for name in ("auth", "zeta", "idle"):
@@ -331,7 +331,7 @@ def test_a_service_beside_its_compose_file_keeps_the_addresses_of_its_upstreams(
     assert alone["deployments"][0]["status"] == "unchanged"
 
 
-def test_a_broken_compose_file_above_a_service_is_no_reason_to_forget_its_upstreams(
+def test_broken_compose_file_above_a_service_fails_its_deploy(
     tmp_path: Path,
 ) -> None:
     made = chain(tmp_path)
@@ -360,7 +360,7 @@ def test_an_unreadable_record_elsewhere_does_not_keep_a_deploy_from_moving(tmp_p
     assert "deploy/left-behind" in done.err
 
 
-def test_remove_tells_a_slip_from_a_provider_that_has_nothing(tmp_path: Path) -> None:
+def test_remove_distinguishes_unknown_provider_from_empty_provider(tmp_path: Path) -> None:
     made = chain(tmp_path)
     assert made.json("compose", "deploy").code == 0
     slip = made.json("compose", "remove", "--provider", "cloud1-lamda")
@@ -370,7 +370,7 @@ def test_remove_tells_a_slip_from_a_provider_that_has_nothing(tmp_path: Path) ->
     assert state(made, "auth").exists()
 
 
-def test_what_is_not_told_of_a_far_upstream_goes_before_it_all_the_same(tmp_path: Path) -> None:
+def test_distant_dependent_is_removed_before_its_upstream(tmp_path: Path) -> None:
     names = [f"s{number:02d}" for number in range(25)]
     needs = {name: (above,) for name, above in zip(names[1:], names[:-1], strict=True)}
     made, tool = compose(tmp_path, **{names[0]: (), **needs}), Tool(tmp_path / "tool")
@@ -388,7 +388,7 @@ def test_artifacts_of_all_services_are_copied(tmp_path: Path) -> None:
     assert made.tree("packages") == made.tree("copies") != {}
 
 
-def test_who_stays_behind_without_an_upstream_is_named(tmp_path: Path) -> None:
+def test_dependents_left_without_an_upstream_are_named(tmp_path: Path) -> None:
     made = chain(tmp_path)
     made.json("compose", "deploy")
     gone = made.json("compose", "remove", "--service", "auth")
@@ -403,7 +403,7 @@ def test_who_stays_behind_without_an_upstream_is_named(tmp_path: Path) -> None:
         assert "remove/still-needed" not in made.json("compose", "remove", *words).err
 
 
-def test_one_damaged_record_does_not_hide_the_outputs_of_others(tmp_path: Path) -> None:
+def test_damaged_record_does_not_hide_other_outputs(tmp_path: Path) -> None:
     made = compose(tmp_path, auth=(), api=())
     made.json("compose", "deploy")
     damaged = state(made, "auth")

@@ -42,7 +42,7 @@ def failed(done: Done, code: str) -> Done:
         (("--service", "auth", "--service", "jobs", "--with-dependents"), None),
     ],
 )
-def test_a_service_is_taken_with_what_it_is_tied_to(
+def test_service_is_selected_with_its_dependencies(
     words: tuple[str, ...], services: list[str] | None, tmp_path: Path
 ) -> None:
     made = workspace(tmp_path)
@@ -61,7 +61,7 @@ def test_ties_limit_a_build_and_a_deploy_as_well(tmp_path: Path) -> None:
     assert {one["service"] for one in gone["removed"]} == {"api", "auth"}
 
 
-def test_another_choice_is_another_kept_graph(tmp_path: Path) -> None:
+def test_each_selection_has_its_own_cached_graph(tmp_path: Path) -> None:
     made = workspace(tmp_path)
     assert made.fabric("compose", "build").code == 0
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_an_unknown_service_is_still_an_error_with_its_ties(tmp_path: Path) -> N
 # By git.
 
 
-def test_an_edit_affects_its_service_and_those_that_depend_on_it(tmp_path: Path) -> None:
+def test_edit_affects_its_service_and_dependents(tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path))
     made.write({"auth/main.py": handler("new")})
     assert chosen(made, "--affected") == ["site", "api", "auth"]
@@ -107,7 +107,7 @@ def test_an_edit_affects_its_service_and_those_that_depend_on_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize("verb", ["plan", "build", "package", "deploy", "remove", "outputs"])
-def test_where_nothing_is_affected_nothing_is_done(verb: str, tmp_path: Path) -> None:
+def test_nothing_runs_if_nothing_is_affected(verb: str, tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path))
     done = made.fabric("compose", verb, "--affected")
     assert (done.code, done.out) == (0, "Nothing affected.\n")
@@ -116,7 +116,7 @@ def test_where_nothing_is_affected_nothing_is_done(verb: str, tmp_path: Path) ->
     assert not list(made.root.glob("*/.fabric/*"))
 
 
-def test_a_branch_is_seen_from_where_it_left_main(tmp_path: Path) -> None:
+def test_branch_is_compared_with_its_merge_base(tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path))
     git(made, "checkout", "-qb", "feature")
     made.write({"site/main.py": handler("two")})
@@ -148,7 +148,7 @@ def test_deleted_and_renamed_files_count(tmp_path: Path) -> None:
     assert chosen(made, "--affected") == ["site", "api", "auth", "jobs"]
 
 
-def test_a_library_outside_affects_those_whose_builds_read_it(tmp_path: Path) -> None:
+def test_shared_library_affects_services_that_read_it(tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path))
     assert made.fabric("compose", "build").code == 0
     made.write({"libs/common.py": "X = 2\n"})
@@ -179,7 +179,7 @@ def test_choices_add_up(tmp_path: Path) -> None:
     assert chosen(made, "--affected", "--with-dependencies") == ["site", "api", "auth"]
 
 
-def test_what_git_says_is_asked_anew_each_time(tmp_path: Path) -> None:
+def test_git_changes_are_read_on_every_run(tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path))
     assert made.fabric("compose", "build").code == 0
     made.write({"auth/main.py": handler("new")})
@@ -189,7 +189,7 @@ def test_what_git_says_is_asked_anew_each_time(tmp_path: Path) -> None:
     assert not made.json("compose", "build", "--affected").result["artifacts"]
 
 
-def test_a_workspace_below_the_repository_sees_what_is_above(tmp_path: Path) -> None:
+def test_workspace_below_the_repository_root_detects_changes_above_it(tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path / "repository"))
     outer = Project(made.root.parent, made.home)
     git(made, "init", "-q", "-b", "main", "..")
@@ -238,7 +238,7 @@ def test_a_base_that_was_fetched_without_its_past_is_too_shallow(tmp_path: Path)
     failed(clone.json("compose", "build", "--affected"), "usage/shallow-clone")
 
 
-def test_without_a_repository_it_is_what_would_run(tmp_path: Path) -> None:
+def test_without_a_repository_affected_means_tasks_that_would_run(tmp_path: Path) -> None:
     made = workspace(tmp_path)
     assert len(chosen(made, "--affected")) == 4
     assert made.fabric("compose", "build").code == 0
@@ -249,7 +249,7 @@ def test_without_a_repository_it_is_what_would_run(tmp_path: Path) -> None:
     failed(done, "usage/no-repository")
 
 
-def test_without_git_it_is_what_would_run(tmp_path: Path) -> None:
+def test_without_git_affected_means_tasks_that_would_run(tmp_path: Path) -> None:
     made = under_git(workspace(tmp_path))
     assert chosen(made, "--affected", env={"PATH": str(tmp_path / "nowhere")}) == [
         "site",
@@ -281,7 +281,7 @@ def test_a_service_without_a_config_is_named(tmp_path: Path) -> None:
     assert error["where"]["file"] == "fabric.compose.yml"
 
 
-def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path) -> None:
+def test_include_pattern_without_matches_warns(tmp_path: Path) -> None:
     made = compose(tmp_path, auth=())
     text = (made.root / "fabric.compose.yml").read_text()
     made.write({"fabric.compose.yml": f"{text}include: [servces/*/fabric.yml]\n"})

@@ -47,7 +47,7 @@ def deployed(tmp_path: Path, config: str = ROUTE) -> Project:
 # What a deploy leaves behind.
 
 
-def test_a_deploy_is_simulated_and_says_where_the_service_answers(tmp_path: Path) -> None:
+def test_simulated_deploy_prints_the_service_addresses(tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     (row,) = made.json("deploy").result["deployments"]
     assert (row["mode"], row["status"]) == ("simulated", "deployed")
@@ -78,7 +78,7 @@ def test_a_deploy_leaves_a_record_a_state_and_a_receipt(tmp_path: Path) -> None:
     assert set(entry["artifacts"]) == {"one", "two"}
 
 
-def test_a_state_is_what_its_schema_says(tmp_path: Path) -> None:
+def test_state_file_conforms_to_its_schema(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     made.write({"src/one.py": handler("newer")})
     made.fabric("deploy")
@@ -87,14 +87,14 @@ def test_a_state_is_what_its_schema_says(tmp_path: Path) -> None:
     assert read(made, STATE)["versions"] != {}
 
 
-def test_files_of_the_state_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_state_files_are_private_to_their_owner(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     for path in (made.root / ".fabric/state").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
     assert made.leftovers() == []
 
 
-def test_deployed_archives_are_kept_by_their_digest(tmp_path: Path) -> None:
+def test_deployed_archives_are_stored_by_digest(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     kept = {path.stem for path in (made.root / ".fabric/archives").iterdir()}
     assert kept == {one["artifactSha256"] for one in read(made, STATE)["functions"]}
@@ -103,7 +103,7 @@ def test_deployed_archives_are_kept_by_their_digest(tmp_path: Path) -> None:
 # What is skipped.
 
 
-def test_what_is_live_is_not_deployed_again_and_nothing_is_written(tmp_path: Path) -> None:
+def test_unchanged_deploy_writes_nothing(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     before = made.tree(".fabric/state")
     result = made.json("deploy").result
@@ -119,7 +119,7 @@ def test_only_the_edited_function_is_deployed(tmp_path: Path) -> None:
     assert made.json("plan").result["summary"]["run"] == 0
 
 
-def test_nothing_to_do_is_seen_anew_when_the_state_moves(tmp_path: Path) -> None:
+def test_cached_nothing_to_do_is_rechecked_if_the_state_moves(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     for _ in range(3):
         assert made.json("deploy").result["summary"]["ran"] == 0
@@ -132,7 +132,7 @@ def test_nothing_to_do_is_seen_anew_when_the_state_moves(tmp_path: Path) -> None
     assert made.json("deploy", env={"CLOUD1_REGION": "eu"}).result["summary"]["ran"] > 0
 
 
-def test_force_deploys_what_is_up_to_date(tmp_path: Path) -> None:
+def test_force_deploys_unchanged_functions(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     assert statuses(made.json("deploy", "--force").result) == {"one": "updated", "two": "updated"}
 
@@ -146,7 +146,7 @@ def test_a_lost_cache_redeploys_nothing(tmp_path: Path) -> None:
     assert read(made, STATE)["deploymentId"] == before
 
 
-def test_one_function_alone_is_deployed_and_the_rest_of_the_receipt_stays(tmp_path: Path) -> None:
+def test_single_function_deploy_keeps_the_rest_of_the_receipt(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     (before,) = read(made, RECEIPT)["deployments"]
     made.write({"src/one.py": handler("1"), "src/two.py": handler("2")})
@@ -186,7 +186,7 @@ def test_a_plan_names_the_fields_that_change(tmp_path: Path) -> None:
     assert "memory: provider default -> 512" in made.fabric("plan").out
 
 
-def test_a_plan_says_that_a_variable_changed_and_never_its_value(tmp_path: Path) -> None:
+def test_plan_reports_a_changed_variable_without_its_value(tmp_path: Path) -> None:
     config = ROUTE.replace("two.handler}", "two.handler, env: {MOOD: was-merry}}")
     made = deployed(tmp_path, config)
     made.write({"fabric.yml": config.replace("was-merry", "is-glum")})
@@ -206,14 +206,14 @@ def test_a_plan_of_an_edit_marks_only_that_function(tmp_path: Path) -> None:
     assert "code" in two["fields"]
 
 
-def test_the_detailed_exit_code_follows_what_is_live(tmp_path: Path) -> None:
+def test_detailed_exit_code_follows_the_live_state(tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     assert made.fabric("plan", "--detailed-exitcode").code == 2
     assert made.fabric("deploy").code == 0
     assert made.fabric("plan", "--detailed-exitcode").code == 0
 
 
-def test_a_plan_asked_twice_sees_what_was_deployed_in_between(tmp_path: Path) -> None:
+def test_repeated_plan_detects_deploys_in_between(tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     first = made.json("plan").result["summary"]["create"]
     made.fabric("package")
@@ -226,7 +226,7 @@ def test_a_plan_asked_twice_sees_what_was_deployed_in_between(tmp_path: Path) ->
     assert made.json("plan").result["summary"]["create"] == 2
 
 
-def test_what_no_provider_can_deploy_is_refused_by_name(tmp_path: Path) -> None:
+def test_unsupported_trigger_is_rejected_with_the_provider_name(tmp_path: Path) -> None:
     made = project(
         tmp_path, PYTHON.replace("one.handler}", "one.handler, triggers: [{type: amqp}]}")
     )
@@ -238,7 +238,7 @@ def test_what_no_provider_can_deploy_is_refused_by_name(tmp_path: Path) -> None:
 # Stages.
 
 
-def test_stages_and_previews_are_deployments_of_their_own(tmp_path: Path) -> None:
+def test_stages_and_previews_are_separate_deployments(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     assert made.json("deploy", "--preview", "pr-7").result["stage"] == "pr-7"
     assert read(made, ".fabric/pr-7.json")["stage"] == "pr-7"
@@ -295,7 +295,7 @@ def test_releases_are_listed_newest_first(tmp_path: Path) -> None:
     assert rows[0]["deploymentId"] == read(made, STATE)["deploymentId"]
 
 
-def test_a_rollback_names_the_variables_that_had_other_values(tmp_path: Path) -> None:
+def test_rollback_names_variables_with_changed_values(tmp_path: Path) -> None:
     config = ROUTE.replace("two.handler}", 'two.handler, env: {MOOD: "${env:MOOD,good}"}}')
     made = deployed(tmp_path, config)
     made.fabric("deploy", env={"MOOD": "bad"})
@@ -307,7 +307,7 @@ def test_a_rollback_names_the_variables_that_had_other_values(tmp_path: Path) ->
     assert made.json("rollback", "--with-current-environment", env={"MOOD": "bad"}).code == 0
 
 
-def test_an_unknown_deployment_is_not_gone_back_to(tmp_path: Path) -> None:
+def test_rollback_to_an_unknown_deployment_is_rejected(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     assert made.json("rollback", "--to", "nope").error["code"] == "rollback/unknown"
     assert made.json("rollback").error["code"] == "rollback/unknown"
@@ -362,7 +362,7 @@ def test_the_answer_of_the_command_becomes_the_record(tmp_path: Path) -> None:
     assert all(Path(one["path"]).is_file() for one in artifacts)
 
 
-def test_the_command_runs_once_for_a_service_and_says_what_changed(tmp_path: Path) -> None:
+def test_deploy_command_runs_once_per_service_and_gets_the_changes(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     made.json("deploy", env=tool.env())
     made.json("deploy", env=tool.env())
@@ -393,7 +393,7 @@ def test_one_function_of_a_command_is_named_to_it(tmp_path: Path) -> None:
         ('{"endpoint": "https://x"}', 3, "deploy/command-failed"),
     ],
 )
-def test_a_bad_answer_fails_the_deploy_and_says_why(
+def test_invalid_command_output_fails_the_deploy_with_a_reason(
     answer: str, code: int, said: str, tmp_path: Path
 ) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
@@ -416,7 +416,7 @@ def test_a_failed_command_is_called_again(tmp_path: Path) -> None:
     assert len(tool.calls) == 3, "what a failed call left is not known: it is made sure of"
 
 
-def test_the_destroy_command_removes_what_a_command_deployed(tmp_path: Path) -> None:
+def test_destroy_command_removes_a_command_deployment(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     made.json("deploy", env=tool.env())
     assert made.json("remove", env=tool.env()).code == 0
@@ -435,7 +435,7 @@ def test_without_a_destroy_command_nothing_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("env", [{}, {"FABRIC_REAL_DEPLOY": "1"}], ids=["none", "global"])
-def test_what_is_live_in_this_cloud_needs_its_own_switch_to_go(
+def test_real_deployment_is_removed_only_with_its_provider_switch(
     env: dict[str, str], tmp_path: Path
 ) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
@@ -448,7 +448,7 @@ def test_what_is_live_in_this_cloud_needs_its_own_switch_to_go(
     assert len(tool.calls) == 1
 
 
-def test_a_simulated_deploy_does_not_touch_what_is_really_live(tmp_path: Path) -> None:
+def test_simulated_deploy_does_not_replace_a_real_deployment(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     made.json("deploy", env=tool.env())
     before = made.tree(".fabric/state")
@@ -505,7 +505,7 @@ def test_a_failed_first_deploy_is_removed_again(tmp_path: Path) -> None:
     assert not (made.root / RECEIPT).exists()
 
 
-def test_without_the_flag_what_was_deployed_stays(tmp_path: Path) -> None:
+def test_failed_deploy_is_not_rolled_back_without_the_flag(tmp_path: Path) -> None:
     made, tool = project(tmp_path, UNHEALTHY), Tool(tmp_path / "tool")
     done = made.json("deploy", env=tool.env())
     assert (done.code, done.error["code"]) == (2, "deploy/unhealthy")
@@ -513,7 +513,7 @@ def test_without_the_flag_what_was_deployed_stays(tmp_path: Path) -> None:
     assert read(made, STATE)["lifecycle"] == "failed"
 
 
-def test_what_cannot_be_put_back_is_named_with_the_command_that_would(tmp_path: Path) -> None:
+def test_failed_rollback_names_the_command_to_run(tmp_path: Path) -> None:
     made, provider = project(tmp_path, ROUTE), moving_provider(tmp_path / "provider")
     made.json("deploy", env=provider.env())
     name = read(made, STATE)["deploymentId"]
@@ -539,7 +539,7 @@ def test_a_first_deploy_that_failed_on_the_way_can_be_removed(tmp_path: Path) ->
     assert tool.calls[-1]["argv"] == ["destroy"]
 
 
-def test_a_first_deploy_that_failed_on_the_way_is_taken_back(tmp_path: Path) -> None:
+def test_failed_first_deploy_runs_destroy_and_names_the_remove_command(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     tool.answers("", 1)
     done = made.json("deploy", "--rollback-on-failure", env=tool.env())
@@ -559,7 +559,7 @@ def test_artifacts_are_copied_whether_there_is_something_to_do_or_not(tmp_path: 
     assert made.tree("packages") == made.tree("one") == made.tree("two") != {}
 
 
-def test_copies_that_cannot_be_written_do_not_hide_what_is_live(tmp_path: Path) -> None:
+def test_failed_artifact_copies_do_not_hide_the_live_deployment(tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     made.write({"taken": "by a file"})
     done = made.json("deploy", "--out", "taken")
@@ -587,7 +587,7 @@ def test_a_saved_plan_is_carried_out_while_it_fits(tmp_path: Path) -> None:
     ],
     ids=["input", "config"],
 )
-def test_a_saved_plan_that_does_not_fit_names_what_moved(
+def test_stale_saved_plan_names_what_changed(
     moves: dict[str, str], named: str, tmp_path: Path
 ) -> None:
     made = project(tmp_path, ROUTE)
@@ -608,7 +608,7 @@ def test_a_saved_plan_does_not_survive_a_deploy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"formatVersion": 1}'])
-def test_what_is_no_saved_plan_is_refused(text: str, tmp_path: Path) -> None:
+def test_invalid_saved_plan_is_rejected(text: str, tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     made.write({"plan.json": text})
     done = made.json("deploy", "--plan", "plan.json")
@@ -634,7 +634,7 @@ def test_a_machine_that_built_nothing_knows_that_nothing_is_to_be_done(tmp_path:
     assert not (second.root / ".fabric/build").exists()
 
 
-def test_a_machine_with_other_sources_builds_what_is_different(tmp_path: Path) -> None:
+def test_machine_with_different_sources_deploys_only_the_difference(tmp_path: Path) -> None:
     env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
     project(tmp_path / "first", SHARED).json("deploy", env=env)
     second = project(tmp_path / "second", SHARED)
@@ -669,7 +669,7 @@ def test_a_failed_first_deploy_can_be_removed(tmp_path: Path) -> None:
     assert not (made.root / RECEIPT).exists()
 
 
-def test_what_was_never_made_is_made_by_the_next_deploy(tmp_path: Path) -> None:
+def test_function_not_created_by_a_failed_deploy_is_created_next_time(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     made.json("deploy", env=tool.env())
     made.write({"fabric.yml": ROUTE.replace("name: two", "name: deux")})
@@ -682,7 +682,7 @@ def test_what_was_never_made_is_made_by_the_next_deploy(tmp_path: Path) -> None:
     assert statuses(made.json("deploy", env=tool.env()).result)["deux"] == "created"
 
 
-def test_a_failed_first_call_is_taken_back(tmp_path: Path) -> None:
+def test_failed_first_call_is_rolled_back(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     tool.fails_once()
     done = made.json("deploy", "--rollback-on-failure", env=tool.env())
@@ -691,7 +691,7 @@ def test_a_failed_first_call_is_taken_back(tmp_path: Path) -> None:
     assert not (made.root / STATE).exists()
 
 
-def test_a_rollback_of_a_command_knows_only_what_was_there(tmp_path: Path) -> None:
+def test_command_rollback_restores_only_functions_of_that_deployment(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     made.json("deploy", env=tool.env())
     made.write({"fabric.yml": ROUTE.replace("name: two", "name: deux")})
@@ -699,7 +699,7 @@ def test_a_rollback_of_a_command_knows_only_what_was_there(tmp_path: Path) -> No
     assert made.json("rollback", env=tool.env()).result["functions"] == ["one", "two"]
 
 
-def test_outputs_are_those_of_the_last_answer(tmp_path: Path) -> None:
+def test_outputs_come_from_the_latest_command_output(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     tool.answers({"endpoint": "https://first.example", "extra": "x"})
     made.json("deploy", env=tool.env())
@@ -711,7 +711,7 @@ def test_outputs_are_those_of_the_last_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("was_live", [True, False])
-def test_what_an_earlier_failure_left_unsure_is_named_and_not_passed_over(
+def test_unknown_status_after_a_failure_is_reported_not_skipped(
     was_live: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path: Path,
 ) -> None:
@@ -733,7 +733,7 @@ def test_what_an_earlier_failure_left_unsure_is_named_and_not_passed_over(
 # A provider that the config has moved away from.
 
 
-def test_what_is_live_at_another_provider_is_not_left_there_in_silence(tmp_path: Path) -> None:
+def test_deployment_left_at_another_provider_is_reported(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     moved = PYTHON.replace("cloud1-lambda", "cloud2-functions")
     made.write({"fabric.yml": moved})
@@ -759,7 +759,7 @@ def test_a_service_that_was_renamed_is_not_left_there_in_silence(tmp_path: Path)
     assert not (made.root / STATE).exists()
 
 
-def test_two_services_of_one_folder_are_not_taken_for_one_that_was_renamed(tmp_path: Path) -> None:
+def test_two_services_in_one_folder_are_not_taken_for_a_rename(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     made.write({"other.yml": PYTHON.replace("service: shop", "service: store")})
     assert "left-behind" not in made.json("plan", "-c", "other.yml").err

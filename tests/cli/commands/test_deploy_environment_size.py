@@ -31,7 +31,7 @@ def last_env(tool: Tool) -> dict[str, str]:
     return found
 
 
-def test_far_upstreams_give_way_where_there_is_no_room(tmp_path: Path) -> None:
+def test_distant_upstream_urls_are_dropped_if_the_limit_is_reached(tmp_path: Path) -> None:
     made, tool = long_chain(tmp_path), Tool(tmp_path / "tool")
     bound = f"{service('s29')}env: {{ROOT: '${{env:SERVICE_S00_URL}}'}}\n"
     made.write({"s29/fabric.yml": bound})
@@ -49,7 +49,7 @@ def test_far_upstreams_give_way_where_there_is_no_room(tmp_path: Path) -> None:
     assert last["warnings"][0].startswith("`s29` does not receive the URLs of s01, s02")
 
 
-def test_what_gives_way_leaves_the_rest_up_to_date(tmp_path: Path) -> None:
+def test_dropped_upstream_urls_leave_other_functions_up_to_date(tmp_path: Path) -> None:
     made = long_chain(tmp_path)
     made.json("compose", "deploy")
     assert made.json("compose", "plan", "--detailed-exitcode").code == 0
@@ -57,7 +57,7 @@ def test_what_gives_way_leaves_the_rest_up_to_date(tmp_path: Path) -> None:
     assert alone["deployments"][0]["status"] == "unchanged"
 
 
-def test_a_plan_over_the_limit_names_what_fills_it(tmp_path: Path) -> None:
+def test_plan_over_the_limit_names_the_largest_variables(tmp_path: Path) -> None:
     made = compose(tmp_path, auth=(), web=("auth",))
     full = f"{service('web')}env:\n  SMALL: x\n  BIG: {'x' * 5000}\n"
     made.write({"web/fabric.yml": full})
@@ -81,7 +81,7 @@ def test_an_address_longer_than_there_is_room_for_fails_before_any_call(tmp_path
     assert {call["FABRIC_SERVICE"] for call in tool.calls} == {"auth"}
 
 
-def test_a_plan_warns_of_what_the_addresses_of_today_make_too_large(tmp_path: Path) -> None:
+def test_plan_warns_if_current_addresses_exceed_the_limit(tmp_path: Path) -> None:
     made, tool = compose(tmp_path, auth=(), web=("auth",)), Tool(tmp_path / "tool")
     tool.answers({"endpoint": f"https://{'x' * 1000}.example"})
     made.json("compose", "deploy", env=tool.env())
@@ -97,7 +97,7 @@ def test_a_plan_warns_of_what_the_addresses_of_today_make_too_large(tmp_path: Pa
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)
-def test_every_provider_has_its_own_limit_or_none(facts: ProviderFacts) -> None:
+def test_each_provider_has_its_own_limit_or_none(facts: ProviderFacts) -> None:
     ident, limit = facts.id, facts.env_bytes
     head = f"service: a\nprovider: {{name: {ident}, runtime: nodejs}}\n"
     fits = "x" * (limit - 1 if limit else 100_000)
@@ -112,7 +112,7 @@ def test_names_and_values_count_in_bytes() -> None:
     assert measure_environment([("ÄB", "é€")], LONG_ADDRESS) == len("ÄBé€".encode())
 
 
-def test_an_unknown_address_counts_long_where_it_may_give_way_and_short_elsewhere() -> None:
+def test_unknown_address_counts_long_if_droppable_and_short_otherwise() -> None:
     env = (("A", f"{format_placeholder('SERVICE_X_URL')}/v1"),)
     assert measure_environment(env, LONG_ADDRESS) == 1 + LONG_ADDRESS + 3
     crowd = tuple((f"N{number:02d}", format_placeholder("SERVICE_X_URL")) for number in range(60))

@@ -12,7 +12,7 @@ def answers(made: Project) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in found}
 
 
-def test_the_first_run_after_a_deploy_is_answered_by_what_that_has_kept(tmp_path: Path) -> None:
+def test_first_run_after_a_deploy_uses_its_cached_answer(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     for text in ("other", "more"):
         kept = answers(made)

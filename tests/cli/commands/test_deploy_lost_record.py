@@ -34,7 +34,7 @@ def _hinted(made: Project, verb: str) -> None:
 
 
 @pytest.mark.parametrize("words", _ALL)
-def test_a_lost_record_is_an_error_that_names_what_tells_of_it(words: str, tmp_path: Path) -> None:
+def test_lost_record_is_an_error_naming_the_remaining_evidence(words: str, tmp_path: Path) -> None:
     made = _deployed(tmp_path)
     (made.root / _STATE).unlink()
     done = made.json(*words.split())
@@ -61,7 +61,7 @@ def test_a_backup_of_the_state_brings_it_back(tmp_path: Path) -> None:
     assert made.json("deploy").result["deployments"][0]["status"] == "unchanged"
 
 
-def test_who_goes_on_without_a_lost_record_forgets_all_that_tells_of_it(tmp_path: Path) -> None:
+def test_state_rm_after_a_lost_record_deletes_all_evidence(tmp_path: Path) -> None:
     made = _deployed(tmp_path)
     (made.root / _STATE).unlink()
     _hinted(made, "state rm")
@@ -70,7 +70,7 @@ def test_who_goes_on_without_a_lost_record_forgets_all_that_tells_of_it(tmp_path
     assert made.json("deploy").result["deployments"][0]["status"] == "deployed"
 
 
-def test_what_was_never_there_is_not_missed(tmp_path: Path) -> None:
+def test_never_deployed_record_is_not_reported_as_lost(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.json("remove").code == 0
     assert made.fabric("deploy").code == 0
@@ -79,7 +79,7 @@ def test_what_was_never_there_is_not_missed(tmp_path: Path) -> None:
     assert made.fabric("deploy").code == 0
 
 
-def test_what_another_machine_removed_is_not_missed(tmp_path: Path) -> None:
+def test_record_removed_by_another_machine_is_not_reported_as_lost(tmp_path: Path) -> None:
     """Its receipt stays here, and tells of nothing any more."""
     env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
     here, there = project(tmp_path / "here", _SHARED), project(tmp_path / "there", _SHARED)
@@ -91,7 +91,7 @@ def test_what_another_machine_removed_is_not_missed(tmp_path: Path) -> None:
     assert here.fabric("deploy", env=env).code == 0
 
 
-def test_archives_in_the_back_end_tell_of_a_lost_record(tmp_path: Path) -> None:
+def test_archives_in_the_backend_indicate_a_lost_record(tmp_path: Path) -> None:
     env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
     here, there = project(tmp_path / "here", _SHARED), project(tmp_path / "there", _SHARED)
     # Deployed anew after a removal: the mark of that must not hide a later loss.

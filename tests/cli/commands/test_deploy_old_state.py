@@ -34,7 +34,9 @@ def test_a_record_of_an_earlier_version_is_up_to_date(tmp_path: Path) -> None:
     assert (made.root / STATE).read_bytes() == old_file("state.json")
 
 
-def test_a_setting_of_an_earlier_version_is_told_and_written_in_plain_words(tmp_path: Path) -> None:
+def test_setting_of_an_earlier_version_is_reported_and_written_in_new_format(
+    tmp_path: Path,
+) -> None:
     made = old_project(tmp_path)
     text = old_file("fabric.yml").decode()
     made.write({"fabric.yml": text.replace("reservedConcurrency: 5", "reservedConcurrency: 6")})

@@ -21,7 +21,7 @@ def test_a_lost_receipt_is_written_again_by_a_deploy_with_nothing_to_do(tmp_path
     assert json.loads(receipt.read_text()) == told
 
 
-def test_a_receipt_that_is_there_is_left_alone(tmp_path: Path) -> None:
+def test_existing_receipt_is_left_unchanged(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.json("deploy")
     receipt = made.root / ".fabric/dev.json"

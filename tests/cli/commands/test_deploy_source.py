@@ -67,7 +67,7 @@ def empty(folder: Path) -> Project:
     [("p.zip", zipped), ("p.tar.gz", tarred), ("p.tgz", tarred)],
     ids=["zip", "tar.gz", "tgz"],
 )
-def test_an_archive_is_deployed_and_its_records_lie_here(
+def test_archive_is_deployed_and_its_records_are_stored_locally(
     name: str, packed: Callable[[dict[str, str]], bytes], tmp_path: Path
 ) -> None:
     made, site = empty(tmp_path), tmp_path / "site"
@@ -137,7 +137,7 @@ def test_the_second_deploy_from_a_source_has_nothing_to_do(tmp_path: Path) -> No
     shutil.rmtree(made.root / ".fabric")
 
 
-def test_what_came_from_a_source_can_be_asked_about_and_taken_back(tmp_path: Path) -> None:
+def test_source_deployment_can_be_inspected_and_removed(tmp_path: Path) -> None:
     made, site = empty(tmp_path), tmp_path / "site"
     site.mkdir()
     (site / "p.zip").write_bytes(zipped(FILES))
@@ -159,7 +159,7 @@ def test_what_came_from_a_source_can_be_asked_about_and_taken_back(tmp_path: Pat
     assert made.json("plan").error["code"] == "config/not-found", "that is for a project here"
 
 
-def test_of_several_sources_the_one_that_is_meant_is_named(tmp_path: Path) -> None:
+def test_one_of_several_sources_is_selected_by_name(tmp_path: Path) -> None:
     made, site = empty(tmp_path), tmp_path / "site"
     site.mkdir()
     other = {**FILES, "app/fabric.yml": FILES["app/fabric.yml"].replace("shop", "site")}

@@ -46,7 +46,7 @@ def to_be_looked_at(made: Project, env: dict[str, str]) -> set[str]:
     return {row["service"] for row in plan.result["tasks"] if row["action"] != "skip"}
 
 
-def test_in_a_chain_each_goes_back_after_what_it_depends_on(tmp_path: Path) -> None:
+def test_chain_is_rolled_back_in_dependency_order(tmp_path: Path) -> None:
     made = compose(tmp_path, a=(), b=("a",), c=("b",))
     provider = moving_provider(tmp_path / "provider")
     assert made.json("compose", "deploy", env=provider.env()).code == 0
@@ -64,7 +64,7 @@ def test_in_a_chain_each_goes_back_after_what_it_depends_on(tmp_path: Path) -> N
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(needs=graphs(), data=st.data())
-def test_after_a_failure_each_is_wired_to_what_is_live_or_the_plan_says_so(
+def test_services_after_a_failure_use_live_addresses_or_the_plan_reports_it(
     needs: Needs, data: st.DataObject
 ) -> None:
     names = sorted(needs)

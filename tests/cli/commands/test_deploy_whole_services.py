@@ -44,13 +44,13 @@ def test_a_build_that_fails_leaves_its_service_as_it_was(tmp_path: Path) -> None
     assert live(made) == []
 
 
-def test_a_service_by_itself_has_failed_when_nothing_of_it_was_done(tmp_path: Path) -> None:
+def test_single_service_deploy_fails_if_nothing_was_deployed(tmp_path: Path) -> None:
     made = shop(tmp_path)
     assert made.json("deploy", cwd="shop").code == 1
     assert live(made) == []
 
 
-def test_what_was_live_stays_as_it_was(tmp_path: Path) -> None:
+def test_live_deployment_stays_unchanged_after_a_failed_build(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"shop/two.py": handler("two")})
     before = made.json("deploy", cwd="shop").result["deployments"][0]
@@ -60,7 +60,7 @@ def test_what_was_live_stays_as_it_was(tmp_path: Path) -> None:
     assert after.document["result"]["deployments"][0]["deploymentId"] == before["deploymentId"]
 
 
-def test_keep_going_deploys_what_can_be_built_and_says_that_it_is_a_part(tmp_path: Path) -> None:
+def test_keep_going_deploys_built_functions_and_reports_a_partial_deploy(tmp_path: Path) -> None:
     made = shop(tmp_path)
     done = made.json("deploy", "--keep-going", cwd="shop")
     assert done.code == 2
@@ -72,7 +72,7 @@ def test_keep_going_deploys_what_can_be_built_and_says_that_it_is_a_part(tmp_pat
     assert live(made) == ["one", "three"]
 
 
-def test_a_mended_build_completes_what_was_a_part(tmp_path: Path) -> None:
+def test_fixed_build_completes_a_partial_deploy(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.json("deploy", "--keep-going", cwd="shop")
     made.write({"shop/two.py": handler("two")})
@@ -82,7 +82,7 @@ def test_a_mended_build_completes_what_was_a_part(tmp_path: Path) -> None:
     assert made.json("plan", "--detailed-exitcode", cwd="shop").code == 0
 
 
-def test_keep_going_beats_what_is_said_elsewhere_of_failures(tmp_path: Path) -> None:
+def test_keep_going_overrides_rollback_on_failure(tmp_path: Path) -> None:
     made = shop(tmp_path)
     env = {"FABRIC_ROLLBACK_ON_FAILURE": "1"}
     done = made.json("deploy", "--keep-going", cwd="shop", env=env)
@@ -96,7 +96,7 @@ def test_wishes_for_opposite_things_are_refused(other: str, tmp_path: Path) -> N
     assert (done.code, done.error["code"]) == (64, "usage/opposites")
 
 
-def test_a_plan_judges_each_function_by_its_own_archive(tmp_path: Path) -> None:
+def test_plan_compares_each_function_with_its_own_archive(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"shop/two.py": handler("two")})
     made.json("deploy", cwd="shop")

@@ -48,12 +48,12 @@ def test_without_a_preset_each_function_is_called_by_its_own_trigger(shop: Proje
     assert look["response"]["requestContext"]["http"]["path"].startswith("/items/")
 
 
-def test_a_preset_goes_to_the_functions_that_have_such_a_trigger(shop: Project) -> None:
+def test_preset_calls_only_functions_with_that_trigger(shop: Project) -> None:
     calls = shop.json("dev", "--once", "--preset", "queue").result["calls"]
     assert [one["function"] for one in calls] == ["work"]
 
 
-def test_a_preset_that_no_function_has_is_tried_and_said(shop: Project) -> None:
+def test_preset_without_a_matching_function_is_reported(shop: Project) -> None:
     done = shop.fabric("dev", "--once", "--preset", "cron")
     assert done.code == 0
     assert "no function has a trigger of type cron" in done.err
@@ -74,7 +74,7 @@ def test_a_call_that_fails_fails_the_command(shop: Project) -> None:
     assert len(json.loads(shop.json("dev", "--once", "--preset", "queue").out)) > 0
 
 
-def test_slips_are_told(shop: Project) -> None:
+def test_invalid_options_are_reported(shop: Project) -> None:
     for words, hint in (
         (("--preset", "quue"), "did you mean `queue`?"),
         (("--function", "lok"), "did you mean `look`?"),
@@ -84,7 +84,7 @@ def test_slips_are_told(shop: Project) -> None:
         assert (done.code, hint in done.err) == (64, True)
 
 
-def test_a_batch_is_no_larger_than_the_trigger_says(shop: Project) -> None:
+def test_batch_is_no_larger_than_the_trigger_allows(shop: Project) -> None:
     config = CONFIG.replace("queue: jobs,", "queue: jobs, batchSize: 1,")
     shop.write({"fabric.yml": config})
     [call] = shop.json("dev", "--once", "--preset", "queue").result["calls"]

@@ -90,7 +90,7 @@ def test_a_real_deploy_of_functions_of_the_cloud_needs_a_role(tmp_path: Path) ->
     assert ROLE in done.error["hint"]
 
 
-def test_all_is_said_at_once_for_people(tmp_path: Path) -> None:
+def test_text_output_prints_all_checks(tmp_path: Path) -> None:
     done = of_provider(tmp_path, "host1").fabric("doctor")
     assert done.code == 0
     for word in ("config", "credentials", "HOST1_TOKEN", "backend", "disk", "1 warning"):
@@ -121,7 +121,7 @@ def test_a_config_that_cannot_be_planned_is_a_failed_check(tmp_path: Path) -> No
 # The state.
 
 
-def test_a_back_end_that_nobody_answers_for_is_69(tmp_path: Path) -> None:
+def test_unreachable_backend_exits_with_69(tmp_path: Path) -> None:
     backend = "backend: {kind: sql}\n"
     made = of_provider(tmp_path, "host1", backend)
     url = f"postgresql://me:hush-hush@127.0.0.1:{free_port()}/db"
@@ -179,7 +179,7 @@ def test_tools_of_the_runtimes_are_named_with_versions(tmp_path: Path) -> None:
     assert "python" not in found
 
 
-def test_node_is_missed_only_where_a_function_needs_it(tmp_path: Path) -> None:
+def test_missing_node_is_reported_only_if_a_function_needs_it(tmp_path: Path) -> None:
     # Without a PATH, and without the packaged Node that the interpreter of these tests may have.
     env = {"PATH": str(tmp_path)}
     python = of_provider(tmp_path / "python", "host1").json("doctor", env=env)
@@ -194,7 +194,7 @@ def test_node_is_missed_only_where_a_function_needs_it(tmp_path: Path) -> None:
         ({"FABRIC_CACHE_DIR": "open"}, "cache", "warning"),
     ],
 )
-def test_a_bad_place_for_the_cache_is_said(
+def test_invalid_cache_folder_is_reported(
     env: Mapping[str, str], check: str, severity: str, tmp_path: Path
 ) -> None:
     made = of_provider(tmp_path, "host1")
@@ -227,7 +227,7 @@ def of_cloud1(folder: Path, cloud1: StrictCloud1) -> tuple[Project, dict[str, st
     return of_provider(folder, "cloud1-lambda"), env
 
 
-def test_a_provider_is_asked_who_we_are_before_anything_is_deployed_there(
+def test_identity_is_checked_at_the_provider_before_the_first_deploy(
     tmp_path: Path, cloud1: StrictCloud1
 ) -> None:
     made, env = of_cloud1(tmp_path, cloud1)
@@ -238,7 +238,7 @@ def test_a_provider_is_asked_who_we_are_before_anything_is_deployed_there(
 
 
 @pytest.mark.parametrize("operation", ["sts.GetCallerIdentity", "lambda.GetFunction"])
-def test_who_is_not_known_or_may_not_look_is_told_so(
+def test_unknown_or_unauthorized_identity_is_reported(
     operation: str, tmp_path: Path, cloud1: StrictCloud1
 ) -> None:
     made, env = of_cloud1(tmp_path, cloud1)
@@ -249,7 +249,7 @@ def test_who_is_not_known_or_may_not_look_is_told_so(
     assert "not you" in checks(done)["account"]["message"]
 
 
-def test_nobody_is_asked_offline_or_while_deploys_are_simulated(
+def test_provider_is_not_called_offline_or_for_simulated_deploys(
     tmp_path: Path, cloud1: StrictCloud1
 ) -> None:
     made, env = of_cloud1(tmp_path, cloud1)

@@ -68,7 +68,7 @@ def test_status_without_a_daemon_exits_with_3_and_writes_nothing(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_slip_of_config_api_is_told_as_well(tmp_path: Path) -> None:
+def test_invalid_config_api_option_is_reported(tmp_path: Path) -> None:
     done = in_process(("config-api", "--port", "x", "--json"), tmp_path, {})
     assert (done.code, done.error["code"]) == (64, "usage/bad-value")
     assert in_process(("config-api", "--dashboard"), tmp_path, {}).code == 64

@@ -64,7 +64,7 @@ def test_it_is_started_once_looked_at_and_stopped(folder: Path) -> None:
     assert (words.code, words.out) == (3, "fabricd is not running here\n")
 
 
-def test_why_it_cannot_be_started_is_told_by_the_command(folder: Path) -> None:
+def test_start_command_prints_why_the_daemon_failed(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         refused = command(folder, "start", "--address", "127.0.0.1", "--port", port)
@@ -85,7 +85,7 @@ def held(folder: Path, content: bytes) -> LifeLock:
     return lock
 
 
-def test_one_that_has_not_said_who_it_is_is_not_signalled(tmp_path: Path) -> None:
+def test_starting_daemon_without_identity_is_not_signalled(tmp_path: Path) -> None:
     with held(tmp_path, b"nonsense"):
         assert command(tmp_path, "stop").error["code"] == "daemon/unknown"
         assert command(tmp_path, "status").result == {"running": True}
@@ -95,7 +95,7 @@ def test_one_that_has_not_said_who_it_is_is_not_signalled(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"nonsense"])
-def test_one_that_never_says_who_it_is_is_waited_for_and_not_taken_for_a_daemon(
+def test_lock_holder_that_never_identifies_itself_is_not_taken_for_a_daemon(
     content: bytes, tmp_path: Path
 ) -> None:
     with held(tmp_path, content):
@@ -115,7 +115,7 @@ def looked_at(folder: Path) -> Iterator[contextlib.ExitStack]:
         yield looking
 
 
-def test_a_start_that_lost_against_nobody_is_made_once_more(folder: Path) -> None:
+def test_start_that_lost_the_lock_to_no_daemon_is_retried_once(folder: Path) -> None:
     with looked_at(folder) as looking:
         notes: list[StartNote | None] = []
 
@@ -134,7 +134,7 @@ def test_a_start_that_lost_against_nobody_is_made_once_more(folder: Path) -> Non
     assert asked(started.daemon.port, "/healthz")[0] == 200
 
 
-def test_a_start_that_loses_against_nobody_again_is_none(folder: Path) -> None:
+def test_start_that_loses_the_lock_twice_fails(folder: Path) -> None:
     with looked_at(folder):
         refused = command(folder, "start", *HERE)
         assert (refused.code, refused.error["code"]) == (1, "daemon/not-started")
@@ -142,7 +142,7 @@ def test_a_start_that_loses_against_nobody_again_is_none(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"started": 1}, {"boot": "other"}, {"namespace": "other"}])
-def test_one_that_is_another_process_or_lives_elsewhere_is_not_signalled(
+def test_process_that_is_not_this_daemon_or_host_is_not_signalled(
     change: dict[str, int | str], tmp_path: Path
 ) -> None:
     """Its number is that of this very process, which would end."""

@@ -68,7 +68,7 @@ def test_a_function_of_every_kind_is_planned(case: str, lang: str, tmp_path: Pat
     assert not (made.root / ".fabric/generate").exists()
 
 
-def test_fields_that_were_said_stand_in_the_entry(tmp_path: Path) -> None:
+def test_given_fields_are_written_to_the_entry(tmp_path: Path) -> None:
     made = shop(tmp_path)
     words = KINDS["eventbus with a pattern"][1]
     made.fabric("generate", "function", "ev", *words)
@@ -91,7 +91,7 @@ def test_a_worker_works_on_its_queue(tmp_path: Path) -> None:
     assert (function["name"], function["triggers"][0]["queue"]) == ("mailer", "mails")
 
 
-def test_a_resource_says_its_type_and_the_variable_of_its_address(tmp_path: Path) -> None:
+def test_resource_is_written_with_its_type_and_connection_variable(tmp_path: Path) -> None:
     made = shop(tmp_path)
     before = read(made)
     words = ("generate", "resource", "db", "--type", "database", "--connection-env", "DB_URL")
@@ -120,7 +120,7 @@ def test_an_addon_has_a_version_and_options(tmp_path: Path) -> None:
     assert made.fabric("validate").code == 0
 
 
-def test_a_dry_run_shows_the_change_and_makes_none(tmp_path: Path) -> None:
+def test_dry_run_prints_the_change_and_writes_nothing(tmp_path: Path) -> None:
     made = shop(tmp_path)
     (made.root / "fabric.yml").write_bytes(read(made).rstrip().encode())
     before = made.tree()
@@ -137,7 +137,7 @@ def test_a_dry_run_shows_the_change_and_makes_none(tmp_path: Path) -> None:
     assert made.tree() == before
 
 
-def test_a_dry_run_of_a_service_without_a_line_break_at_its_end_says_so(tmp_path: Path) -> None:
+def test_dry_run_marks_a_missing_newline_at_end_of_file(tmp_path: Path) -> None:
     made = project(tmp_path, service("shop", "one").rstrip(), {"one.py": ""})
     out = made.fabric("generate", "function", "two", "--dry-run").out
     assert out.count("\\ No newline at end of file") == 2
@@ -160,20 +160,20 @@ def test_a_config_without_functions_gets_its_first(tmp_path: Path) -> None:
         assert (made.root / "src/hello.py").is_file()
 
 
-def test_what_nobody_has_set_here_is_no_matter(tmp_path: Path) -> None:
+def test_unset_variables_are_ignored(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"fabric.yml": read(made) + "env: {A: '${env:UNSET}', B: '${secret:NONE}'}\n"})
     done = made.fabric("generate", "function", "new")
     assert (done.code, done.err) == (0, "")
 
 
-def test_a_provider_that_nobody_has_set_here_refuses_no_kind(tmp_path: Path) -> None:
+def test_unset_provider_variable_allows_every_trigger_type(tmp_path: Path) -> None:
     made = shop(tmp_path, "'${env:WHERE}'")
     assert made.fabric("generate", "function", "new", "--topic", "t").code == 0
     assert made.json("validate", env={"WHERE": "cloud2-functions"}).code == 0
 
 
-def test_a_linked_config_is_written_where_it_lies_and_keeps_its_mode(tmp_path: Path) -> None:
+def test_linked_config_is_written_at_its_target_and_keeps_its_mode(tmp_path: Path) -> None:
     made = shop(tmp_path)
     config, real = made.root / "fabric.yml", tmp_path / "real.yml"
     config.rename(real)
@@ -202,7 +202,7 @@ def test_line_ends_and_the_mark_at_the_start_stay(tmp_path: Path) -> None:
     assert found.count(b"\n") == found.count(b"\r\n") > raw.count(b"\n")
 
 
-def test_a_stage_of_its_own_name_is_asked_for(tmp_path: Path) -> None:
+def test_new_function_is_part_of_a_stage_with_overrides(tmp_path: Path) -> None:
     made = typescript(tmp_path)
     text = read(made) + "stages: {prod: {functions: [{name: hello, memory: 512}]}}\n"
     made.write({"fabric.yml": text})
@@ -226,7 +226,7 @@ def test_a_new_project_is_added_to(lang: str, tmp_path: Path) -> None:
     assert made.fabric("plan", cwd="fresh").code == 0
 
 
-def test_an_option_that_is_said_without_its_kind_tells_the_kind(tmp_path: Path) -> None:
+def test_option_without_a_type_implies_the_trigger_type(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.fabric("generate", "function", "up", "--bucket", "pics")
     assert "type: storage" in read(made)

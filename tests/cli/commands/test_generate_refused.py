@@ -89,7 +89,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], int, str, str]] = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_is_told_and_nothing_is_written(slip: str, tmp_path: Path) -> None:
+def test_invalid_input_is_reported_and_nothing_is_written(slip: str, tmp_path: Path) -> None:
     words, code, problem, text = SLIPS[slip]
     made = shop(tmp_path)
     http = "    triggers: [{type: http, route: 'GET:/1'}]\n"
@@ -107,7 +107,7 @@ def test_a_name_that_is_taken_is_shown_with_its_place(tmp_path: Path) -> None:
     assert done.error["where"] == {"file": "fabric.yml", "line": 5, "column": 5}
 
 
-def test_a_kind_that_is_not_supported_names_those_that_are(tmp_path: Path) -> None:
+def test_unsupported_type_names_the_supported_types(tmp_path: Path) -> None:
     made = shop(tmp_path, "host3-machines")
     for words in (("worker", "a", "--queue-name", "q"), ("function", "a", "--topic", "t")):
         done = made.json("generate", *words)
@@ -118,9 +118,7 @@ def test_a_kind_that_is_not_supported_names_those_that_are(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-def test_a_handler_that_is_there_is_replaced_by_force_alone(
-    dry: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_existing_handler_is_replaced_only_with_force(dry: tuple[str, ...], tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"src/new.py": "mine\n"})
     before = made.tree()
@@ -153,7 +151,7 @@ def test_a_handler_behind_a_link_out_of_the_project_is_refused(tmp_path: Path) -
     assert os.listdir(tmp_path / "elsewhere") == ["one.py"]
 
 
-def test_a_config_that_does_not_load_tells_its_own_problems(tmp_path: Path) -> None:
+def test_invalid_config_reports_its_own_problems(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"fabric.yml": read(made).replace("entry:", "entyr:")})
     before = made.tree()
@@ -167,7 +165,7 @@ def test_a_config_that_does_not_load_tells_its_own_problems(tmp_path: Path) -> N
     assert before.keys() == made.tree().keys()
 
 
-def test_a_section_that_cannot_be_added_to_is_left_alone(tmp_path: Path) -> None:
+def test_section_that_cannot_be_extended_is_left_unchanged(tmp_path: Path) -> None:
     text = HEAD.replace("PROVIDER", "host1").replace("RUNTIME", "python3.11")
     made = project(tmp_path, f"{text}x-f: &f\n  - {{name: one, entry: one.py}}\nfunctions: *f\n")
     before = made.tree()
@@ -177,7 +175,7 @@ def test_a_section_that_cannot_be_added_to_is_left_alone(tmp_path: Path) -> None
     assert made.tree() == before
 
 
-def test_a_read_only_config_is_left_alone(tmp_path: Path) -> None:
+def test_read_only_config_is_left_unchanged(tmp_path: Path) -> None:
     made = shop(tmp_path)
     (made.root / "fabric.yml").chmod(0o444)
     before = made.tree()
@@ -193,7 +191,7 @@ def test_a_name_that_hides_a_module_of_python_is_refused(tmp_path: Path) -> None
     assert shop(tmp_path / "deeper").fabric("generate", "function", "json").code == 0
 
 
-def test_a_file_at_its_limit_is_told_as_that(tmp_path: Path) -> None:
+def test_file_at_its_size_limit_is_reported_as_too_big(tmp_path: Path) -> None:
     config = service("shop", "one") + "x-much: [" + "1, " * 59_980 + "1]\n"
     done = project(tmp_path, config, {"one.py": ""}).json("generate", "function", "two")
     assert (done.code, done.error["code"]) == (65, "config/too-big")

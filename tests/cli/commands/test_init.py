@@ -31,7 +31,7 @@ def refused(made: Project, *words: str, code: int = 64) -> dict[str, Any]:
     return done.error
 
 
-def test_with_all_options_nothing_is_asked_and_the_files_are_listed(empty: Project) -> None:
+def test_all_options_skip_questions_and_list_the_files(empty: Project) -> None:
     words = ("--lang", "js", "--state-backend", "sql", "--secret-manager", "none")
     result = init(empty, "--dir", "a/shop", "--service", "books", *PAIR, *words).result
     assert result["service"] == "books"
@@ -49,7 +49,7 @@ def test_the_service_is_called_as_its_folder(empty: Project) -> None:
     assert init(empty, "--dir", "books/../music/", *PAIR).result["service"] == "music"
 
 
-def test_in_words_the_last_line_is_what_comes_next(empty: Project) -> None:
+def test_text_output_ends_with_the_next_commands(empty: Project) -> None:
     done = empty.fabric("init", "--dir", "my shop", "--service", "shop", *PAIR, "--skip-install")
     lines = done.out.splitlines()
     assert lines[0].startswith(
@@ -100,7 +100,7 @@ def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
         (("--with-ci", "jenkins"), "jenkins", "use one of github-actions"),
     ],
 )
-def test_what_cannot_be_stops_it_before_the_first_file(
+def test_invalid_options_stop_init_before_the_first_file(
     empty: Project, words: tuple[str, ...], message: str, hint: str
 ) -> None:
     given = dict(zip(PAIR[::2], PAIR[1::2], strict=True)) | dict(
@@ -124,7 +124,7 @@ def test_a_valid_name_is_derived_from_the_directory_and_reported(
     assert "invalid service name" in refused(empty, *PAIR, "--dir", "日本")["message"]
 
 
-def test_all_that_is_wrong_is_said_at_once(empty: Project) -> None:
+def test_all_errors_are_reported_at_once(empty: Project) -> None:
     words = ("--template", "htpp", "--provider", "x", "--lang", "go", "--service", "a b")
     assert len(refused(empty, *words)["problems"]) == 4
 
@@ -141,7 +141,7 @@ def test_a_config_that_is_a_link_to_nothing_counts_as_one(empty: Project) -> Non
     assert refused(empty, *PAIR, code=1)["code"] == "init/exists"
 
 
-def test_a_handler_of_ones_own_stops_it_and_other_files_are_kept(empty: Project) -> None:
+def test_existing_handler_stops_init_and_other_files_are_left_unchanged(empty: Project) -> None:
     empty.write({"src/hello.ts": "// mine\n", ".gitignore": "mine\n", "package.json": "{}\n"})
     assert "`src/hello.ts`" in refused(empty, *PAIR, code=1)["message"]
     (empty.root / "src/hello.ts").unlink()
@@ -160,7 +160,7 @@ def test_an_interrupted_beginning_can_be_made_whole(empty: Project) -> None:
     assert "src/hello.ts" in result["kept"]
 
 
-def test_a_file_or_a_link_to_nothing_is_no_folder(empty: Project) -> None:
+def test_file_or_broken_link_is_rejected_as_the_target_directory(empty: Project) -> None:
     empty.write({"file": ""})
     (empty.root / "gone").symlink_to("nowhere")
     assert "is not a directory" in refused(empty, "--dir", "file", *PAIR, code=73)["message"]
@@ -168,13 +168,13 @@ def test_a_file_or_a_link_to_nothing_is_no_folder(empty: Project) -> None:
     assert "is a broken link" in refused(empty, "--dir", "gone", *PAIR, code=73)["message"]
 
 
-def test_a_link_to_nothing_where_a_folder_must_be_stops_it(empty: Project) -> None:
+def test_broken_link_in_place_of_a_folder_stops_init(empty: Project) -> None:
     (empty.root / "src").symlink_to("nowhere")
     error = refused(empty, *PAIR, code=73)
     assert "`src` is a broken link" in error["message"].replace(f"{empty.root}/", "")
 
 
-def test_a_name_that_no_file_system_takes_is_told(empty: Project) -> None:
+def test_name_too_long_for_the_file_system_is_reported(empty: Project) -> None:
     error = refused(empty, "--dir", "d" * 300, "--service", "shop", *PAIR, code=73)
     assert error["code"] == "disk/cannot-write"
     assert "too long" in error["message"]
@@ -213,7 +213,7 @@ def test_packages_are_installed_in_the_new_folder(empty: Project, tmp_path: Path
     assert "npm install" not in done.result["next"]
 
 
-def test_a_failed_install_leaves_a_whole_project_and_says_so(
+def test_failed_install_leaves_a_complete_project_and_is_reported(
     empty: Project, tmp_path: Path
 ) -> None:
     script = 'echo "npm error code E404" >&2; echo "npm error 404 no such package" >&2; exit 1'
@@ -244,7 +244,7 @@ def test_python_needs_no_npm(empty: Project, tmp_path: Path) -> None:
     assert [one.name for one in (empty.root / "shop/src").iterdir()] == ["hello.py"]
 
 
-def test_what_kept_files_lack_is_told(tmp_path: Path) -> None:
+def test_missing_entries_of_existing_files_are_reported(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({"mine/.gitignore": "node_modules\n", "mine/package.json": '{"name": "mine"}'})
     words = ("init", "--template", "http", "--provider", "cloud1-lambda", "--skip-install")

@@ -35,7 +35,9 @@ def begun(folder: Path, lang: Language) -> tuple[Project, dict[str, tuple[str, s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lang", Language)
-def test_every_pair_plans_deploys_and_answers_its_own_event(tmp_path: Path, lang: Language) -> None:
+def test_every_template_pair_plans_deploys_and_handles_its_event(
+    tmp_path: Path, lang: Language
+) -> None:
     made, found = begun(tmp_path, lang)
     assert made.json("compose", "plan").result["summary"]["create"] == len(found)
     deployed = made.json("compose", "deploy")
@@ -48,7 +50,7 @@ def test_every_pair_plans_deploys_and_answers_its_own_event(tmp_path: Path, lang
         assert {key: response[key] for key in function.answer} == function.answer, name
 
 
-def test_the_table_has_a_pair_for_each_provider_and_no_python_where_there_is_none() -> None:
+def test_pair_table_covers_each_provider_without_unsupported_python() -> None:
     assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 31
     assert [pair for pair in PAIRS[Language.JAVASCRIPT] if pair not in PAIRS[Language.PYTHON]] == [
         ("http", "edge1-workers"),

@@ -109,7 +109,7 @@ def test_the_convention_is_that_of_the_provider_behind_a_label(tmp_path: Path) -
     assert {name: response[name] for name in least} == least
 
 
-def test_a_payload_that_is_no_request_is_posted_to_the_functions_path(tmp_path: Path) -> None:
+def test_payload_that_is_not_a_request_is_posted_to_the_function_path(tmp_path: Path) -> None:
     text = "export default (req, res) => res.json([req.method, req.url, req.body]);\n"
     made = deployed(tmp_path, "host1", "one.mjs", text)
     response = called(made, {"id": 3}).result["response"]

@@ -68,14 +68,14 @@ def test_a_body_makes_a_post_of_a_request(shop: Project) -> None:
     assert event["headers"]["content-type"] == "application/json"
 
 
-def test_nothing_is_built_that_was_and_nothing_but_what_is_called(shop: Project) -> None:
+def test_only_the_called_function_is_built_and_only_once(shop: Project) -> None:
     first = shop.fabric("invoke", "local", "--function", "jobs")
     assert "build:shop/jobs" in first.err
     assert "build:shop/user" not in first.err
     assert "build:" not in shop.fabric("invoke", "local", "--function", "jobs").err
 
 
-def test_what_runs_is_the_archive_and_not_the_source_tree(shop: Project) -> None:
+def test_invoke_runs_the_archive_not_the_source_tree(shop: Project) -> None:
     shop.write(
         {
             "src/echo.py": "import os\ndef handler(e, c):\n"
@@ -93,7 +93,7 @@ def test_typescript_is_compiled_when_no_artifact_is_there(tmp_path: Path) -> Non
     assert (json.loads(again.out), "build:" in again.err) == ("hello", False)
 
 
-def test_what_a_handler_throws_is_an_error_with_what_it_wrote(shop: Project) -> None:
+def test_handler_exception_is_an_error_with_its_output(shop: Project) -> None:
     done = shop.json("invoke", "local", "--function", "bad")
     assert done.code == 1
     assert done.error["code"] == "invoke/failed"
@@ -101,7 +101,7 @@ def test_what_a_handler_throws_is_an_error_with_what_it_wrote(shop: Project) -> 
     assert "before" in shop.fabric("invoke", "local", "--function", "bad").err
 
 
-def test_a_secret_is_hidden_in_what_a_handler_says(shop: Project) -> None:
+def test_secret_is_redacted_in_handler_output(shop: Project) -> None:
     shop.write(
         {
             ".env": "KEY=hunter2-hunter2\n",
@@ -115,7 +115,7 @@ def test_a_secret_is_hidden_in_what_a_handler_says(shop: Project) -> None:
     assert "hunter2" not in done.out + done.err
 
 
-def test_an_upstream_that_is_not_deployed_leaves_its_variables_out_and_says_so(
+def test_undeployed_upstream_variables_are_omitted_with_a_warning(
     tmp_path: Path,
 ) -> None:
     text = "import os\ndef handler(e, c):\n    return sorted(n for n in os.environ if 'API' in n)\n"
@@ -176,7 +176,7 @@ SLIPS = {
 
 
 @pytest.mark.parametrize(("words", "code", "hint"), SLIPS.values(), ids=SLIPS)
-def test_a_slip_is_told_before_anything_runs(
+def test_invalid_input_is_reported_before_anything_runs(
     words: tuple[str, ...], code: int, hint: str, shop: Project
 ) -> None:
     shop.write(
@@ -197,14 +197,14 @@ def test_a_slip_is_told_before_anything_runs(
     assert not (shop.root / ".fabric").exists()
 
 
-def test_an_entry_without_the_export_is_told(shop: Project) -> None:
+def test_entry_without_the_export_is_reported(shop: Project) -> None:
     shop.write({"src/echo.py": "def other(event, context):\n    return 1\n"})
     done = shop.fabric("invoke", "local", "--function", "jobs")
     assert done.code == 1
     assert "handler" in done.err
 
 
-def test_a_native_module_for_another_machine_is_told_with_what_to_do(shop: Project) -> None:
+def test_native_module_for_another_platform_is_reported_with_a_fix(shop: Project) -> None:
     shop.write(
         {
             "src/echo.py": "import ctypes, os\n"
@@ -223,7 +223,7 @@ def test_a_native_module_for_another_machine_is_told_with_what_to_do(shop: Proje
     assert "native module" in done.err
 
 
-def test_a_secret_is_hidden_in_what_a_deployed_function_says_as_well(tmp_path: Path) -> None:
+def test_secret_is_redacted_in_output_of_a_deployed_function(tmp_path: Path) -> None:
     text = "import os\ndef handler(e, c):\n    print(os.environ['A'])\n    return 1\n"
     config = CONFIG.replace("functions:", "env: {A: '${secret:KEY}'}\nfunctions:", 1)
     made = project(
@@ -234,7 +234,7 @@ def test_a_secret_is_hidden_in_what_a_deployed_function_says_as_well(tmp_path: P
     assert (done.result["response"], done.result["logs"]) == (1, "[REDACTED]\n")
 
 
-def test_another_version_of_the_language_is_told(shop: Project) -> None:
+def test_different_language_version_warns(shop: Project) -> None:
     shop.write({"fabric.yml": CONFIG.replace("python3.11", "python3.99")})
     done = shop.fabric("invoke", "local", "--function", "jobs")
     assert done.code == 0
@@ -242,7 +242,7 @@ def test_another_version_of_the_language_is_told(shop: Project) -> None:
     assert "its runtime is python3.99" in done.err
 
 
-def test_a_coroutine_is_no_answer_where_the_host_awaits_none(shop: Project) -> None:
+def test_coroutine_is_an_error_if_the_host_does_not_await_it(shop: Project) -> None:
     shop.write({"src/echo.py": "async def handler(event, context):\n    return 1\n"})
     done = shop.fabric("invoke", "local", "--function", "jobs")
     assert (done.code, "coroutine" in done.err) == (1, True)

@@ -91,7 +91,7 @@ def test_a_route_that_never_answers_is_the_answer_504(shop: Project) -> None:
     assert "did not answer within 50 ms" in str(found["body"])
 
 
-def test_an_event_of_another_kind_is_said_to_be_none_of_http(shop: Project) -> None:
+def test_event_of_another_type_is_reported_as_not_http(shop: Project) -> None:
     shop.write({"event.json": '{"Records": [{"eventSource": "aws:sqs"}]}'})
     done = shop.json("invoke", "local", "--event", "event.json")
     assert (done.code, done.error["code"]) == (1, "invoke/failed")

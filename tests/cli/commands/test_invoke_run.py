@@ -41,7 +41,7 @@ def call(live: Project, function: str, payload: str = "{}") -> Done:
     return live.json("invoke", "run", "--function", function, "--event", "event.json")
 
 
-def test_a_function_is_called_with_its_own_method_at_its_own_path(live: Project) -> None:
+def test_function_is_called_with_its_own_method_and_path(live: Project) -> None:
     done = call(live, "put", '{"a": 1}').result["response"]
     assert done == {"method": "PUT", "path": "/items", "body": '{"a": 1}'}
     assert call(live, "any").result["response"]["method"] == "POST"
@@ -59,13 +59,13 @@ def test_a_parameter_without_a_value_is_named(live: Project) -> None:
     assert "`id`" in error["message"]
 
 
-def test_a_function_without_an_address_is_an_error_that_says_so(live: Project) -> None:
+def test_function_without_an_address_is_an_error(live: Project) -> None:
     error = call(live, "nightly").error
     assert error["code"] == "invoke/no-endpoint"
     assert "add an http trigger" in error["hint"]
 
 
-def test_what_a_failing_function_answered_is_shown(live: Project) -> None:
+def test_response_of_a_failing_function_is_printed(live: Project) -> None:
     live.write({"event.json": "{}"})
     done = live.fabric("invoke", "run", "--function", "bad", "--event", "event.json")
     assert done.code == 1

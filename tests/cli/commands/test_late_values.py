@@ -70,7 +70,7 @@ def test_every_document_of_a_deploy_command_is_filled_in(tmp_path: Path) -> None
     assert (env["HOME_OF_AUTH"], env["MAIL_URL"]) == ("https://a.test/v1", "https://a.test/mail")
 
 
-def test_a_simulated_function_is_called_with_what_its_upstreams_give(tmp_path: Path) -> None:
+def test_simulated_function_receives_upstream_outputs(tmp_path: Path) -> None:
     made = pair(tmp_path, "env: {HOME_OF_AUTH: '${env:SERVICE_AUTH_URL}/v1'}\n")
     done = made.json("compose", "deploy").result
     endpoint = next(one for one in done["deployments"] if one["service"] == "auth")["endpoint"]
@@ -79,14 +79,14 @@ def test_a_simulated_function_is_called_with_what_its_upstreams_give(tmp_path: P
     assert answer["HOME_OF_AUTH"] == f"{endpoint}/v1"
 
 
-def test_a_build_command_is_not_told_what_is_not_known_yet(tmp_path: Path) -> None:
+def test_build_command_does_not_receive_late_values(tmp_path: Path) -> None:
     command = "build: {command: [sh, -c, 'mkdir -p out && env > out/main.py']}\n"
     made = pair(tmp_path, command)
     made.fabric("compose", "build")
     assert not any(holds_placeholder(content) for _, content in written_below(tmp_path))
 
 
-def test_no_file_holds_what_is_not_known_yet(tmp_path: Path) -> None:
+def test_no_file_contains_late_value_placeholders(tmp_path: Path) -> None:
     made = pair(tmp_path, EVERYWHERE)
     assert made.json("compose", "plan", "--out", "plan.json").code == 0
     assert made.json("compose", "deploy").code == 0
@@ -154,8 +154,6 @@ def test_an_upstream_that_is_not_live_is_named_before_a_call(tmp_path: Path) -> 
         "backend: {kind: '${env:SERVICE_AUTH_URL}'}\n",
     ],
 )
-def test_where_a_value_has_to_be_known_that_is_the_one_thing_told(
-    more: str, tmp_path: Path
-) -> None:
+def test_late_value_in_an_unsupported_field_is_the_only_error(more: str, tmp_path: Path) -> None:
     error = pair(tmp_path, more).json("compose", "plan").error
     assert [one["code"] for one in error["problems"]] == ["config/late-value"]

@@ -45,7 +45,7 @@ def test_an_embedded_database_is_local_too(url: str, count: int, tmp_path: Path)
     assert warned(made.fabric("deploy", env=env)) == count
 
 
-def test_a_new_project_says_where_its_state_is(tmp_path: Path) -> None:
+def test_new_project_prints_where_its_state_is_stored(tmp_path: Path) -> None:
     made = project(tmp_path)
     words = ("init", "--template", "http", "--provider", "cloud1-lambda", "--lang", "py")
     assert "State is stored on this machine" in made.fabric(*words, "--dir", "new").out

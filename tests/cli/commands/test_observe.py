@@ -49,7 +49,7 @@ def texts(done: Done) -> list[str]:
     return [one["text"] for one in done.result["lines"]]
 
 
-def test_what_a_function_said_is_there_without_its_secrets(shop: Project) -> None:
+def test_function_output_is_logged_with_secrets_redacted(shop: Project) -> None:
     called(shop)
     done = shop.json("logs")
     assert texts(done) == ["hello 1 [REDACTED]", "ERROR: so it is"]
@@ -97,14 +97,14 @@ def test_lines_are_chosen_by_function_text_level_and_number(shop: Project) -> No
     assert texts(shop.json("logs", "--since", "2h", "--until", "1h")) == []
 
 
-def test_what_the_platform_says_is_left_out_unless_it_is_asked_for(shop: Project) -> None:
+def test_platform_lines_are_omitted_unless_requested(shop: Project) -> None:
     called(shop)
     said = texts(shop.json("logs", "--platform"))
     assert said[0].startswith("called as ")
     assert said[-1].startswith("ended after ")
 
 
-def test_people_see_whose_line_it_is(shop: Project) -> None:
+def test_text_output_names_the_function_of_each_line(shop: Project) -> None:
     called(shop)
     done = shop.fabric("logs")
     first, second = done.out.splitlines()
@@ -143,12 +143,14 @@ def test_one_trace_is_drawn_by_the_beginning_of_its_id(shop: Project) -> None:
         (("--provider", "host1"), "observe/not-deployed", 1),
     ],
 )
-def test_slips_are_told(shop: Project, words: tuple[str, ...], code: str, rc: int) -> None:
+def test_invalid_options_are_reported(
+    shop: Project, words: tuple[str, ...], code: str, rc: int
+) -> None:
     done = shop.json("logs", *words)
     assert (done.error["code"], done.code) == (code, rc)
 
 
-def test_a_follow_takes_no_limit(shop: Project) -> None:
+def test_follow_rejects_limit(shop: Project) -> None:
     done = shop.fabric("logs", "--follow", "--limit", "3")
     assert done.code == 64
     assert "--limit has no effect" in done.err
@@ -158,7 +160,7 @@ def test_a_follow_as_one_document_names_the_way_that_works(shop: Project) -> Non
     assert "--ndjson" in shop.json("logs", "--follow").error["hint"]
 
 
-def test_damage_in_the_log_is_told_and_hides_nothing(shop: Project) -> None:
+def test_damaged_log_line_is_reported_and_hides_no_others(shop: Project) -> None:
     called(shop)
     log = call_log_path(shop.root / ".fabric", "dev", "shop")
     log.write_bytes(b"\xff damaged\n" + log.read_bytes())
@@ -168,7 +170,7 @@ def test_damage_in_the_log_is_told_and_hides_nothing(shop: Project) -> None:
 
 
 @pytest.mark.parametrize("text", ["\x9b31m", "\x7f", "\u202e", "\\", "\U000e0001"])
-def test_ndjson_is_json_and_gives_no_orders_to_a_terminal(shop: Project, text: str) -> None:
+def test_ndjson_is_valid_json_without_terminal_escapes(shop: Project, text: str) -> None:
     shop.write({"event.json": json.dumps({"n": text})})
     assert shop.json("invoke", "run", "--function", "hello", "--event", "event.json").code == 0
     first = shop.fabric("logs", "--ndjson").out.splitlines()[0]
@@ -185,7 +187,7 @@ def test_calls_of_a_function_that_is_not_deployed_yet_are_there(shop: Project) -
 
 
 @pytest.mark.parametrize("ms", [-5, 10**15])
-def test_what_no_call_can_be_is_damage(shop: Project, ms: int) -> None:
+def test_impossible_call_record_counts_as_damaged(shop: Project, ms: int) -> None:
     called(shop)
     log = call_log_path(shop.root / ".fabric", "dev", "shop")
     row = json.loads(log.read_text())
@@ -195,19 +197,19 @@ def test_what_no_call_can_be_is_damage(shop: Project, ms: int) -> None:
     assert "skipped 1 line without a call" in done.err
 
 
-def test_a_log_that_is_no_file_is_told(shop: Project) -> None:
+def test_log_path_that_is_not_a_file_is_reported(shop: Project) -> None:
     call_log_path(shop.root / ".fabric", "dev", "shop").mkdir(parents=True)
     done = shop.json("logs")
     assert (done.code, done.error["code"]) == (1, "observe/unreadable-log")
 
 
-def test_calls_as_one_provider_are_none_of_another(shop: Project) -> None:
+def test_calls_of_one_provider_are_not_shown_for_another(shop: Project) -> None:
     called(shop)
     done = shop.json("logs", "--provider", "host1")
     assert (done.error["code"], done.code) == ("observe/not-deployed", 1)
 
 
-def test_where_one_service_is_not_there_the_others_lines_are_told(tmp_path: Path) -> None:
+def test_missing_service_does_not_hide_lines_of_others(tmp_path: Path) -> None:
     made = compose(tmp_path, api=(), site=("api",))
     made.write({"event.json": "{}"})
     words = ("--function", "main", "--event", "../event.json")
@@ -276,7 +278,7 @@ def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
     assert [one["parent"] for one in found["spans"]] == ["", "a"]
 
 
-def test_what_a_command_says_of_another_time_is_left_out(live: Project, tool: Tool) -> None:
+def test_command_lines_outside_the_time_range_are_omitted(live: Project, tool: Tool) -> None:
     at = "2019-12-31T23:59:59Z"
     tool.answers(json.dumps({"lines": [{"time": at, "function": "hello", "text": "old"}]}))
     assert texts(live.json("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})) == []
@@ -284,7 +286,7 @@ def test_what_a_command_says_of_another_time_is_left_out(live: Project, tool: To
     assert observed(live, tool, {"traces": [trace]}, "traces").result["traces"] == []
 
 
-def test_what_a_command_says_of_others_is_left_out(live: Project, tool: Tool) -> None:
+def test_command_lines_of_other_functions_are_omitted(live: Project, tool: Tool) -> None:
     at = "2026-01-02T03:04:05Z"
     lines = [{"time": at, "function": one, "text": one} for one in ("hello", "bad", "ghost")]
     tool.answers(json.dumps({"lines": lines}))
@@ -306,15 +308,13 @@ def test_a_long_line_with_orders_to_a_terminal_is_shown_harmless(live: Project, 
 
 
 @pytest.mark.parametrize("answer", ["", "[]", '{"lines": [{"text": 1}]}', "\udcff"[:0] + "{"])
-def test_a_command_that_writes_something_else_is_told(
-    live: Project, tool: Tool, answer: str
-) -> None:
+def test_invalid_command_output_is_reported(live: Project, tool: Tool, answer: str) -> None:
     done = observed(live, tool, answer, "logs")
     assert (done.error["code"], done.code) == ("observe/command-output", 1)
     assert "FABRIC_CLOUD1_LOGS_CMD" in done.error["message"]
 
 
-def test_a_long_call_is_followed_though_others_end_before_it(shop: Project) -> None:
+def test_long_call_is_followed_although_shorter_calls_end_first(shop: Project) -> None:
     """Its lines are as old as its beginning when they are noted."""
     log = call_log_path(shop.root / ".fabric", "dev", "shop")
     called(shop)
@@ -334,7 +334,7 @@ def test_a_long_call_is_followed_though_others_end_before_it(shop: Project) -> N
         follower.communicate()
 
 
-def test_a_service_that_cannot_be_followed_is_told_at_once_and_ctrl_c_ends_the_rest_with_2(
+def test_unfollowable_service_is_reported_at_once_and_ctrl_c_exits_with_2(
     tmp_path: Path,
 ) -> None:
     made = compose(tmp_path, api=(), site=("api",))
@@ -357,7 +357,7 @@ def test_a_service_that_cannot_be_followed_is_told_at_once_and_ctrl_c_ends_the_r
         follower.communicate()
 
 
-def test_ctrl_c_ends_a_follow_of_what_is_there_with_0(shop: Project) -> None:
+def test_ctrl_c_ends_a_follow_with_exit_code_0(shop: Project) -> None:
     called(shop)
     follower = shop.start("logs", "--follow", "--ndjson", "--since", "1h")
     assert follower.stdout is not None
@@ -367,7 +367,7 @@ def test_ctrl_c_ends_a_follow_of_what_is_there_with_0(shop: Project) -> None:
     assert follower.returncode == 0
 
 
-def test_a_reader_who_leaves_ends_a_follow_quietly(shop: Project) -> None:
+def test_closed_reader_ends_a_follow_without_errors(shop: Project) -> None:
     called(shop)
     follower = shop.start("logs", "--follow", "--ndjson", "--since", "1h")
     assert follower.stdout is not None
@@ -380,7 +380,7 @@ def test_a_reader_who_leaves_ends_a_follow_quietly(shop: Project) -> None:
     follower.stderr.close()
 
 
-def test_a_service_that_is_deployed_elsewhere_is_not_missed_where_its_config_names_it_first(
+def test_service_deployed_at_another_target_is_found_despite_the_default_one(
     tmp_path: Path,
 ) -> None:
     places = "providerOverrides: {spare: {name: host3-machines}}\n"

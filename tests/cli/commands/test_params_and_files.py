@@ -36,7 +36,7 @@ def test_a_parameter_is_that_of_the_stage_unless_it_is_given(made: Project) -> N
     assert (given["DOMAIN"], given["MAIL"]) == ("a=b", "post@a=b")
 
 
-def test_a_parameter_that_nobody_set_is_named(made: Project) -> None:
+def test_unset_parameter_is_named(made: Project) -> None:
     made.write({"fabric.yml": CONFIG.replace('${param:domain}"', '${param:domian}"')})
     done = made.json("plan")
     assert (done.code, done.error["code"]) == (65, "config/unset-param")
@@ -57,7 +57,7 @@ def test_a_parameter_that_no_config_binds_is_warned_about(made: Project) -> None
     assert "did you mean `domain`?" in done.err
 
 
-def test_a_parameter_changes_what_is_deployed(made: Project) -> None:
+def test_parameter_changes_the_deployment(made: Project) -> None:
     assert made.fabric("deploy").code == 0
     assert made.fabric("plan", "--detailed-exitcode").code == 0
     moved = made.fabric("plan", "--detailed-exitcode", "--param", "domain=other.example")
@@ -90,7 +90,7 @@ def test_a_file_out_of_the_project_or_of_no_text_is_refused(made: Project, tmp_p
     assert made.json("plan").error["code"] == "config/missing-file"
 
 
-def test_the_env_of_the_monorepo_lies_under_a_services_own(tmp_path: Path) -> None:
+def test_service_env_file_overrides_the_monorepo_env_file(tmp_path: Path) -> None:
     made = compose(tmp_path, shop=(), site=())
     for name in ("shop", "site"):
         text = (made.root / name / "fabric.yml").read_text()
@@ -113,7 +113,7 @@ def test_the_env_of_the_monorepo_lies_under_a_services_own(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["../../evil${stage}", "a b ${stage}", "${env:X}"])
-def test_what_a_binding_gives_is_checked_though_it_looks_like_a_binding(
+def test_bound_value_is_validated_although_it_looks_like_a_binding(
     name: str, made: Project, tmp_path: Path
 ) -> None:
     made.write({"fabric.yml": CONFIG.replace("service: shop", 'service: "${env:SVC}"')})
@@ -122,7 +122,7 @@ def test_what_a_binding_gives_is_checked_though_it_looks_like_a_binding(
     assert not list(tmp_path.rglob("evil*"))
 
 
-def test_a_parameter_that_nobody_binds_need_not_be_there(made: Project) -> None:
+def test_unused_parameter_need_not_resolve(made: Project) -> None:
     made.write({"fabric.yml": CONFIG.replace("params: {", 'params: {other: "${env:NOBODY}", ')})
     assert made.fabric("plan").code == 0
 

@@ -52,7 +52,7 @@ def test_every_task_of_a_plan_has_its_shape(tmp_path: Path) -> None:
     ]
 
 
-def test_the_summary_counts_what_the_rows_say(tmp_path: Path) -> None:
+def test_summary_counts_match_the_rows(tmp_path: Path) -> None:
     made = typescript(tmp_path)
     assert made.fabric("build", "--function", "hello").code == 0
     result = made.json("plan").result
@@ -80,7 +80,7 @@ def test_after_a_package_there_is_nothing_to_do(tmp_path: Path) -> None:
     assert (summary["run"], summary["wait"], summary["skip"]) == (0, 0, 4)
 
 
-def test_the_detailed_exit_code_tells_nothing_changes_and_errors_apart(tmp_path: Path) -> None:
+def test_detailed_exit_code_distinguishes_no_change_changes_and_errors(tmp_path: Path) -> None:
     made = project(tmp_path)
     words = ("plan", "--for", "build", "--detailed-exitcode")
     assert made.fabric(*words).code == 2
@@ -92,7 +92,7 @@ def test_the_detailed_exit_code_tells_nothing_changes_and_errors_apart(tmp_path:
     assert made.fabric(*words).code == 65
 
 
-def test_after_an_edit_the_plan_marks_its_task_only_and_says_why(tmp_path: Path) -> None:
+def test_plan_after_an_edit_marks_only_its_task_and_prints_the_reason(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     made.write({"src/shared.py": "WORD = 'two'\n"})
@@ -127,7 +127,7 @@ def test_the_graph_as_a_tree_has_each_task_once_with_its_level_and_action(tmp_pa
     )
 
 
-def test_a_picture_knows_what_tasks_took_when_they_last_ran(tmp_path: Path) -> None:
+def test_graph_shows_previous_task_durations(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert "last time" not in made.fabric("plan", "--for", "build", "--graph", "svg").out
     assert made.fabric("build").code == 0
@@ -137,7 +137,7 @@ def test_a_picture_knows_what_tasks_took_when_they_last_ran(tmp_path: Path) -> N
         assert " ms last time" in picture
 
 
-def test_a_picture_and_a_plan_are_saved_where_asked(tmp_path: Path) -> None:
+def test_graph_and_plan_are_saved_to_the_out_file(tmp_path: Path) -> None:
     made = project(tmp_path)
     done = made.fabric("plan", "--graph", "json", "--out", "all.json")
     assert (done.code, done.out) == (0, "")

@@ -81,7 +81,7 @@ CHANGES = (nothing, one_edited, one_variable, one_more)
         ),
     ],
 )
-def test_a_run_does_what_its_plan_said(
+def test_run_matches_its_plan(
     tmp_path: Path,
     loss: Callable[[Project], None],
     change: Callable[[Project], None],
@@ -111,7 +111,7 @@ def statuses(made: Project, verb: str) -> dict[str, str]:
     return {one["task"]: one["status"] for one in rows if one["type"] == "task_ended"}
 
 
-def test_a_fresh_machine_builds_only_what_it_deploys(tmp_path: Path) -> None:
+def test_fresh_machine_builds_only_what_it_deploys(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     a_fresh_machine(made)
     one_edited(made)
@@ -123,7 +123,7 @@ def test_a_fresh_machine_builds_only_what_it_deploys(tmp_path: Path) -> None:
     assert made.fabric("plan", "--detailed-exitcode").code == 0
 
 
-def test_artifacts_that_are_asked_for_are_made_wherever_they_were_made_before(
+def test_requested_artifacts_are_built_even_if_built_elsewhere_before(
     tmp_path: Path,
 ) -> None:
     made = deployed(tmp_path)

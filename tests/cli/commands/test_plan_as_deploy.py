@@ -48,7 +48,7 @@ def told(done: Done) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("words", [(), ("--function", "a")], ids=["all", "one"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
-def test_a_plan_reports_what_its_deploy_is_refused_for(
+def test_strict_plan_reports_the_error_its_deploy_would_report(
     facts: ProviderFacts, mode: str, words: tuple[str, ...], tmp_path: Path
 ) -> None:
     made, env = shop(tmp_path, facts), surroundings(facts, mode)
@@ -74,7 +74,7 @@ def test_a_plan_is_made_all_the_same_and_warns(code: str, tmp_path: Path) -> Non
     assert done.result["summary"]["create"] == 2
 
 
-def test_a_part_of_what_is_one_version_is_a_warning_of_the_plan(tmp_path: Path) -> None:
+def test_partial_selection_of_a_whole_service_provider_warns(tmp_path: Path) -> None:
     [facts] = [one for one in PROVIDERS if one.id == "host2"]
     made, env = shop(tmp_path, facts), surroundings(facts, "real-with-credentials")
     done = made.json("plan", "--function", "a", env=env)

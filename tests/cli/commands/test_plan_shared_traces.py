@@ -54,7 +54,7 @@ def _as_of_the_first_version(made: Project) -> None:
     (made.root / _TRACES).write_text(json.dumps({"one": tasks}))
 
 
-def test_no_value_can_be_guessed_from_what_other_machines_are_told(tmp_path: Path) -> None:
+def test_values_cannot_be_guessed_from_shared_traces(tmp_path: Path) -> None:
     made = _deployed(tmp_path)
     assert _told(made)["functions"]["one"], "nothing is told at all"
     assert _texts(_told(made)) & _GUESSES == set()
@@ -72,7 +72,7 @@ def test_a_document_of_an_older_fabric_is_rewritten_by_the_next_deploy(tmp_path:
         assert set(_told(made)["functions"]["one"]) == set(good["functions"]["one"])
 
 
-def test_what_was_told_is_of_use_to_who_has_the_record(tmp_path: Path) -> None:
+def test_shared_traces_are_usable_by_machines_with_the_record(tmp_path: Path) -> None:
     shared = _CONFIG + "backend: {kind: sql, sqlConnectionStringEnv: STATE_URL}\n"
     # A build command is told of the home folder: two machines agree on theirs.
     env = {**_ENV, "STATE_URL": f"sqlite:////{tmp_path}/shared.db", "HOME": str(tmp_path)}

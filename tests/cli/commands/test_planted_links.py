@@ -75,7 +75,7 @@ def test_the_whole_of_fabrics_directory_as_a_link_is_refused_by_name(tmp_path: P
     assert contents(precious) == {}
 
 
-def test_the_embedded_database_is_no_link(tmp_path: Path) -> None:
+def test_embedded_database_must_not_be_a_link(tmp_path: Path) -> None:
     import sqlite3
 
     made = project(tmp_path)

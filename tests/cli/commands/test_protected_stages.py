@@ -34,7 +34,7 @@ def deployed(folder: Path) -> Project:
 
 
 @pytest.mark.parametrize("words", [("deploy",), ("remove", "--yes"), ("rollback",)])
-def test_nothing_changes_there_unless_its_name_is_said(
+def test_protected_stage_changes_only_if_its_name_is_confirmed(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     made = deployed(tmp_path)
@@ -47,7 +47,7 @@ def test_nothing_changes_there_unless_its_name_is_said(
     assert made.json(*words, "--stage", "prod", env=CONFIRMED).code == 0
 
 
-def test_other_stages_and_looks_need_no_word(tmp_path: Path) -> None:
+def test_other_stages_and_read_only_commands_need_no_confirmation(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     assert made.json("deploy").code == 0
     assert made.json("plan", "--stage", "prod").code == 0
@@ -55,7 +55,7 @@ def test_other_stages_and_looks_need_no_word(tmp_path: Path) -> None:
     assert made.json("deploy", "--stage", "prod-eu").error["code"] == "usage/protected-stage"
 
 
-def test_where_nothing_is_to_be_done_nobody_is_asked(tmp_path: Path) -> None:
+def test_nothing_to_do_needs_no_confirmation(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     made.write({"one.py": handler("two")})
     assert made.json("deploy", "--stage", "prod").code == 0

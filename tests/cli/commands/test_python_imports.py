@@ -80,13 +80,13 @@ def test_an_edit_elsewhere_does_not_silence_it(tmp_path: Path) -> None:
     assert made.fabric("build", "--strict").code == 0
 
 
-def test_what_the_provider_brings_is_there_and_elsewhere_not(tmp_path: Path) -> None:
+def test_provider_modules_are_known_only_at_that_provider(tmp_path: Path) -> None:
     source = "import boto3\nfrom botocore.config import Config"
     assert not tells(shop(tmp_path / "a", source).fabric("build"))
     assert tells(shop(tmp_path / "b", source, "cloud4-fc").fabric("build"))
 
 
-def test_what_layers_bring_is_not_guessed_at(tmp_path: Path) -> None:
+def test_layer_modules_are_not_guessed(tmp_path: Path) -> None:
     made = shop(tmp_path, "import reqests")
     layers = "layers: [{name: sdk, arn: 'arn:aws:lambda:x:1:layer:sdk', version: 3}]\n"
     text = (made.root / "fabric.yml").read_text()
@@ -104,7 +104,7 @@ def test_files_of_include_answer_imports(tmp_path: Path) -> None:
     assert not tells(made.fabric("build"))
 
 
-def test_a_pattern_that_matches_nothing_is_told_each_time(tmp_path: Path) -> None:
+def test_pattern_without_matches_warns_every_time(tmp_path: Path) -> None:
     made = shop(tmp_path, "import json")
     text = (made.root / "fabric.yml").read_text()
     made.write({"fabric.yml": text.replace("one.handler}", "one.handler, include: ['*.sql']}")})
@@ -112,7 +112,7 @@ def test_a_pattern_that_matches_nothing_is_told_each_time(tmp_path: Path) -> Non
         assert "warning[config/no-match]" in made.fabric("build", "--strict").err
 
 
-def test_a_build_does_not_guess_what_packages_contain(tmp_path: Path) -> None:
+def test_build_does_not_guess_package_contents(tmp_path: Path) -> None:
     made = shop(tmp_path, "import starlette, grpc", requirements_txt="fastapi==0.1\ngrpcio==1.0\n")
     assert not tells(made.fabric("build"))
     made.write({"src/api/one.py": f"from .missing import x{HANDLER}"})
@@ -120,7 +120,7 @@ def test_a_build_does_not_guess_what_packages_contain(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_archive_goes_by_the_packages_themselves(tmp_path: Path) -> None:
+def test_package_checks_imports_against_installed_packages(tmp_path: Path) -> None:
     index = tmp_path / "index"
     write_wheel(index, "owner", ["inner-part"])
     write_wheel(index, "inner-part")

@@ -98,7 +98,7 @@ def test_a_named_file_that_comes_or_changes_is_noticed(tmp_path: Path) -> None:
 
 
 @pips
-def test_the_sdk_is_packed_where_it_is_pinned_or_not_brought(tmp_path: Path) -> None:
+def test_sdk_is_packaged_if_pinned_or_not_provided(tmp_path: Path) -> None:
     bare, pinned = {"requirements.txt": "boto3\n"}, {"requirements.txt": "boto3==1.0\n"}
     assert packaged(shop(tmp_path / "a", bare))["one"] == set()
     assert packaged(shop(tmp_path / "b", pinned))["one"] == {"boto3.py"}

@@ -94,9 +94,7 @@ def test_the_sources_of_the_workspace_above_count(
     assert _Index.asked == []
 
 
-def test_a_requirement_that_has_a_source_of_its_own_is_refused_too(
-    tmp_path: Path, index: dict[str, str]
-) -> None:
+def test_requirement_with_its_own_source_is_rejected(tmp_path: Path, index: dict[str, str]) -> None:
     made = shop(tmp_path, pyproject__toml=REFUSED["a path"], requirements__txt="Core\n")
     assert made.json("package", env=index).error["code"] == "input/package-source"
     assert _Index.asked == []
@@ -158,7 +156,7 @@ def test_a_lock_that_is_not_read_is_named_with_the_command_that_exports_it(
     assert command in done.err
 
 
-def test_beside_an_exported_lock_nothing_is_said(tmp_path: Path) -> None:
+def test_exported_lock_suppresses_the_ignored_lock_warning(tmp_path: Path) -> None:
     made = shop(tmp_path, requirements__lock="click==8.1.7 --hash=sha256:" + "a" * 64 + "\n")
     made.write({"uv.lock": "", "pyproject.toml": REFUSED["a path"]})
     done = made.json("plan")

@@ -14,7 +14,7 @@ def live(made: Project) -> list[str]:
     return [one["name"] for one in found["functions"]]
 
 
-def test_one_function_goes_and_the_others_stay(tmp_path: Path) -> None:
+def test_single_function_is_removed_and_others_stay(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("deploy").code == 0
     done = made.json("remove", "--function", "two")
@@ -34,7 +34,7 @@ def test_one_function_goes_and_the_others_stay(tmp_path: Path) -> None:
     assert "arn_two" in made.json("outputs").result["services"][0]["outputs"]
 
 
-def test_a_removed_function_can_be_gone_back_to(tmp_path: Path) -> None:
+def test_removed_function_can_be_restored_by_rollback(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("deploy").code == 0
     assert made.fabric("remove", "--function", "two").code == 0
@@ -50,7 +50,7 @@ def test_the_last_functions_take_the_service_with_them(tmp_path: Path) -> None:
     assert made.json("state", "pull").error["code"] == "state/not-found"
 
 
-def test_what_is_not_live_is_no_error_and_what_nobody_knows_is_a_slip(tmp_path: Path) -> None:
+def test_function_not_live_is_no_error_but_unknown_function_is(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("deploy", "--function", "one").code == 0
     assert "Nothing to remove." in made.fabric("remove", "--function", "two").out
@@ -94,7 +94,7 @@ def test_records_are_found_without_the_values_of_a_deploy(
     assert "SHOP_TOKEN" not in done.out + done.err
 
 
-def test_what_says_where_records_lie_has_to_be_set_all_the_same(tmp_path: Path) -> None:
+def test_variables_of_the_record_location_must_be_set(tmp_path: Path) -> None:
     made = project(tmp_path, NEEDY.replace("service: shop", 'service: "${env:SERVICE}"'))
     assert made.json("remove").error["code"] == "config/unset-variable"
 

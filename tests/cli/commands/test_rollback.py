@@ -41,7 +41,7 @@ def without_one(made: Project) -> None:
 
 
 @pytest.mark.parametrize("flags", [(), ("--with-current-environment",)])
-def test_past_a_function_that_is_configured_no_more_its_values_are_named_as_unknown(
+def test_values_of_a_function_no_longer_configured_are_named_as_unknown(
     flags: tuple[str, ...], tmp_path: Path
 ) -> None:
     made = shop(tmp_path)
@@ -64,7 +64,7 @@ def test_a_function_without_variables_comes_back_though_no_config_names_it(tmp_p
     assert set(functions_of(made)) == {"one", "two"}
 
 
-def test_a_function_that_was_put_back_into_the_config_comes_back_with_its_values(
+def test_function_added_back_to_the_config_is_restored_with_its_values(
     tmp_path: Path,
 ) -> None:
     made = shop(tmp_path)
@@ -75,7 +75,7 @@ def test_a_function_that_was_put_back_into_the_config_comes_back_with_its_values
     assert functions_of(made)["one"]["environment"] == was
 
 
-def test_a_variable_that_the_config_gives_no_more_is_left_out_only_when_agreed_to(
+def test_variable_no_longer_configured_is_omitted_only_with_the_flag(
     tmp_path: Path,
 ) -> None:
     made = shop(tmp_path)
@@ -89,14 +89,14 @@ def test_a_variable_that_the_config_gives_no_more_is_left_out_only_when_agreed_t
     assert set(functions_of(made)["one"]["environment"]) == {"MOOD"}
 
 
-def test_a_function_that_stays_as_it_is_needs_no_values_of_then(tmp_path: Path) -> None:
+def test_unchanged_function_needs_no_previous_values(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"two.py": handler("newer")})
     assert made.json("deploy").code == 0
     assert made.json("rollback", env={"MOOD": "bad"}).code == 0
 
 
-def test_with_one_archive_missing_nothing_goes_back(tmp_path: Path) -> None:
+def test_missing_archive_stops_the_whole_rollback(tmp_path: Path) -> None:
     made = shop(tmp_path)
     first = functions_of(made)
     made.write({"one.py": handler("newer"), "two.py": handler("newer")})
@@ -111,7 +111,7 @@ def test_with_one_archive_missing_nothing_goes_back(tmp_path: Path) -> None:
     assert made.tree(".fabric/state") == before
 
 
-def test_a_lost_archive_is_looked_for_in_the_back_end_too(tmp_path: Path) -> None:
+def test_missing_archive_is_also_searched_in_the_backend(tmp_path: Path) -> None:
     made = project(tmp_path, f"{HEAD}{ONE}backend: {{kind: sql}}\n", SOURCES)
     assert made.json("deploy").code == 0
     made.write({"one.py": handler("newer")})
@@ -126,7 +126,7 @@ def test_a_lost_archive_is_looked_for_in_the_back_end_too(tmp_path: Path) -> Non
     assert " or " in done.error["message"]
 
 
-def test_the_address_of_an_upstream_that_moved_is_no_other_value(tmp_path: Path) -> None:
+def test_moved_upstream_address_does_not_count_as_a_changed_value(tmp_path: Path) -> None:
     made = compose(tmp_path, a=(), b=("a",))
     provider = moving_provider(tmp_path / "provider")
     assert made.json("compose", "deploy", env=provider.env()).code == 0
@@ -172,7 +172,7 @@ functions:
 """
 
 
-def test_what_goes_back_is_given_its_concurrency_and_the_record_tells_of_its_tags(
+def test_rollback_restores_concurrency_and_records_current_tags(
     tmp_path: Path,
 ) -> None:
     made, tool = project(tmp_path, COUNTED), recorder(tmp_path / "tool")

@@ -74,7 +74,7 @@ def test_the_config_may_say_that_the_name_follows(tmp_path: Path) -> None:
     assert made.json("router", "deploy").result["sync"]["weights"] == _EVEN
 
 
-def test_the_router_decides_nothing_of_what_is_deployed(made: Project) -> None:
+def test_router_settings_do_not_affect_deployments(made: Project) -> None:
     made.write({"fabric.yml": config_of("{hostname: other.example.com, ttl: 30}")})
     rows = made.json("router", "deploy").result["deployments"]
     assert {row["status"] for row in rows} == {"unchanged"}
@@ -133,7 +133,7 @@ def test_a_shift_that_cannot_be_changes_nothing(
     assert weights(made) == _EVEN
 
 
-def test_drift_is_told_and_then_mended(made: Project) -> None:
+def test_drift_is_reported_and_then_fixed(made: Project) -> None:
     said = made.json("router", "dns-reconcile").result
     assert set(said) == {"dryRun", "summary", "actions"}
     assert said["summary"] == {
@@ -149,14 +149,14 @@ def test_drift_is_told_and_then_mended(made: Project) -> None:
     assert not made.json("router", "dns-reconcile").result["summary"]["driftDetected"]
 
 
-def test_what_is_ours_and_wanted_no_more_is_told_and_left(made: Project) -> None:
+def test_owned_record_no_longer_wanted_is_reported_and_not_deleted(made: Project) -> None:
     made.write({"fabric.yml": config_of("{hostname: other.example.com}")})
     summary = made.json("router", "dns-sync").result["summary"]
     assert (summary["create"], summary["deleteCandidate"]) == (1, 1)
     assert "api.example.com" in (made.root / ZONE).read_text()
 
 
-def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
+def test_record_of_another_owner_is_never_changed(made: Project) -> None:
     text = (made.root / ZONE).read_text().replace("shop/dev", "else/dev")
     made.write({ZONE: text})
     done = made.json("router", "dns-sync")
@@ -166,7 +166,7 @@ def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
     assert (made.root / ZONE).read_text() == text
 
 
-def test_status_shows_what_is_somebody_elses(made: Project) -> None:
+def test_status_shows_records_of_other_owners(made: Project) -> None:
     text = (made.root / ZONE).read_text().replace("shop/dev", "else/dev")
     made.write({ZONE: text})
     found = made.json("router", "status").result
@@ -179,14 +179,14 @@ def test_status_shows_what_is_somebody_elses(made: Project) -> None:
     assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
 
 
-def test_a_sync_that_changes_nothing_is_no_entry_of_its_own(made: Project) -> None:
+def test_sync_without_changes_adds_no_history_entry(made: Project) -> None:
     (entry,) = document(made, HISTORY)["entries"]
     assert made.json("router", "dns-sync").result["id"] == entry["id"]
     assert made.json("router", "dns-reconcile", "--apply").code == 0
     assert document(made, HISTORY)["entries"] == [entry]
 
 
-def test_a_way_back_counts_no_dry_runs(made: Project) -> None:
+def test_restore_skips_dry_runs(made: Project) -> None:
     shift(made, "spare", 70)
     shift(made, "spare", 10)
     shift(made, "main", 90, "--dry-run")
@@ -195,7 +195,7 @@ def test_a_way_back_counts_no_dry_runs(made: Project) -> None:
     assert made.json("router", "dns-restore").result["weights"]["spare"] == 10
 
 
-def test_a_way_back_may_be_named(made: Project) -> None:
+def test_restore_accepts_a_snapshot_id(made: Project) -> None:
     shift(made, "spare", 70)
     shift(made, "spare", 10)
     entries = made.json("router", "dns-history").result["entries"]
@@ -205,7 +205,7 @@ def test_a_way_back_may_be_named(made: Project) -> None:
     assert (done.code, done.error["code"]) == (1, "router/unknown-snapshot")
 
 
-def test_without_a_history_there_is_no_way_back(tmp_path: Path) -> None:
+def test_restore_without_history_is_rejected(tmp_path: Path) -> None:
     made = router_project(tmp_path)
     made.json("router", "deploy")
     done = made.json("router", "dns-restore")
@@ -224,7 +224,7 @@ def test_the_history_shows_the_trend_and_the_last_operation(made: Project) -> No
     assert "▃▆" in said
 
 
-def test_the_history_keeps_thirty_and_what_was_applied_longest(made: Project) -> None:
+def test_history_is_limited_to_thirty_and_retains_the_last_applied_entry(made: Project) -> None:
     for number in range(32):
         shift(made, "spare", 1 + number, "--dry-run")
     entries = document(made, HISTORY)["entries"]
@@ -251,7 +251,7 @@ def test_lost_files_lose_no_weights(made: Project, lost: tuple[str, ...]) -> Non
     assert made.json("router", "dns-sync").result["weights"]["spare"] == 70
 
 
-def test_a_damaged_history_and_a_lost_state_leave_what_the_back_end_has(made: Project) -> None:
+def test_damaged_history_and_lost_state_keep_the_current_weights(made: Project) -> None:
     shift(made, "spare", 70)
     (made.root / STATE).unlink()
     made.write({HISTORY: "{ half"})
@@ -262,7 +262,7 @@ def test_a_damaged_history_and_a_lost_state_leave_what_the_back_end_has(made: Pr
     assert weights(made)["spare"] == 70
 
 
-def test_a_damaged_state_is_told_and_kept(made: Project) -> None:
+def test_damaged_state_is_reported_and_left_unchanged(made: Project) -> None:
     made.write({STATE: "[]"})
     done = made.json("router", "dns-sync")
     assert (done.code, done.error["code"]) == (1, "router/damaged-state")
@@ -277,7 +277,7 @@ def test_requests_are_spread_by_weight_and_equal_each_time(made: Project) -> Non
     assert abs(said[0]["shares"]["spare"] - 700_002) <= 1
 
 
-def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
+def test_chaos_verify_tests_each_endpoint_failure(made: Project) -> None:
     text = config_of().replace("routing: round-robin", "healthCheck: {enabled: true}")
     made.write({"fabric.yml": text})
     scenarios = made.json("router", "chaos-verify").result["scenarios"]
@@ -285,7 +285,7 @@ def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
     assert {one["verdict"] for one in scenarios} == {"pass"}
 
 
-def test_chaos_tells_where_nobody_asks_endpoints(made: Project) -> None:
+def test_chaos_verify_reports_missing_health_checks(made: Project) -> None:
     scenarios = made.json("router", "chaos-verify").result["scenarios"]
     assert {one["verdict"] for one in scenarios} == {"pass"}
     assert "no health check" in scenarios[-1]["detail"]
@@ -295,7 +295,7 @@ def test_chaos_tells_where_nobody_asks_endpoints(made: Project) -> None:
     assert "router/nobody-asks" in made.fabric("router", "status").err
 
 
-def test_status_and_endpoints_show_what_is(made: Project) -> None:
+def test_status_and_endpoints_show_the_current_state(made: Project) -> None:
     status = made.json("router", "status").result
     assert (status["hostname"], status["simulated"]) == ("api.example.com", True)
     assert status["summary"]["driftDetected"] is False
@@ -353,7 +353,7 @@ def test_an_address_that_no_name_can_lead_to_is_refused(made: Project, url: str)
     assert (made.root / ZONE).read_bytes() == zone
 
 
-def test_a_removal_tells_of_names_that_still_lead_there_and_they_can_be_led_away(
+def test_remove_warns_of_names_still_routed_there_and_shift_moves_them(
     made: Project,
 ) -> None:
     shift(made, "spare", 70)
@@ -375,7 +375,7 @@ def test_a_removal_tells_of_names_that_still_lead_there_and_they_can_be_led_away
     assert "router/still-led" not in made.fabric("remove", "--provider", "third").err
 
 
-def test_the_stage_prod_has_a_switch_of_its_own(tmp_path: Path) -> None:
+def test_prod_stage_requires_its_own_switch(tmp_path: Path) -> None:
     made = router_project(tmp_path)
     words = ("router", "deploy", "--sync-dns", "--stage", "prod")
     done = made.json(*words)
@@ -386,7 +386,7 @@ def test_the_stage_prod_has_a_switch_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rule", ["true", "[dev]", "{dev: true}"])
-def test_a_reason_is_asked_for_and_kept(tmp_path: Path, rule: str) -> None:
+def test_required_reason_is_enforced_and_recorded(tmp_path: Path, rule: str) -> None:
     made = router_project(tmp_path, f"{{hostname: api.example.com, requireReason: {rule}}}")
     made.json("router", "deploy")
     done = made.json("router", "dns-sync")
@@ -395,7 +395,7 @@ def test_a_reason_is_asked_for_and_kept(tmp_path: Path, rule: str) -> None:
     assert document(made, HISTORY)["entries"][0]["reason"] == "new region"
 
 
-def test_who_approves_sets_a_variable(tmp_path: Path) -> None:
+def test_approval_is_given_by_a_variable(tmp_path: Path) -> None:
     router = "{hostname: api.example.com, approvalEnvByStage: {dev: APPROVED}}"
     made = router_project(tmp_path, router)
     made.json("router", "deploy")
@@ -404,7 +404,7 @@ def test_who_approves_sets_a_variable(tmp_path: Path) -> None:
     assert made.json("router", "dns-sync", env={"APPROVED": "1"}).code == 0
 
 
-def test_a_policy_may_allow_only_what_is_new(tmp_path: Path) -> None:
+def test_additive_policy_rejects_weight_changes(tmp_path: Path) -> None:
     router = "{hostname: api.example.com, mutationPolicy: additive}"
     made = deployed_router(tmp_path, router)
     done = made.json("router", "dns-shift", "--provider", "main", "--percent", "50")
@@ -437,7 +437,7 @@ def test_a_zone_file_is_written_for_name_servers(tmp_path: Path) -> None:
         ("{hostname: api.example.com, mutationPolicy: some}", "mutationPolicy"),
     ],
 )
-def test_settings_that_cannot_be_are_told_with_their_place(
+def test_invalid_settings_are_reported_with_their_line(
     tmp_path: Path, router: str, where: str
 ) -> None:
     done = router_project(tmp_path, router).json("router", "status")
@@ -511,7 +511,7 @@ def test_a_picture_is_not_written_over_the_config(made: Project) -> None:
     assert (made.root / "fabric.yml").read_text() == text
 
 
-def test_a_long_history_says_what_it_does_not_show(made: Project) -> None:
+def test_long_history_prints_how_many_entries_are_hidden(made: Project) -> None:
     for percent in range(10, 22):
         shift(made, "spare", percent, "--reason", "two\nlines")
     said = made.fabric("router", "dns-history").out
@@ -519,7 +519,7 @@ def test_a_long_history_says_what_it_does_not_show(made: Project) -> None:
     assert "two lines" in said
 
 
-def test_who_holds_the_name_is_told_and_can_be_unlocked(made: Project) -> None:
+def test_lock_holder_of_the_name_is_reported_and_can_be_unlocked(made: Project) -> None:
     store = Local(made.root / ".fabric/state")
     place = RecordStore(made.root / ".fabric", BackEndPair(store, store))
     ref = RecordRef("shop", "dev", "router")

@@ -74,7 +74,7 @@ def test_a_shift_by_hand_stays_and_a_new_address_is_followed(made: Project) -> N
     assert rows["main"]["weight"] == 90
 
 
-def test_other_settings_of_the_router_are_a_reason_to_run(made: Project) -> None:
+def test_changed_router_settings_run_the_sync_task(made: Project) -> None:
     made.write({"fabric.yml": config_of(AUTO.replace("}", ", ttl: 30}"))})
     task = planned(made)
     assert (task["action"], task["reason"]) == ("run", "endpoints or weights changed")
@@ -83,7 +83,7 @@ def test_other_settings_of_the_router_are_a_reason_to_run(made: Project) -> None
     assert planned(made)["action"] == "skip"
 
 
-def test_a_name_that_cannot_be_led_fails_beside_what_is_deployed(made: Project) -> None:
+def test_name_of_another_owner_fails_the_sync_beside_the_deploy(made: Project) -> None:
     zone = made.root / ".fabric/router-zone-dev.json"
     zone.write_text(zone.read_text().replace("shop/dev", "else/dev"))
     made.write({"fabric.yml": config_of("{hostname: other.example.com, autoApply: true}")})
@@ -93,7 +93,7 @@ def test_a_name_that_cannot_be_led_fails_beside_what_is_deployed(made: Project) 
     assert "else/dev" in zone.read_text()
 
 
-def test_without_it_there_is_no_such_task(tmp_path: Path) -> None:
+def test_without_auto_apply_there_is_no_sync_task(tmp_path: Path) -> None:
     assert planned(router_project(tmp_path)) == {}
 
 

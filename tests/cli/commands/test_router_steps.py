@@ -41,7 +41,7 @@ def low(made: Project, env: dict[str, str] | None = None) -> None:
     assert weights(made) == _LOW
 
 
-def test_a_share_goes_up_step_by_step(tmp_path: Path) -> None:
+def test_share_rises_step_by_step(tmp_path: Path) -> None:
     made = deployed_router(tmp_path)
     low(made)
     result = climb(made, "5,25,50,100").result
@@ -51,7 +51,7 @@ def test_a_share_goes_up_step_by_step(tmp_path: Path) -> None:
     assert len(document(made, HISTORY)["entries"]) == 6
 
 
-def test_a_share_never_goes_down_by_a_step(tmp_path: Path) -> None:
+def test_share_is_never_lowered_by_a_step(tmp_path: Path) -> None:
     made = deployed_router(tmp_path)
     done = climb(made, "5,25,33,50")
     assert [one["percent"] for one in done.result["steps"]] == [50]
@@ -70,7 +70,7 @@ def test_a_dry_run_of_steps_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("steps", ["", "5,", "five", "0,5", "5,101", "50,5", "5,5", "100,5"])
-def test_steps_that_are_none_are_refused(steps: str) -> None:
+def test_invalid_steps_are_rejected(steps: str) -> None:
     with pytest.raises(FabricError) as caught:
         parse_steps(steps, 2)
     assert caught.value.first.code == "usage/bad-steps"
@@ -95,7 +95,7 @@ def test_the_last_step_may_be_reached_by_the_one_before(
         ("--steps", "5", "--every", "x"),
     ],
 )
-def test_what_cannot_be_meant_changes_nothing(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_invalid_option_combination_changes_nothing(tmp_path: Path, words: tuple[str, ...]) -> None:
     made = deployed_router(tmp_path)
     done = made.json("router", "dns-shift", "--provider", "spare", *words)
     assert done.code == 64
@@ -152,7 +152,7 @@ def live(folder: Path, spare: Endpoint, steady: Endpoint) -> tuple[Project, dict
 
 
 @pytest.mark.parametrize(("good", "steps"), [(0, 0), (1, 1), (2, 2)])
-def test_an_endpoint_that_falls_ill_goes_back_to_what_it_had(
+def test_unhealthy_endpoint_restores_its_previous_share(
     tmp_path: Path, good: int, steps: int
 ) -> None:
     with endpoint(good) as spare, endpoint(1000) as steady:
@@ -167,7 +167,7 @@ def test_an_endpoint_that_falls_ill_goes_back_to_what_it_had(
         assert result["weights"] == _LOW == weights(made)
 
 
-def test_a_back_end_that_refuses_a_step_is_asked_to_go_back(tmp_path: Path) -> None:
+def test_backend_that_rejects_a_step_is_rolled_back(tmp_path: Path) -> None:
     """It is tried more than once."""
     with endpoint(100) as spare, endpoint(1000) as steady:
         made, env = live(tmp_path, spare, steady)
@@ -189,7 +189,7 @@ def test_a_back_end_that_refuses_a_step_is_asked_to_go_back(tmp_path: Path) -> N
         assert not made.json("router", "dns-reconcile").result["summary"]["driftDetected"]
 
 
-def test_who_cannot_go_back_is_told_both_and_what_holds(tmp_path: Path) -> None:
+def test_failed_step_rollback_reports_both_errors_and_the_current_share(tmp_path: Path) -> None:
     with endpoint(100) as spare, endpoint(1000) as steady:
         made, env = live(tmp_path, spare, steady)
         low(made, env)
@@ -208,7 +208,7 @@ def test_who_cannot_go_back_is_told_both_and_what_holds(tmp_path: Path) -> None:
         assert (result["wentBack"], result["weights"]["spare"]) == (False, 5)
 
 
-def test_who_interrupts_is_told_where_the_name_stands_and_goes_on_from_there(
+def test_interrupted_shift_reports_the_current_share_and_resumes(
     tmp_path: Path,
 ) -> None:
     with endpoint(1000) as spare, endpoint(1000) as steady:
@@ -227,7 +227,7 @@ def test_who_interrupts_is_told_where_the_name_stands_and_goes_on_from_there(
         assert [one["percent"] for one in result["steps"]] == [25]
 
 
-def test_of_a_whole_address_only_the_path_is_asked_for_at_each_endpoint(tmp_path: Path) -> None:
+def test_only_the_path_of_a_health_check_url_is_requested_at_each_endpoint(tmp_path: Path) -> None:
     with endpoint(1000) as spare, endpoint(1000) as steady:
         made, env = live(tmp_path, spare, steady)
         check = "healthCheck: {enabled: true, url: 'https://elsewhere.example/health?deep=1'}"
@@ -238,7 +238,7 @@ def test_of_a_whole_address_only_the_path_is_asked_for_at_each_endpoint(tmp_path
         assert spare.asked == ["/health?deep=1"]
 
 
-def test_an_endpoint_that_stays_well_goes_all_the_way(tmp_path: Path) -> None:
+def test_healthy_endpoint_reaches_the_final_step(tmp_path: Path) -> None:
     with endpoint(1000) as spare, endpoint(1000) as steady:
         made, env = live(tmp_path, spare, steady)
         assert climb(made, "50,100", env=env).result["weights"]["spare"] == 98
@@ -247,7 +247,9 @@ def test_an_endpoint_that_stays_well_goes_all_the_way(tmp_path: Path) -> None:
         assert all(isinstance(row["latencyMs"], int) for row in rows)
 
 
-def test_who_is_not_well_is_named_and_written_down_where_the_config_asks(tmp_path: Path) -> None:
+def test_unhealthy_endpoint_is_named_and_recorded_if_health_checks_are_enabled(
+    tmp_path: Path,
+) -> None:
     with endpoint(0) as spare, endpoint(1000) as steady:
         made, env = live(tmp_path, spare, steady)
         text = config_of(LOCAL).replace("routing: round-robin", "healthCheck: {enabled: true}")

@@ -41,7 +41,7 @@ def _untouched(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [("unchanged", deployment_id) for _, deployment_id in rows]
 
 
-def test_one_run_makes_all_targets_and_leads_the_name_after_their_releases(tmp_path: Path) -> None:
+def test_one_run_deploys_all_targets_and_then_routes_the_name(tmp_path: Path) -> None:
     begun = _begun(router_project(tmp_path).fabric("router", "deploy", "--sync-dns").err)
     assert begun[-1] == "dns-sync:shop@dev"
     assert {f"release:shop@{label}" for label in LABELS} <= set(begun)
@@ -67,7 +67,7 @@ def _files(made: Project) -> list[Path]:
     return [one for one in (made.root / "copies").rglob("*") if one.is_file()]
 
 
-def test_each_target_is_given_what_was_made_for_it(tmp_path: Path) -> None:
+def test_each_target_gets_its_own_build(tmp_path: Path) -> None:
     made = _two_runtimes(tmp_path)
     deployed = _together(made)
     folders = (made.root / f".fabric/build/shop@{label}" for label in LABELS)
@@ -86,13 +86,13 @@ def test_a_machine_that_never_built_it_sees_that_nothing_is_to_be_done(tmp_path:
     assert _begun(made.fabric("router", "deploy").err) == []
 
 
-def test_targets_that_were_deployed_alone_are_left_as_they_are(tmp_path: Path) -> None:
+def test_individually_deployed_targets_stay_unchanged(tmp_path: Path) -> None:
     made = _two_runtimes(tmp_path)
     deployed = _alone(made)
     assert _together(made) == _untouched(deployed)
 
 
-def test_with_a_way_back_no_target_keeps_what_another_could_not_have(tmp_path: Path) -> None:
+def test_rollback_restores_all_targets_if_one_fails(tmp_path: Path) -> None:
     made = router_project(tmp_path)
     assert made.json("router", "deploy", "--sync-dns").code == 0
     before = {label: made.json("outputs", "--provider", label).result for label in LABELS}
@@ -115,7 +115,7 @@ def test_a_target_that_cannot_be_planned_stops_all_of_them_before_the_first_chan
     assert not (made.root / ".fabric/state").exists()
 
 
-def test_a_name_that_was_led_away_by_hand_is_led_back_where_nothing_is_to_be_deployed(
+def test_name_changed_by_hand_is_routed_back_even_if_nothing_is_deployed(
     tmp_path: Path,
 ) -> None:
     made = router_project(tmp_path)
@@ -126,7 +126,7 @@ def test_a_name_that_was_led_away_by_hand_is_led_back_where_nothing_is_to_be_dep
     assert done["sync"]["summary"]["create"] > 0
 
 
-def test_what_all_targets_share_is_made_once(tmp_path: Path) -> None:
+def test_shared_build_runs_once_for_all_targets(tmp_path: Path) -> None:
     """Commands above all: two at once in one folder would be in each other's way."""
     made = router_project(tmp_path)
     command = 'mkdir dist; cp -r src dist; sleep 0.2; cp -r dist/. "$FABRIC_OUT_DIR"; rm -r dist'
@@ -138,7 +138,7 @@ def test_what_all_targets_share_is_made_once(tmp_path: Path) -> None:
     assert begun == ["build:shop/one"]
 
 
-def test_many_targets_push_nothing_out_of_what_is_remembered(tmp_path: Path) -> None:
+def test_many_targets_evict_no_cached_builds(tmp_path: Path) -> None:
     made = _two_runtimes(tmp_path)
     for number in range(6):
         made.write({"src/one.py": f"def handler(event, context):\n    return {number}\n"})
@@ -149,7 +149,7 @@ def test_many_targets_push_nothing_out_of_what_is_remembered(tmp_path: Path) -> 
     assert "deploy:shop/one@main" in begun
 
 
-def test_each_target_has_its_own_error(tmp_path: Path) -> None:
+def test_each_target_reports_its_own_error(tmp_path: Path) -> None:
     rows = router_project(tmp_path).json("router", "deploy", env=_FAILS).document["result"]
     errors = {row["provider"]: row["error"] for row in rows["deployments"]}
     assert (errors["main"], errors["third"]) == (None, None)
@@ -157,7 +157,7 @@ def test_each_target_has_its_own_error(tmp_path: Path) -> None:
     assert rows["summary"]["failed"] == 1
 
 
-def test_a_build_that_fails_for_one_target_keeps_no_other_from_going_live(tmp_path: Path) -> None:
+def test_failed_build_of_one_target_does_not_block_the_others(tmp_path: Path) -> None:
     made = _two_runtimes(tmp_path)
     made.write({"src/one.mjs": "export const handler = (\n"})
     done = made.json("router", "deploy")
@@ -175,7 +175,7 @@ def test_a_plan_of_all_targets_shows_the_name_and_changes_nothing(tmp_path: Path
     assert not (made.root / ".fabric/state").exists()
 
 
-def test_what_keeps_the_name_is_told_before_anything_is_deployed(tmp_path: Path) -> None:
+def test_router_policy_error_is_reported_before_anything_is_deployed(tmp_path: Path) -> None:
     made = router_project(tmp_path, "{hostname: api.example.com, mutationPolicy: none}")
     done = made.json("router", "deploy", "--sync-dns")
     assert done.error["code"] == "router/policy"
@@ -192,7 +192,7 @@ def test_a_damaged_history_is_put_aside_and_the_name_follows(tmp_path: Path, dam
     assert (made.root / f"{HISTORY}.damaged").read_text() == damage
 
 
-def test_runtimes_of_their_own_keep_no_target_from_being_looked_at_and_removed(
+def test_targets_with_their_own_runtime_can_be_inspected_and_removed(
     tmp_path: Path,
 ) -> None:
     own = "spare: {name: cloud2-functions, runtime: python3.12}"
@@ -203,7 +203,7 @@ def test_runtimes_of_their_own_keep_no_target_from_being_looked_at_and_removed(
         assert made.json(*words, *label).code == 0
 
 
-def test_without_a_list_of_targets_all_overrides_are_led_to(tmp_path: Path) -> None:
+def test_without_a_target_list_all_overrides_are_routed(tmp_path: Path) -> None:
     text = config_of("{hostname: api.example.com, autoApply: true}")
     listed = "fabric: {targets: [main, spare, third], routing: round-robin}"
     made = project(tmp_path, text.replace(listed, "fabric: {routing: round-robin}"), SOURCES)
@@ -211,13 +211,13 @@ def test_without_a_list_of_targets_all_overrides_are_led_to(tmp_path: Path) -> N
     assert begun[-1] == "dns-sync:shop@dev"
 
 
-def test_a_word_of_another_extension_is_no_router(tmp_path: Path) -> None:
+def test_router_key_of_another_extension_is_ignored(tmp_path: Path) -> None:
     text = config_of().replace("router: {hostname: api.example.com}", "custom: {router: {x: 1}}")
     made = project(tmp_path, text, SOURCES)
     assert made.json("deploy", "--provider", "main").code == 0
 
 
-def test_two_targets_at_one_host_are_told(tmp_path: Path) -> None:
+def test_two_targets_at_one_host_warn(tmp_path: Path) -> None:
     text = config_of().replace("spare: {name: cloud2-functions}", "spare: {name: cloud1-lambda}")
     done = project(tmp_path, text, SOURCES).fabric("router", "deploy", "--sync-dns")
     assert done.code == 0

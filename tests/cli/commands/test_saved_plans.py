@@ -80,7 +80,7 @@ def test_a_plan_fits_another_checkout_of_the_same(
     assert done.code == 0, done.out
 
 
-def test_a_plan_of_a_fresh_checkout_fits_one_that_was_built(tmp_path: Path) -> None:
+def test_plan_of_a_fresh_checkout_fits_a_built_checkout(tmp_path: Path) -> None:
     made = planned(shop(tmp_path / "first"))
     twin = elsewhere(made, tmp_path / "second")
     assert twin.fabric("build").code == 0
@@ -115,7 +115,7 @@ def test_a_file_that_would_win_over_an_import_is_named(tmp_path: Path) -> None:
     assert "src/lib/__init__.py is new" in carried_out(made).error["message"]
 
 
-def test_a_file_that_leads_elsewhere_is_named(tmp_path: Path) -> None:
+def test_changed_link_target_is_named(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"src/same.py": SOURCES["src/lib.py"]})
     planned(made)
@@ -124,7 +124,7 @@ def test_a_file_that_leads_elsewhere_is_named(tmp_path: Path) -> None:
     assert "the link target of src/lib.py changed" in carried_out(made).error["message"]
 
 
-def test_what_no_build_looks_at_makes_no_difference(tmp_path: Path) -> None:
+def test_files_unused_by_builds_do_not_invalidate_a_plan(tmp_path: Path) -> None:
     made = planned(shop(tmp_path))
     made.write({"README.md": "newer", "src/beside.py": "WORD = 9\n", "log.txt": "lines"})
     assert carried_out(made).code == 0
@@ -143,7 +143,7 @@ def test_a_plan_runs_no_build_command(tmp_path: Path) -> None:
     assert not (planned(made).root / "ran").exists()
 
 
-def test_a_plan_of_what_cannot_be_built_is_not_saved(tmp_path: Path) -> None:
+def test_plan_with_a_failing_build_is_not_saved(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({"src/one.py": "def handler(\n"})
     done = made.json("plan", "--out", "plan.json")
@@ -185,7 +185,7 @@ def reached(first: str, needs: Mapping[str, tuple[str, ...]]) -> set[str]:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_an_edit_stops_a_plan_where_a_build_would_see_it(data: st.DataObject) -> None:
+def test_edit_invalidates_a_plan_only_if_a_build_reads_it(data: st.DataObject) -> None:
     some = st.lists(st.sampled_from(NAMES), unique=True, max_size=2).map(tuple)
     before = {name: data.draw(some, label=f"{name} imported") for name in NAMES}
     needs = {**before, "two": data.draw(some, label="two imports")}

@@ -59,7 +59,7 @@ def written(made: Project) -> list[str]:
 # Kept values.
 
 
-def test_with_a_key_a_rollback_has_the_values_of_then(tmp_path: Path) -> None:
+def test_rollback_with_a_key_restores_previous_values(tmp_path: Path) -> None:
     made = shop(tmp_path)
     was = function_of(made)
     assert made.json("deploy", env=env(SECRETS[1])).code == 0
@@ -110,7 +110,7 @@ def test_no_value_and_no_key_is_in_any_output_or_file(tmp_path: Path) -> None:
     assert written(made) == []
 
 
-def test_the_key_is_named_where_it_is_another_one_or_none(tmp_path: Path) -> None:
+def test_wrong_or_missing_key_is_named(tmp_path: Path) -> None:
     made = shop(tmp_path)
     assert made.json("deploy", env=env(SECRETS[1])).code == 0
     for key, said in ((OTHER_KEY, "another key"), ("", "FABRIC_STATE_KEY is not set")):
@@ -119,7 +119,7 @@ def test_the_key_is_named_where_it_is_another_one_or_none(tmp_path: Path) -> Non
         assert said in done.error["message"]
 
 
-def test_today_s_values_are_taken_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_current_values_are_used_with_the_flag(tmp_path: Path) -> None:
     made = shop(tmp_path)
     assert made.json("deploy", env=env(SECRETS[1])).code == 0
     was = function_of(made)
@@ -134,7 +134,7 @@ def test_without_a_key_records_are_as_they_ever_were(tmp_path: Path) -> None:
     assert made.json("plan", env=env(SECRETS[0])).result["summary"]["run"] == 0
 
 
-def test_a_key_is_no_reason_to_deploy(tmp_path: Path) -> None:
+def test_new_key_does_not_trigger_a_deploy(tmp_path: Path) -> None:
     made = shop(tmp_path, key="")
     before = made.tree(".fabric/state")
     assert made.json("deploy", env=env(SECRETS[0])).result["summary"]["ran"] == 0
@@ -155,7 +155,7 @@ def test_a_backup_carries_sealed_values_along(tmp_path: Path) -> None:
     assert function_of(made) == was
 
 
-def test_another_back_end_is_given_sealed_values_too(tmp_path: Path) -> None:
+def test_migration_copies_sealed_values_to_another_backend(tmp_path: Path) -> None:
     made = shop(tmp_path)
     was = function_of(made)
     assert (
@@ -167,7 +167,7 @@ def test_another_back_end_is_given_sealed_values_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["deploy", "plan", "rollback"])
-def test_what_is_no_key_ends_a_command_before_anything_else(command: str, tmp_path: Path) -> None:
+def test_invalid_key_stops_a_command_first(command: str, tmp_path: Path) -> None:
     made = shop(tmp_path)
     before = made.tree(".fabric/state")
     done = made.json(command, env=env(SECRETS[1], "canary-no-key"))
@@ -226,7 +226,7 @@ def after_a_failure(
     return done, provider.log[before:]
 
 
-def test_with_a_key_a_failed_deploy_is_taken_back_to_the_values_of_before(tmp_path: Path) -> None:
+def test_failed_deploy_with_a_key_is_rolled_back_to_previous_values(tmp_path: Path) -> None:
     made, provider = two_services(tmp_path)
     done, calls = after_a_failure(made, provider, KEY)
     assert calls == ["live a", "live a"]
@@ -235,7 +235,7 @@ def test_with_a_key_a_failed_deploy_is_taken_back_to_the_values_of_before(tmp_pa
     assert rows["a"] == "rolled-back"
 
 
-def test_without_a_key_a_deploy_without_a_way_back_is_refused_before_any_call(
+def test_deploy_that_cannot_be_rolled_back_is_rejected_without_a_key(
     tmp_path: Path,
 ) -> None:
     made, provider = two_services(tmp_path)
@@ -247,14 +247,14 @@ def test_without_a_key_a_deploy_without_a_way_back_is_refused_before_any_call(
     assert "--no-rollback-on-failure" in done.error["hint"]
 
 
-def test_without_a_key_what_stays_as_it_is_can_be_taken_back(tmp_path: Path) -> None:
+def test_unchanged_values_can_be_rolled_back_without_a_key(tmp_path: Path) -> None:
     made = project(tmp_path, CONFIG, {"one.py": handler("one")})
     assert made.json("deploy", env=env("calm", "")).code == 0
     made.write({"one.py": handler("newer")})
     assert made.json("deploy", "--rollback-on-failure", env=env("calm", "")).code == 0
 
 
-def test_a_plan_tells_of_no_way_back_where_one_is_asked_for(tmp_path: Path) -> None:
+def test_plan_warns_if_a_requested_rollback_is_impossible(tmp_path: Path) -> None:
     made = shop(tmp_path, key="")
     moved = env(SECRETS[1], "")
     plain = made.json("plan", env=moved)
@@ -265,7 +265,7 @@ def test_a_plan_tells_of_no_way_back_where_one_is_asked_for(tmp_path: Path) -> N
     assert told(told_plan) == []
 
 
-def test_a_function_that_goes_with_its_values_has_no_way_back(tmp_path: Path) -> None:
+def test_function_removed_with_its_values_cannot_be_rolled_back(tmp_path: Path) -> None:
     made = shop(tmp_path, key="")
     made.write({"fabric.yml": WITHOUT})
     done = made.json("deploy", "--rollback-on-failure", env=env("", ""))
@@ -274,7 +274,7 @@ def test_a_function_that_goes_with_its_values_has_no_way_back(tmp_path: Path) ->
     assert made.json("deploy", "--no-rollback-on-failure", env=env("", "")).code == 0
 
 
-def test_a_lost_archive_of_what_is_live_leaves_no_way_back(tmp_path: Path) -> None:
+def test_lost_archive_of_a_live_function_prevents_rollback(tmp_path: Path) -> None:
     made = shop(tmp_path)
     sha256 = function_of(made)["artifactSha256"]
     (made.root / f".fabric/archives/{sha256}.zip").unlink()

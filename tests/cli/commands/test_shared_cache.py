@@ -73,7 +73,7 @@ def test_a_clean_machine_runs_nothing_and_gets_equal_results(
 
 
 @pytest.mark.slow
-def test_what_a_bundler_made_is_taken_too(place: CachePlaceOfTests, tmp_path: Path) -> None:
+def test_bundler_output_is_shared_too(place: CachePlaceOfTests, tmp_path: Path) -> None:
     first = typescript(tmp_path / "first")
     under_git(first)
     second = another_machine(first, tmp_path)
@@ -86,7 +86,7 @@ def test_what_a_bundler_made_is_taken_too(place: CachePlaceOfTests, tmp_path: Pa
     assert second.outputs() == first.outputs()
 
 
-def test_a_plan_says_what_the_run_then_does(
+def test_plan_matches_the_following_run(
     place: CachePlaceOfTests, first: Project, second: Project
 ) -> None:
     first.json("package", env=place.writing)
@@ -96,7 +96,7 @@ def test_a_plan_says_what_the_run_then_does(
     assert second.json("package", env=place.env).result["summary"]["ran"] == 0
 
 
-def test_a_plan_asks_whom_it_is_told_to(
+def test_plan_reads_only_the_caches_selected_by_the_option(
     place: CachePlaceOfTests, first: Project, second: Project
 ) -> None:
     first.json("package", env=place.writing)
@@ -105,16 +105,14 @@ def test_a_plan_asks_whom_it_is_told_to(
     assert second.json(*words, "remote:r", env=place.env).result["summary"]["skip"] == 4
 
 
-def test_a_plan_is_no_answer_for_later(
-    place: CachePlaceOfTests, first: Project, second: Project
-) -> None:
+def test_plan_is_not_cached(place: CachePlaceOfTests, first: Project, second: Project) -> None:
     """Whoever fills the cache meanwhile is seen."""
     assert second.json("plan", "--for", "package", env=place.env).result["summary"]["run"] == 2
     first.json("package", env=place.writing)
     assert second.json("plan", "--for", "package", env=place.env).result["summary"]["skip"] == 4
 
 
-def test_what_was_taken_is_remembered_here(
+def test_downloaded_results_are_stored_locally(
     place: CachePlaceOfTests, first: Project, second: Project
 ) -> None:
     first.json("package", env=place.writing)
@@ -125,7 +123,7 @@ def test_what_was_taken_is_remembered_here(
     assert "remote" not in again["summary"]
 
 
-def test_only_what_changed_is_made_and_sent(
+def test_only_changed_functions_are_built_and_uploaded(
     place: CachePlaceOfTests, first: Project, second: Project, tmp_path: Path
 ) -> None:
     first.json("package", env=place.writing)
@@ -137,7 +135,7 @@ def test_only_what_changed_is_made_and_sent(
     assert (taken.result["summary"]["ran"], remote(taken)["hits"]) == (0, 4)
 
 
-def test_a_file_that_differs_here_says_why_it_is_built(
+def test_local_file_difference_is_the_reason_for_a_build(
     place: CachePlaceOfTests, first: Project, second: Project
 ) -> None:
     first.json("package", env=place.writing)
@@ -148,7 +146,7 @@ def test_a_file_that_differs_here_says_why_it_is_built(
     assert reasons["build:shop/two"].startswith("src/two.py changed (1 of ")
 
 
-def test_outside_of_ci_nothing_is_sent_unless_it_is_said(
+def test_outside_ci_nothing_is_uploaded_unless_requested(
     place: CachePlaceOfTests, first: Project
 ) -> None:
     assert remote(first.json("package", env=place.env))["sentBytes"] == 0
@@ -174,7 +172,9 @@ def test_a_deploy_takes_and_sends_too(
     assert done.result["summary"]["ran"] == 3, "two functions and their release"
 
 
-def test_without_a_key_it_is_left_out_and_said(place: CachePlaceOfTests, first: Project) -> None:
+def test_missing_key_disables_the_cache_with_a_warning(
+    place: CachePlaceOfTests, first: Project
+) -> None:
     env = {name: value for name, value in place.writing.items() if not name.endswith("_KEY")}
     done = first.fabric("package", env=env)
     assert done.code == 0
@@ -183,7 +183,7 @@ def test_without_a_key_it_is_left_out_and_said(place: CachePlaceOfTests, first: 
     assert "fabric cache key" in done.err
 
 
-def test_a_bad_url_is_said_without_a_word_of_it(first: Project) -> None:
+def test_invalid_url_is_reported_without_its_text(first: Project) -> None:
     env = CachePlaceOfTests("https://me:hush@example.com").env
     done = first.fabric("package", env=env)
     assert done.code == 0
@@ -191,7 +191,7 @@ def test_a_bad_url_is_said_without_a_word_of_it(first: Project) -> None:
     assert "hush" not in done.err
 
 
-def test_another_key_opens_nothing_and_that_is_said(
+def test_wrong_key_decrypts_nothing_and_warns(
     place: CachePlaceOfTests, first: Project, second: Project
 ) -> None:
     first.json("package", env=place.writing)
@@ -243,7 +243,7 @@ def test_without_git_the_newest_is_found(
 
 
 @pytest.mark.parametrize("modes", ["remote", "remote:x", "local:r,remote:r", "remote:r,remote:r"])
-def test_what_says_nothing_of_caches_is_a_slip(first: Project, modes: str) -> None:
+def test_invalid_cache_modes_are_rejected(first: Project, modes: str) -> None:
     for words in (("package",), ("plan",), ("cache", "status")):
         done = first.json(*words, "--cache", modes)
         assert (done.code, done.error["code"]) == (64, "usage/bad-value")
@@ -279,7 +279,7 @@ def test_a_token_with_a_line_end_behind_it_is_the_token(
 
 @pytest.mark.parametrize("token", ["top secret", "top\nsecret", "töp-secret"])
 @pytest.mark.parametrize("words", [("package",), ("cache", "status"), ("doctor",)])
-def test_a_token_that_is_none_is_told_without_a_word_of_it(
+def test_invalid_token_is_reported_without_its_text(
     token: str, words: tuple[str, ...], place: CachePlaceOfTests, first: Project
 ) -> None:
     env = {**place.writing, "FABRIC_REMOTE_CACHE_URL": "https://127.0.0.1:9/x"}
@@ -290,7 +290,7 @@ def test_a_token_that_is_none_is_told_without_a_word_of_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [on_turbo, on_nginx], indirect=True)
-def test_a_wrong_token_is_told_once(place: CachePlaceOfTests, first: Project) -> None:
+def test_wrong_token_warns_once(place: CachePlaceOfTests, first: Project) -> None:
     done = first.json("package", env={**place.writing, "FABRIC_REMOTE_CACHE_TOKEN": "wrong-one"})
     assert done.result["summary"]["ran"] == 4
     assert len(warned(done)) == 1

@@ -66,7 +66,7 @@ every_fault = pytest.mark.parametrize("fault", list(StoreFault), ids=lambda one:
 
 
 @every_fault
-def test_where_nothing_can_be_learnt_all_is_made_here(
+def test_everything_is_built_locally_if_the_store_cannot_be_read(
     store: FaultyStore, env: dict[str, str], first: Project, fault: StoreFault
 ) -> None:
     store.fails(fault, "GET", "PUT")
@@ -78,7 +78,7 @@ def test_where_nothing_can_be_learnt_all_is_made_here(
 
 
 @every_fault
-def test_where_contents_do_not_come_they_are_made_here(
+def test_missing_contents_are_built_locally(
     store: FaultyStore, env: dict[str, str], first: Project, second: Project, fault: StoreFault
 ) -> None:
     made = package(first, env)
@@ -101,7 +101,7 @@ def test_where_contents_do_not_come_they_are_made_here(
 
 
 @every_fault
-def test_where_nothing_can_be_put_the_run_is_done_all_the_same(
+def test_run_succeeds_if_uploads_fail(
     store: FaultyStore, env: dict[str, str], first: Project, second: Project, fault: StoreFault
 ) -> None:
     store.fails(fault, "PUT")
@@ -111,7 +111,7 @@ def test_where_nothing_can_be_put_the_run_is_done_all_the_same(
     assert package(second, env).code == 0
 
 
-def test_a_dead_server_is_left_alone_for_a_while(
+def test_failed_server_is_not_contacted_for_a_while(
     store: FaultyStore, env: dict[str, str], first: Project
 ) -> None:
     store.fails(StoreFault.BROKEN, "GET", "PUT")
@@ -156,7 +156,7 @@ def opened(path: str, stored: bytes) -> bytes:
     return body
 
 
-def test_a_pack_of_other_bytes_is_not_taken(
+def test_corrupt_pack_is_not_used(
     store: FaultyStore, env: dict[str, str], first: Project, second: Project
 ) -> None:
     package(first, env)
@@ -178,7 +178,7 @@ def test_an_edit_needs_no_network(store: FaultyStore, env: dict[str, str], first
     assert len(store.calls) == before
 
 
-def test_another_commit_is_asked_about(
+def test_another_commit_triggers_a_new_query(
     store: FaultyStore, env: dict[str, str], first: Project, second: Project
 ) -> None:
     package(second, env)

@@ -69,7 +69,9 @@ def _instead(content: bytes, _: bytes | None) -> bytes:
     return content
 
 
-def test_builds_that_nobody_asked_for_stay_away(second: Project, place: CachePlaceOfTests) -> None:
+def test_builds_that_are_not_requested_are_not_downloaded(
+    second: Project, place: CachePlaceOfTests
+) -> None:
     assert not is_built(second)
     for env in (place.env, place.env, {**place.env, **SLOWLY}, {}, SLOWLY):
         assert ran(second, env) == 0
@@ -78,7 +80,7 @@ def test_builds_that_nobody_asked_for_stay_away(second: Project, place: CachePla
     assert (planned["run"], planned["skip"]) == (0, 4)
 
 
-def test_a_build_that_is_asked_for_is_brought(
+def test_requested_build_is_downloaded(
     second: Project, first: Project, place: CachePlaceOfTests
 ) -> None:
     assert ran(second, place.env, "build") == 0
@@ -86,9 +88,7 @@ def test_a_build_that_is_asked_for_is_brought(
     assert ran(second, {}) == 0
 
 
-def test_without_the_others_a_build_that_is_asked_for_is_made(
-    second: Project, first: Project
-) -> None:
+def test_requested_build_is_built_without_the_shared_cache(second: Project, first: Project) -> None:
     assert ran(second, {}, "build") == 2
     assert second.outputs() == first.outputs()
 
@@ -106,7 +106,7 @@ def test_a_folder_that_is_there_is_put_right(
     }
 
 
-def test_what_is_edited_is_built_and_shown_and_the_rest_stays_away(
+def test_edited_function_is_built_and_the_rest_is_not_downloaded(
     second: Project, place: CachePlaceOfTests
 ) -> None:
     second.write({"src/two.py": "def handler(event, context):\n    return 22\n"})
@@ -117,7 +117,7 @@ def test_what_is_edited_is_built_and_shown_and_the_rest_stays_away(
         assert ran(second, env) == 0
 
 
-def test_what_is_packaged_first_takes_the_builds_of_others(
+def test_first_package_run_reuses_builds_of_others(
     first: Project, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     first.json("build", env=place.writing)
@@ -129,7 +129,7 @@ def test_what_is_packaged_first_takes_the_builds_of_others(
     assert ran(fourth, place.env) == 0
 
 
-def test_what_a_command_made_is_brought_whole(place: CachePlaceOfTests, tmp_path: Path) -> None:
+def test_command_build_is_downloaded_completely(place: CachePlaceOfTests, tmp_path: Path) -> None:
     """Made again it might be other bytes, and then its archive would fit no more."""
     command = "build: {command: [sh, -c, 'cp -r src $FABRIC_OUT_DIR']}"
     config = CONFIG.replace("functions:", f"{command}\nfunctions:")
@@ -140,7 +140,7 @@ def test_what_a_command_made_is_brought_whole(place: CachePlaceOfTests, tmp_path
     assert second.outputs() == first.outputs()
 
 
-def test_what_was_not_brought_is_sent_anew_all_the_same(
+def test_result_not_downloaded_is_still_uploaded_again(
     first: Project, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
     """When all is due to be sent again: servers throw away what is old."""

@@ -24,14 +24,16 @@ def checks(done: Done) -> list[dict[str, Any]]:
     return [one for one in done.result["checks"] if one["name"] == "shared-cache"]
 
 
-def test_nothing_is_shared_where_no_url_is_given(first: Project) -> None:
+def test_nothing_is_shared_without_a_url(first: Project) -> None:
     done = first.json("cache", "status")
     assert done.result["configured"] is False
     assert "not set" in first.fabric("cache", "status").out
     assert checks(first.json("doctor")) == []
 
 
-def test_it_says_what_is_there_of_this_commit(fleet: Fleet, first: Project, tmp_path: Path) -> None:
+def test_status_prints_the_entries_of_this_commit(
+    fleet: Fleet, first: Project, tmp_path: Path
+) -> None:
     place = on_objstore2(fleet)
     first.json("package", env=place.writing)
     found = another_machine(first, tmp_path).json("cache", "status", env=place.env).result
@@ -41,7 +43,7 @@ def test_it_says_what_is_there_of_this_commit(fleet: Fleet, first: Project, tmp_
     assert "read-write, scope main, 4 tasks in 1 segment" in words
 
 
-def test_it_asks_anew_whatever_was_learnt_before(fleet: Fleet, first: Project) -> None:
+def test_status_ignores_cached_answers(fleet: Fleet, first: Project) -> None:
     place = on_objstore2(fleet)
     first.json("package", env=place.env)
     assert first.json("cache", "status", env=place.env).result["tasks"] == 0
@@ -49,7 +51,7 @@ def test_it_asks_anew_whatever_was_learnt_before(fleet: Fleet, first: Project) -
     assert first.json("cache", "status", env=place.env).result["tasks"] == 4
 
 
-def test_a_server_that_cannot_be_asked_is_told(first: Project) -> None:
+def test_unreachable_server_is_reported(first: Project) -> None:
     with faulty_store() as store:
         store.fails(StoreFault.FORBIDDEN, "GET")
         done = first.json("cache", "status", env=CachePlaceOfTests(store.address + "/x").env)
@@ -58,7 +60,7 @@ def test_a_server_that_cannot_be_asked_is_told(first: Project) -> None:
     assert "403" in done.error["message"]
 
 
-def test_a_server_that_says_yes_to_everything_is_told(first: Project) -> None:
+def test_server_that_accepts_every_request_is_reported(first: Project) -> None:
     with faulty_store() as store:
         store.fails(StoreFault.PAGE, "GET", "PUT")
         place = CachePlaceOfTests(store.address + "/x")
@@ -69,7 +71,7 @@ def test_a_server_that_says_yes_to_everything_is_told(first: Project) -> None:
     assert "a login page" in found["fix"]
 
 
-def test_without_a_key_it_says_how_to_make_one(first: Project) -> None:
+def test_missing_key_prints_how_to_create_one(first: Project) -> None:
     env = {"FABRIC_REMOTE_CACHE_URL": "https://me:hush@example.invalid"}
     done = first.json("cache", "status", env=env)
     assert (done.code, done.error["code"]) == (1, "cache/remote-off")
@@ -77,7 +79,7 @@ def test_without_a_key_it_says_how_to_make_one(first: Project) -> None:
     assert "hush" not in json.dumps(done.document)
 
 
-def test_a_doctor_tells_of_a_cache_that_answers(fleet: Fleet, first: Project) -> None:
+def test_doctor_reports_a_working_cache(fleet: Fleet, first: Project) -> None:
     place = on_objstore2(fleet)
     (found,) = checks(first.json("doctor", env=place.writing))
     assert found["ok"] is True
@@ -85,7 +87,7 @@ def test_a_doctor_tells_of_a_cache_that_answers(fleet: Fleet, first: Project) ->
     assert checks(first.json("doctor", "--offline", env=place.writing)) == []
 
 
-def test_rights_that_are_missing_are_found_before_a_run_is(first: Project) -> None:
+def test_doctor_finds_missing_permissions_before_a_run(first: Project) -> None:
     with faulty_store() as store:
         store.fails(StoreFault.LOCKED, "PUT")
         env = CachePlaceOfTests(store.address + "/x").writing

@@ -16,9 +16,7 @@ def test_a_switch_is_on_in_whatever_letters(word: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "0", "False", "NO", "off"])
-def test_a_switch_of_a_provider_is_off_whatever_the_one_for_all_says(
-    word: str, tmp_path: Path
-) -> None:
+def test_provider_switch_off_overrides_the_global_switch(word: str, tmp_path: Path) -> None:
     env = {"FABRIC_REAL_DEPLOY": "1", "FABRIC_CLOUD1_REAL_DEPLOY": word}
     found = project(tmp_path).json("deploy", env=env).result
     assert found["deployments"][0]["mode"] == "simulated"
@@ -55,14 +53,14 @@ def test_an_option_without_a_value_is_never_its_default(
     assert made.tree() == before
 
 
-def test_what_was_deployed_stays_where_a_stage_was_meant(tmp_path: Path) -> None:
+def test_empty_stage_option_removes_nothing(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.json("deploy")
     assert made.json("remove", "--yes", "--stage", "").code == 64
     assert made.json("state", "list").result["records"]
 
 
-def test_switches_of_fabric_in_an_env_file_are_told_of(tmp_path: Path) -> None:
+def test_fabric_switches_in_an_env_file_are_reported_and_ignored(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({".env": "FABRIC_REAL_DEPLOY=1\nFABRIC_CLOUD1_DEPLOY_CMD=false\n"})
     done = made.fabric("deploy")
@@ -90,7 +88,7 @@ def test_two_stages_at_once_are_refused(tmp_path: Path) -> None:
         assert (done.code, done.error["code"]) == (64, "usage/two-stages")
 
 
-def test_a_provider_that_nobody_knows_is_told_as_that(tmp_path: Path) -> None:
+def test_unknown_provider_is_reported(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.json("deploy")
     done = made.json("state", "force-unlock", "--yes", "--provider", "nope")

@@ -53,7 +53,7 @@ def codes(made: Project, *words: str) -> tuple[int, str]:
 # Looking.
 
 
-def test_list_tells_what_was_deployed(made: Project) -> None:
+def test_list_prints_deployed_records(made: Project) -> None:
     assert made.fabric("deploy", "--stage", "prod").code == 0
     result = made.json("state", "list").result
     assert (result["service"], result["backend"]) == ("shop", "local")
@@ -78,12 +78,12 @@ def test_pull_prints_the_document_as_it_is_stored(made: Project) -> None:
     assert made.json("state", "pull").result == document(made)
 
 
-def test_what_was_never_deployed_is_not_found(made: Project) -> None:
+def test_never_deployed_record_is_not_found(made: Project) -> None:
     for words in (("pull", "--provider", "edge1-workers"), ("show", "--stage", "prod")):
         assert codes(made, *words) == (1, "state/not-found")
 
 
-def test_no_secret_is_in_what_is_shown(tmp_path: Path) -> None:
+def test_secrets_are_not_printed(tmp_path: Path) -> None:
     made = project(tmp_path, service("shop", "one") + "env: {WORD: '${secret:WORD}'}\n", {})
     made.write({"one.py": handler("one")})
     env = {"WORD": "hush-hush-hush"}
@@ -95,7 +95,7 @@ def test_no_secret_is_in_what_is_shown(tmp_path: Path) -> None:
     assert "hush-hush" not in (made.root / "all.json").read_text()
 
 
-def test_show_tells_people_what_is_live(made: Project) -> None:
+def test_show_prints_live_functions_as_text(made: Project) -> None:
     text = made.fabric("state", "show").out
     for word in ("shop-dev-one", "shop-dev-two", "History", document(made)["deploymentId"]):
         assert word in text
@@ -104,7 +104,7 @@ def test_show_tells_people_what_is_live(made: Project) -> None:
 # Backup and restore.
 
 
-def test_a_restore_gives_back_what_a_backup_kept(made: Project) -> None:
+def test_restore_writes_back_the_backup(made: Project) -> None:
     before, receipt = document(made), document(made, ".fabric/dev.json")
     deploy_record = document(made, DEPLOY_RECORD)
     assert made.fabric("state", "backup", "--out", "kept.json").code == 0
@@ -121,7 +121,7 @@ def test_a_restore_gives_back_what_a_backup_kept(made: Project) -> None:
     assert made.json("deploy").result["summary"]["ran"] == 0
 
 
-def test_what_was_deployed_since_is_put_back_with_a_serial_above(made: Project) -> None:
+def test_restore_over_a_newer_deploy_gets_a_higher_serial(made: Project) -> None:
     before = document(made)
     assert made.fabric("state", "backup").code == 0
     made.write({"one.py": handler("new")})
@@ -144,7 +144,7 @@ def test_records_that_a_backup_does_not_hold_stay(made: Project) -> None:
     assert document(made, STATE.replace("/dev/", "/prod/")) == prod
 
 
-def test_a_restore_takes_only_what_its_flags_name(made: Project) -> None:
+def test_restore_is_limited_by_its_flags(made: Project) -> None:
     assert made.fabric("deploy", "--stage", "prod").code == 0
     assert made.fabric("state", "backup").code == 0
     assert [row["stage"] for row in _restored(made, "--stage", "prod")] == ["prod"]
@@ -180,7 +180,7 @@ def test_a_broken_backup_changes_nothing(old: str, new: str, made: Project) -> N
     assert (made.tree(".fabric/state"), made.tree(".fabric/deploy")) == before
 
 
-def test_one_record_that_may_not_be_restored_keeps_all_others_back(made: Project) -> None:
+def test_one_rejected_record_stops_the_whole_restore(made: Project) -> None:
     assert made.fabric("deploy", "--stage", "prod").code == 0
     assert made.fabric("state", "backup").code == 0
     rewritten(made, STATE.replace("/dev/", "/prod/"), lineage="0" * 32)
@@ -189,7 +189,7 @@ def test_one_record_that_may_not_be_restored_keeps_all_others_back(made: Project
     assert made.tree(".fabric/state/shop") == before
 
 
-def test_nothing_is_no_backup(tmp_path: Path) -> None:
+def test_empty_state_is_not_backed_up(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert codes(made, "backup") == (1, "state/not-found")
     assert not (made.root / ".fabric/state-backup.json").exists()
@@ -210,23 +210,23 @@ def entries(made: Project, *words: str) -> list[tuple[str, str]]:
     return [(row["provider"], row["status"]) for row in rows]
 
 
-def test_what_was_just_deployed_is_in_sync(made: Project) -> None:
+def test_fresh_deployment_is_in_sync(made: Project) -> None:
     assert entries(made) == [("cloud1-lambda", "in-sync")]
 
 
-def test_what_was_never_deployed_has_no_entry(made: Project) -> None:
+def test_never_deployed_stage_has_no_entry(made: Project) -> None:
     assert entries(made, "--stage", "prod") == []
 
 
 @pytest.mark.parametrize("path", [STATE, f"{STATE} .fabric/dev.json"])
-def test_a_record_that_is_gone_is_missing(path: str, made: Project) -> None:
+def test_deleted_record_is_missing(path: str, made: Project) -> None:
     for one in path.split():
         (made.root / one).unlink()
     assert entries(made) == [("cloud1-lambda", "missing")]
 
 
 @pytest.mark.parametrize("path", [".fabric/dev.json", DEPLOY_RECORD])
-def test_a_receipt_that_is_gone_has_drifted_and_is_made_anew(path: str, made: Project) -> None:
+def test_deleted_receipt_is_drift_and_fix_recreates_it(path: str, made: Project) -> None:
     before = document(made, path)
     (made.root / path).unlink()
     assert entries(made) == [("cloud1-lambda", "drifted")]
@@ -235,14 +235,14 @@ def test_a_receipt_that_is_gone_has_drifted_and_is_made_anew(path: str, made: Pr
     assert document(made, path) == before
 
 
-def test_a_receipt_that_says_something_else_has_drifted(made: Project) -> None:
+def test_edited_receipt_is_drift(made: Project) -> None:
     path = made.root / ".fabric/dev.json"
     path.write_text(path.read_text().replace("simulated", "real"))
     row = made.json("state", "reconcile").result["entries"][0]
     assert (row["status"], "mode" in row["detail"]) == ("drifted", True)
 
 
-def test_an_archive_that_is_gone_has_drifted(made: Project) -> None:
+def test_deleted_archive_is_drift(made: Project) -> None:
     next((made.root / ".fabric/archives").glob("*.zip")).unlink()
     assert entries(made) == [("cloud1-lambda", "drifted")]
 
@@ -265,7 +265,7 @@ def test_a_service_that_no_config_names_is_orphaned(made: Project) -> None:
     assert entries(made) == []
 
 
-def test_a_deploy_of_another_stage_is_no_drift(made: Project) -> None:
+def test_deploy_of_another_stage_is_no_drift(made: Project) -> None:
     assert made.fabric("deploy", "--stage", "prod").code == 0
     assert entries(made, "--stage", "dev") == [("cloud1-lambda", "in-sync")]
     assert entries(made, "--stage", "prod") == [("cloud1-lambda", "in-sync")]
@@ -305,7 +305,7 @@ def test_force_unlock_frees_a_lock_and_keeps_its_fence(made: Project) -> None:
         (("state", "rm", "-y", "-c", "shop/own.yml"), "own.yml"),
     ],
 )
-def test_the_command_that_is_told_of_frees_the_lock_from_where_one_stands(
+def test_suggested_unlock_command_works_from_the_current_folder(
     words: tuple[str, ...], config: str, tmp_path: Path
 ) -> None:
     made = compose(tmp_path, shop=())
@@ -318,7 +318,7 @@ def test_the_command_that_is_told_of_frees_the_lock_from_where_one_stands(
     assert made.json(*words).code == 0
 
 
-def test_the_command_that_is_told_of_names_the_back_end_that_was_asked_for(made: Project) -> None:
+def test_suggested_unlock_command_names_the_selected_backend(made: Project) -> None:
     lock(made)
     made.write({"fabric.yml": f"{service('shop', 'one', 'two')}backend: {{kind: sql}}\n"})
     words = ("state", "rm", "-y", "--backend", "local")
@@ -327,7 +327,7 @@ def test_the_command_that_is_told_of_names_the_back_end_that_was_asked_for(made:
     assert made.json(*words).code == 0
 
 
-def test_force_unlock_says_when_there_is_no_lock(made: Project) -> None:
+def test_force_unlock_reports_a_missing_lock(made: Project) -> None:
     assert made.json("state", "force-unlock").result == {"unlocked": False}
     assert made.json("state", "force-unlock", "--stage", "other").result == {"unlocked": False}
 
@@ -342,7 +342,7 @@ def test_a_held_lock_keeps_changes_away(words: tuple[str, ...], made: Project) -
 # Push.
 
 
-def test_what_could_not_be_written_is_pushed_and_then_deploys_go_on(made: Project) -> None:
+def test_errored_state_is_pushed_and_deploys_continue(made: Project) -> None:
     rewritten(made, target=ERRORED, endpoint="https://kept.example")
     assert made.json("deploy").error["code"] == "state/errored"
     assert made.json("state", "push").result["serial"] == document(made)["serial"]
@@ -377,7 +377,7 @@ def test_push_of_a_broken_file_changes_nothing(made: Project) -> None:
     assert made.tree(".fabric/state") == before
 
 
-def test_push_without_anything_to_push_says_so(made: Project) -> None:
+def test_push_without_errored_state_is_rejected(made: Project) -> None:
     assert codes(made, "push") == (1, "state/nothing-to-push")
     assert codes(made, "push", "--file", STATE, "--stage", "prod") == (64, "usage/other-record")
 
@@ -396,7 +396,7 @@ def test_migrate_copies_and_leaves_the_source(made: Project) -> None:
     assert made.json("deploy").result["summary"]["ran"] == 0
 
 
-def test_archives_come_along_to_a_machine_that_has_none(made: Project) -> None:
+def test_migrate_copies_archives_to_a_machine_without_them(made: Project) -> None:
     assert made.fabric("state", "migrate", "--from", "local", "--to", "sql").code == 0
     archives = made.tree(".fabric/archives")
     for path in (made.root / ".fabric/archives").iterdir():
@@ -420,7 +420,7 @@ def test_migrate_needs_two_kinds(words: str, code: tuple[int, str], made: Projec
     assert codes(made, "migrate", *words.split()) == code
 
 
-def test_migrate_overwrites_no_other_lineage(made: Project) -> None:
+def test_migrate_does_not_overwrite_another_lineage(made: Project) -> None:
     local = (made.root / "fabric.yml").read_text()
     made.write({"fabric.yml": f"{local}backend: {{kind: sql}}\n"})
     lost = made.json("deploy").error
@@ -433,7 +433,7 @@ def test_migrate_overwrites_no_other_lineage(made: Project) -> None:
     assert made.fabric("state", "pull").out == stored
 
 
-def test_a_second_migration_takes_what_is_newer_and_nothing_older(made: Project) -> None:
+def test_second_migration_copies_only_newer_records(made: Project) -> None:
     words = ("migrate", "--from", "local", "--to", "sql")
     assert made.fabric("state", *words).code == 0
     made.write({"one.py": handler("new")})
@@ -447,7 +447,7 @@ def test_a_second_migration_takes_what_is_newer_and_nothing_older(made: Project)
 # Forget.
 
 
-def test_rm_forgets_a_record_and_what_this_machine_says_of_it(made: Project) -> None:
+def test_rm_deletes_a_record_and_its_local_files(made: Project) -> None:
     rewritten(made, target=ERRORED)
     assert made.json("state", "rm").result["removed"] is True
     for path in (STATE, ERRORED, ".fabric/dev.json", DEPLOY_RECORD):
@@ -460,7 +460,7 @@ def test_rm_forgets_a_record_and_what_this_machine_says_of_it(made: Project) -> 
 
 
 @pytest.mark.parametrize("words", READERS)
-def test_unreadable_state_is_said_to_be_so_by_every_command(words: str, made: Project) -> None:
+def test_every_command_reports_unreadable_state(words: str, made: Project) -> None:
     (made.root / STATE).write_text('{"version": 1}')
     assert codes(made, *words.split()) == (1, "state/corrupt")
 
@@ -471,7 +471,7 @@ def test_unreadable_state_may_be_anything(made: Project) -> None:
         assert codes(made, "list") == (1, "state/corrupt")
 
 
-def test_what_can_be_read_is_listed_beside_what_cannot(made: Project) -> None:
+def test_readable_records_are_listed_beside_unreadable_ones(made: Project) -> None:
     assert made.fabric("deploy", "--stage", "prod").code == 0
     (made.root / STATE).write_text("{}")
     answer = made.json("state", "list").document

@@ -7,7 +7,7 @@ from tests.support.in_process import compose, project
 from tests.support.project import service
 
 
-def test_a_good_config_is_told_as_that(tmp_path: Path) -> None:
+def test_valid_config_is_reported_as_valid(tmp_path: Path) -> None:
     made = project(tmp_path)
     before = made.tree()
     done = made.json("validate", "--stage", "prod")
@@ -17,7 +17,7 @@ def test_a_good_config_is_told_as_that(tmp_path: Path) -> None:
     assert made.tree() == before
 
 
-def test_all_that_is_wrong_is_told_at_once_with_places(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once_with_places(tmp_path: Path) -> None:
     made = compose(tmp_path, a=(), b=("a",))
     made.write({"a/fabric.yml": service("a").replace("functions", "functionz")})
     made.write({"b/fabric.yml": service("b").replace("cloud1-lambda", "cloud9")})
@@ -27,7 +27,7 @@ def test_all_that_is_wrong_is_told_at_once_with_places(tmp_path: Path) -> None:
     assert files == {"a/fabric.yml", "b/fabric.yml"}
 
 
-def test_what_only_a_plan_refuses_is_told_too(tmp_path: Path) -> None:
+def test_errors_found_only_by_a_plan_are_reported_too(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write(
         {"fabric.yml": service("shop", "one").replace("entry: one.py", "entry: one.py, memory: 1")}
@@ -50,7 +50,7 @@ def test_a_config_is_shown_with_its_stage_and_without_its_secrets(tmp_path: Path
     assert "B:" not in words
 
 
-def test_what_an_upstream_gives_is_named(tmp_path: Path) -> None:
+def test_upstream_output_is_shown_by_name(tmp_path: Path) -> None:
     made = compose(tmp_path, a=(), b=("a",))
     made.write({"b/fabric.yml": service("b") + "env: {HOME_OF_A: '${env:SERVICE_A_URL}/x'}\n"})
     done = made.json("config", "show", cwd="b")

@@ -40,7 +40,7 @@ def test_a_removal_by_the_deploy_of_a_whole_service_is_announced(tmp_path: Path)
     assert ("two", "delete") in [(one["name"], one["change"]) for one in rows]
 
 
-def test_a_profile_is_written_and_told_of_also_when_nothing_is_to_be_done(tmp_path: Path) -> None:
+def test_profile_is_written_and_reported_even_if_nothing_runs(tmp_path: Path) -> None:
     made = project(tmp_path)
     busy = made.fabric("deploy", "--profile", "busy.json")
     assert "critical path of " in busy.err
@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_written_is_found_before_the_run(
     assert made.json("state", "list").result["records"] == []
 
 
-def test_after_a_way_back_the_reason_names_only_what_differs(tmp_path: Path) -> None:
+def test_reason_after_a_revert_names_only_the_differences(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("build").code == 0
     made.write({"src/one.py": handler("other")})
@@ -81,7 +81,7 @@ def failing(folder: Path) -> dict[str, str]:
     return {"FABRIC_REAL_DEPLOY": "1", "FABRIC_CLOUD1_DEPLOY_CMD": line}
 
 
-def test_after_a_failed_first_deploy_no_field_is_said_to_have_changed(tmp_path: Path) -> None:
+def test_explain_after_a_failed_first_deploy_names_no_changed_field(tmp_path: Path) -> None:
     made = project(tmp_path)
     env = failing(tmp_path)
     assert made.fabric("deploy", env=env).code == 1
@@ -114,7 +114,7 @@ def test_compose_plan_takes_a_number_of_looks_at_once(tmp_path: Path) -> None:
     assert made.json("compose", "plan", "--concurrency", "0").code == 64
 
 
-def test_a_removal_names_labels_with_a_back_end_of_their_own(tmp_path: Path) -> None:
+def test_remove_names_overrides_with_their_own_backend(tmp_path: Path) -> None:
     made = project(tmp_path)
     spare = "providerOverrides: {spare: {name: edge1-workers, backend: {kind: sql}}}\n"
     made.write({"fabric.yml": PYTHON + spare})
@@ -124,7 +124,7 @@ def test_a_removal_names_labels_with_a_back_end_of_their_own(tmp_path: Path) -> 
     assert "fabric remove --provider spare" in done.err
 
 
-def test_whatever_lies_below_our_own_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_folders_below_dot_fabric_are_private_to_their_owner(tmp_path: Path) -> None:
     made = project(tmp_path)
     assert made.fabric("deploy").code == 0
     folders = [path for path in (made.root / ".fabric").rglob("*") if path.is_dir()]

@@ -59,13 +59,13 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 
 
 @pytest.mark.parametrize("name", NEEDING)
-def test_what_needs_a_package_names_it_and_the_command(ended: Ended, name: str) -> None:
+def test_missing_package_is_named_with_the_install_command(ended: Ended, name: str) -> None:
     found = {one["code"]: one for one in ended.commands[name].error["problems"]}
     problem = found[CODES[name.split()[0]]]
     assert problem["hint"] == f"pip install '{format_requirement(EXTRAS.get(name, Extra.CLOUD))}'"
 
 
-def test_a_call_that_no_check_came_before_says_the_same(ended: Ended) -> None:
+def test_unchecked_provider_call_reports_the_same_missing_package(ended: Ended) -> None:
     told = f"deploy/not-installed pip install '{format_requirement(Extra.CLOUD)}'"
     assert ended.calls == dict.fromkeys((one.id for one in PROVIDERS if one.packages), told)
 
@@ -84,7 +84,7 @@ def test_builds_go_on_without_a_shared_cache(ended: Ended, name: str) -> None:
     assert format_requirement(Extra.CLOUD) in done.err
 
 
-def test_a_run_without_its_exporter_goes_on_and_warns(ended: Ended) -> None:
+def test_run_without_the_otel_exporter_continues_with_a_warning(ended: Ended) -> None:
     done = ended.commands["otel"]
     assert done.result["summary"]["ran"] == 1
     assert format_requirement(Extra.OTEL) in done.err

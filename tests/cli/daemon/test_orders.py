@@ -71,7 +71,7 @@ def test_every_option_has_its_place(tmp_path: Path) -> None:
     assert not order.is_insecure
 
 
-def test_variables_stand_where_no_option_does(tmp_path: Path) -> None:
+def test_variables_apply_unless_an_option_is_given(tmp_path: Path) -> None:
     env = {
         "FABRIC_STAGE": "qa",
         "FABRIC_DAEMON_API_KEY": "k",
@@ -98,7 +98,7 @@ def test_keys_of_a_file_count_beside_the_one_key(tmp_path: Path) -> None:
     assert found.warnings == ()
 
 
-def test_a_key_file_that_others_may_read_is_warned_about(tmp_path: Path) -> None:
+def test_key_file_readable_by_other_users_warns(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("all\n")
     (tmp_path / "keys").chmod(0o640)
     warnings = placed(tmp_path, "--api-key-file", "keys").warnings
@@ -129,7 +129,7 @@ def test_an_open_door_is_warned_about_in_three_lines(tmp_path: Path) -> None:
         ("--api-key-file empty", "input/no-keys 65"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_starts(
+def test_invalid_options_are_reported_before_anything_starts(
     words: str, said: str, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").touch()
@@ -140,7 +140,7 @@ def test_a_key_variable_that_is_set_to_nothing_opens_no_door(tmp_path: Path) -> 
     assert refused(tmp_path, FABRIC_DAEMON_API_KEY="") == "usage/empty-value 64"
 
 
-def test_no_password_of_a_cache_is_told(tmp_path: Path) -> None:
+def test_cache_password_is_not_printed(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         placed(tmp_path, FABRIC_DAEMON_CACHE_URL="http://:secret@c")
     assert "secret" not in str(caught.value.problems)
@@ -152,7 +152,7 @@ def test_a_config_in_a_folder_is_enough_for_the_dashboard(tmp_path: Path) -> Non
     assert placed(tmp_path, "--dashboard", "-c", ".").order.project.dashboard
 
 
-def test_a_server_that_is_not_installed_says_how_to_install_it() -> None:
+def test_missing_server_package_is_reported_with_the_install_command() -> None:
     refuse_uninstalled()
     with pytest.raises(FabricError) as caught:
         refuse_uninstalled(("waitress", "no_such_package"))

@@ -46,11 +46,11 @@ def test_a_small_window_holds_all_of_it(rows: int, columns: int) -> None:
     assert all(measure_cells(line) < max(3, columns) for line in lines)
 
 
-def test_where_nothing_fits_it_is_said() -> None:
+def test_no_match_is_shown() -> None:
     assert "no match" in draw_picker(many(3).after("zz"), WIDE, PLAIN)[1]
 
 
-def test_wide_signs_take_two_columns_and_marks_none() -> None:
+def test_wide_characters_take_two_columns_and_combining_marks_none() -> None:
     assert measure_cells("日a\u0301") == 3
     assert cut("日本語日本語", 8) == "日本語…"
 
@@ -69,5 +69,5 @@ def test_a_default_is_shown_until_something_is_typed() -> None:
     assert draw_text_prompt(state.after("x"), WIDE, PLAIN) == ("? Name: x",)
 
 
-def test_what_was_answered_stays_in_one_line() -> None:
+def test_answered_question_is_one_line() -> None:
     assert draw_answered("Template", "http", WIDE, PLAIN) == "✓ Template: http"

@@ -51,7 +51,7 @@ def test_enter_with_no_match_stays() -> None:
     assert state.fitting == ()
 
 
-def test_cancel_ends_it_also_where_nothing_fits() -> None:
+def test_cancel_works_even_without_a_match() -> None:
     assert kinds("z", Key.CANCEL).stand is Stand.CANCELLED
     assert kinds(Key.CANCEL).stand is Stand.CANCELLED
 

@@ -84,7 +84,7 @@ def test_a_binding_may_stand_for_a_number_or_a_flag() -> None:
     assert codes(text, {"N": "9" * 70, "E": "false"}) == ["config/wrong-type"]
 
 
-def test_a_message_does_not_show_what_a_binding_gave() -> None:
+def test_error_message_does_not_show_bound_values() -> None:
     text = f"{HEAD}functions: [{{name: a, entry: a.ts, memory: '${{secret:M}}'}}]"
     (found,) = problems(text, {"M": "hunter2"})
     assert "hunter2" not in found.message + found.frame
@@ -102,7 +102,7 @@ def test_a_message_does_not_show_what_a_binding_gave() -> None:
         ("[{name: K, ref: 'secret://L'}, {name: L, ref: 'a b'}]", "a b"),
     ],
 )
-def test_a_secret_comes_from_the_config_or_where_it_points(secrets: str, value: str) -> None:
+def test_secret_is_read_from_the_config_or_its_reference(secrets: str, value: str) -> None:
     assert _bound("${secret:K}", {"E": "url://of-env"}, f"secrets: {secrets}") == value
 
 
@@ -115,7 +115,7 @@ def test_a_secret_comes_from_the_config_or_where_it_points(secrets: str, value: 
         ("{K: 'secret://NONE'}", "config/unset-secret"),
     ],
 )
-def test_a_secret_that_leads_nowhere_is_refused(secrets: str, code: str) -> None:
+def test_secret_without_a_valid_source_is_rejected(secrets: str, code: str) -> None:
     assert codes(f"{HEAD}{ONE}env: {{A: '${{secret:K}}'}}\nsecrets: {secrets}") == [code]
 
 
@@ -173,7 +173,7 @@ def test_a_dotenv_file_is_read_line_by_line() -> None:
         HEAD + "functions: [{name: a, entry: a.ts, runtime: '@'}]\n",
     ],
 )
-def test_what_is_printed_and_stored_takes_no_secret(text: str, bound: str) -> None:
+def test_printed_and_stored_fields_reject_secrets(text: str, bound: str) -> None:
     found = problems(text.replace("@", bound), {"K": "canary", "MY_TOKEN": "canary"})
     (refused,) = [one for one in found if one.code == "config/secret-here"]
     assert refused.hint
@@ -182,7 +182,7 @@ def test_what_is_printed_and_stored_takes_no_secret(text: str, bound: str) -> No
     assert "canary" not in repr(found)
 
 
-def test_a_config_knows_what_its_secrets_gave_and_does_not_print_it() -> None:
+def test_config_holds_its_secret_values_and_does_not_print_them() -> None:
     text = f"{HEAD}{ONE}env: {{A: '${{secret:K}}', B: 'x ${{env:MY_TOKEN}}', C: '${{env:C}}'}}\n"
     config = loaded(text, {"K": "one", "MY_TOKEN": "two", "C": "three"})
     assert config.secret_values.reveal() == {"one", "two"}
@@ -222,7 +222,7 @@ def test_a_secret_in_a_setting_decides_a_deploy_and_is_not_in_the_graph(setting:
     assert "canary" not in "".join(graphs)
 
 
-def test_what_is_not_listed_is_met_with_where_to_list_it() -> None:
+def test_unlisted_name_is_an_error_that_names_where_to_list_it() -> None:
     (secret,) = problems(f"{HEAD}{ONE}env: {{A: '${{secret:DB}}'}}\n")
     assert (secret.code, "`secrets`" in secret.hint) == ("config/unset-secret", True)
     (layer,) = problems(f"{HEAD}functions: [{{name: api, entry: a.ts, layers: [zzz]}}]\n")

@@ -40,7 +40,7 @@ def test_an_overlay_for_an_unknown_function_is_refused() -> None:
     ]
 
 
-def test_the_overlays_of_other_stages_are_checked_but_not_bound() -> None:
+def test_overlays_of_other_stages_are_checked_but_not_bound() -> None:
     assert loaded(HEAD + ONE + "stages: {x: {env: {A: '${env:NOPE}'}}}").service == "shop"
     assert codes(HEAD + ONE + "stages: {x: {enw: {}}}") == ["config/unknown-key"]
     assert codes(HEAD + ONE + "stages: {dev: {provider: {name: host9}}}") == [

@@ -34,7 +34,7 @@ def test_sizes_that_a_provider_does_not_have(setting: str) -> None:
     assert (problem.where.line, problem.frame != "") == (3, True)
 
 
-def test_sizes_are_those_of_the_provider() -> None:
+def test_size_limits_depend_on_the_provider() -> None:
     assert codes("{name: a, entry: a.ts, timeout: 1800, memory: 20480}", "cloud2-functions") == []
     assert codes("{name: a, entry: a.ts, timeout: 1800, memory: 20480}", "host1") == []
 
@@ -55,7 +55,7 @@ def test_a_name_counts_with_its_service_and_stage() -> None:
         *("//", "//x", "/x//y", "/x//", "/x/../y", "/x/..", "/./x", "/."),
     ],
 )
-def test_a_path_that_is_no_template(path: str) -> None:
+def test_invalid_path_template_is_rejected(path: str) -> None:
     assert codes(http(f"path: '{path}'")) == ["config/bad-route"]
     assert codes(http(f"route: 'GET:{path}'")) == ["config/bad-route"]
 
@@ -68,7 +68,7 @@ def test_a_path_that_is_one(path: str) -> None:
     assert codes(http(f"path: '{path}'")) == []
 
 
-def test_a_route_and_what_stands_beside_it() -> None:
+def test_route_must_agree_with_method() -> None:
     assert codes(http("route: 'GET:/x', method: GET")) == []
     assert codes(http("route: 'GET:/x', method: POST")) == ["config/bad-route"]
 
@@ -101,7 +101,7 @@ def cron(words: str) -> str:
 
 
 @pytest.mark.parametrize("fields", ["0 12 * * * *", "0 12 ? * ? *", "0 12 1 * MON *"])
-def test_six_fields_leave_one_day_open_where_the_provider_wants_that(fields: str) -> None:
+def test_six_field_cron_must_leave_one_day_open_if_the_provider_requires_it(fields: str) -> None:
     assert codes(cron(f"schedule: cron({fields})")) == ["config/bad-schedule"]
     assert codes(cron(f"schedule: cron({fields})"), "cloud2-functions") == []
 

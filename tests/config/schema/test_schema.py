@@ -36,7 +36,7 @@ def _fits(shape: Shape, document: Any) -> bool:
 @pytest.mark.parametrize("kind", sorted(_CHECKERS))
 @_RELAXED
 @given(data=st.data())
-def test_what_the_shape_allows_both_accept(kind: str, data: st.DataObject) -> None:
+def test_document_allowed_by_the_shape_is_accepted_by_both(kind: str, data: st.DataObject) -> None:
     shape, validator = _CHECKERS[kind]
     document = data.draw(_DOCUMENTS[kind])
     assert _fits(shape, document)
@@ -55,7 +55,7 @@ def test_both_judge_a_damaged_document_alike(kind: str, data: st.DataObject) -> 
 
 @_RELAXED
 @given(document=SCALARS)
-def test_a_document_that_is_no_map_is_refused_by_both(document: Any) -> None:
+def test_document_that_is_not_a_map_is_rejected_by_both(document: Any) -> None:
     shape, validator = _CHECKERS["config"]
     assert not _fits(shape, document)
     assert not validator.is_valid(document)

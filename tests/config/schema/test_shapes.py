@@ -71,7 +71,7 @@ def test_anything_is_the_empty_schema() -> None:
         ("layers: [{arn: a, name: x}, {arn: b, name: x}]", "duplicate name `x` in `layers`"),
     ],
 )
-def test_a_message_says_what_was_wanted_and_what_was_found(line: str, words: str) -> None:
+def test_type_error_names_expected_and_actual_type(line: str, words: str) -> None:
     (found,) = problems(HEAD + ONE + line)
     assert words in found.message
 

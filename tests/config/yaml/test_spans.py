@@ -55,7 +55,7 @@ def cut(text: str, span: Span) -> str:
 
 
 @pytest.mark.parametrize("loader", LOADERS)
-def test_a_span_is_what_stands_in_the_text(loader: str) -> None:
+def test_span_covers_the_exact_source_text(loader: str) -> None:
     text = TEXT.replace("%s", "---")
     root = parse_spans(text, LOADERS[loader])
     parts = {one.key: cut(text, one.value) for one in root.children}

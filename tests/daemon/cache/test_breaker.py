@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.daemon.cache.breaker import Breaker
+from fabric.daemon.cache.redis_store import Breaker
 
 
 class Moment:

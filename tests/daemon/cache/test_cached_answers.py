@@ -115,7 +115,7 @@ def test_another_prefix_is_another_cache(
     assert kept(redis) == {key_of("validate", CONFIG, "dev", "team:")}
 
 
-def test_what_is_wrong_or_changes_something_is_not_kept(
+def test_failed_and_changing_requests_are_not_cached(
     http: httpx.Client, redis: RedisServer
 ) -> None:
     http.post("/validate", content=CONFIG + "nonsense: 1\n")
@@ -125,9 +125,7 @@ def test_what_is_wrong_or_changes_something_is_not_kept(
 
 
 @pytest.mark.parametrize("change", ["deploy", "remove"])
-def test_a_change_clears_its_stage_and_no_other(
-    change: str, http: httpx.Client, redis: RedisServer
-) -> None:
+def test_change_clears_only_its_stage(change: str, http: httpx.Client, redis: RedisServer) -> None:
     http.post("/deploy?stage=prod", content=CONFIG)
     for stage in ("dev", "prod"):
         http.post(f"/plan?stage={stage}", content=CONFIG)
@@ -159,7 +157,7 @@ def test_no_answer_of_before_a_deploy_is_given_after_it(server: LiveServer) -> N
         one.join()
 
 
-def test_an_empty_body_is_the_config_that_stands_there_now(
+def test_empty_body_is_cached_by_the_current_config_file(
     http: httpx.Client, shop: Workplace, redis: RedisServer
 ) -> None:
     shop.write({"fabric.yml": CONFIG})
@@ -169,9 +167,7 @@ def test_an_empty_body_is_the_config_that_stands_there_now(
     assert http.post("/validate").status_code == 400
 
 
-def test_what_somebody_else_put_there_is_not_believed(
-    http: httpx.Client, redis: RedisServer
-) -> None:
+def test_tampered_cache_entry_is_not_used(http: httpx.Client, redis: RedisServer) -> None:
     http.post("/validate", content=CONFIG)
     key = key_of("validate", CONFIG, "dev")
     with contextlib.closing(redis.client()) as client:
@@ -204,7 +200,7 @@ def test_servers_that_trust_otherwise_do_not_share_answers(
         assert cache_of(client.post("/validate", content=CONFIG)) == "miss"
 
 
-def test_a_key_is_asked_for_before_a_cached_answer_is_given(
+def test_key_is_required_before_a_cached_answer_is_returned(
     shop: Workplace, order: ServeOrder
 ) -> None:
     with live_server(shop.settings, order, ["sesame"]) as server:
@@ -217,7 +213,9 @@ def test_a_key_is_asked_for_before_a_cached_answer_is_given(
             assert (answer.status_code, cache_of(answer)) == (401, None)
 
 
-def test_a_server_without_its_cache_answers_and_says_so(shop: Workplace, tmp_path: Path) -> None:
+def test_server_with_an_unreachable_cache_answers_and_reports_it(
+    shop: Workplace, tmp_path: Path
+) -> None:
     order = replace(order_of(shop.settings), cache=AnswerCache("redis://127.0.0.1:1/0"))
     with live_server(shop.settings, order) as server, server.client() as http:
         for _ in range(3):
@@ -229,7 +227,7 @@ def test_a_server_without_its_cache_answers_and_says_so(shop: Workplace, tmp_pat
 
 
 @pytest.mark.parametrize("url", ["", "redis://127.0.0.1:1/0"])
-def test_what_changed_under_another_cache_or_none_is_cleared_when_a_daemon_is_back(
+def test_changes_under_another_cache_or_none_are_cleared_after_restart(
     url: str, shop: Workplace, order: ServeOrder, redis: RedisServer
 ) -> None:
     with live_server(shop.settings, order) as server, server.client() as http:
@@ -243,7 +241,7 @@ def test_what_changed_under_another_cache_or_none_is_cleared_when_a_daemon_is_ba
         assert kept(redis) == {key_of("plan", CONFIG, "prod")}
 
 
-def test_the_metrics_count_what_was_there_and_what_was_not(http: httpx.Client) -> None:
+def test_metrics_count_hits_and_misses(http: httpx.Client) -> None:
     for _ in range(3):
         http.post("/plan", content=CONFIG)
     text = http.get("/metrics").text
@@ -251,7 +249,7 @@ def test_the_metrics_count_what_was_there_and_what_was_not(http: httpx.Client) -
     assert 'fabric_cache_lookups_total{result="miss"} 1' in text
 
 
-def test_the_servers_own_config_and_the_same_text_of_a_stranger_have_answers_of_their_own(
+def test_server_config_and_equal_caller_config_are_cached_separately(
     shop: Workplace, http: httpx.Client, order: ServeOrder
 ) -> None:
     text = CONFIG + "env: {A: '${env:API_TOKEN,none}'}\n"

@@ -21,7 +21,7 @@ def reached(folder: Path, url: str) -> contextlib.closing[RedisStore]:
     return contextlib.closing(RedisStore(url, PREFIX, owed(folder, url), PATIENT))
 
 
-def test_what_was_owed_in_an_outage_is_paid_by_the_next_process_to_that_cache_alone(
+def test_next_process_completes_pending_invalidations_for_that_cache_only(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "one").mkdir()
@@ -46,7 +46,7 @@ def test_what_was_owed_in_an_outage_is_paid_by_the_next_process_to_that_cache_al
         assert f"{PREFIX}plan:abc:dev" not in other.names()
 
 
-def test_what_cannot_be_paid_stays_owed_and_to_nobody_else(tmp_path: Path) -> None:
+def test_failed_invalidation_stays_pending_for_that_cache_only(tmp_path: Path) -> None:
     other = "redis://other/0"
     owed(tmp_path, NOBODY).keep_all(["dev"])
     owed(tmp_path, other)
@@ -68,13 +68,13 @@ def test_what_cannot_be_paid_stays_owed_and_to_nobody_else(tmp_path: Path) -> No
         ("redis://caches", False),
     ],
 )
-def test_a_cache_is_told_by_its_place_whoever_asks_it(url: str, *, is_same: bool) -> None:
+def test_cache_is_identified_by_its_location_not_its_user(url: str, *, is_same: bool) -> None:
     digest = cache_digest("redis://cache", PREFIX)
     assert (cache_digest(url, PREFIX) == digest) is is_same
     assert cache_digest(url, "other:") != cache_digest(url, PREFIX)
 
 
-def test_what_came_to_be_owed_while_the_same_stage_was_being_cleared_stays(tmp_path: Path) -> None:
+def test_invalidation_added_while_its_stage_is_cleared_stays_pending(tmp_path: Path) -> None:
     asked, may_answer = threading.Event(), threading.Event()
 
     def late(client: socket.socket) -> None:

@@ -39,7 +39,7 @@ def pay_all(owed: PendingInvalidations) -> None:
         owed.remove_completed(one)
 
 
-def test_what_is_kept_is_known_to_the_next_one_and_to_nobody_else(
+def test_stored_invalidations_are_loaded_by_the_next_process_only(
     tmp_path: Path, told: Notices
 ) -> None:
     told.owed(tmp_path).keep_all(("prod", "dev"))
@@ -49,7 +49,7 @@ def test_what_is_kept_is_known_to_the_next_one_and_to_nobody_else(
     assert told == []
 
 
-def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Notices) -> None:
+def test_attempted_invalidation_is_not_written(tmp_path: Path, told: Notices) -> None:
     owed = told.owed(tmp_path)
     one = owed.add("dev")
     assert owed.owed == (one,)
@@ -58,7 +58,7 @@ def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Notices) 
     assert owed.owed == ()
 
 
-def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: Notices) -> None:
+def test_completed_invalidation_is_removed_but_cache_stays(tmp_path: Path, told: Notices) -> None:
     owed = told.owed(tmp_path)
     owed.keep_all(("dev", "prod"))
     owed.remove_completed(owed.owed[0])
@@ -67,7 +67,9 @@ def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: No
     assert written(tmp_path) == [HERE]
 
 
-def test_what_is_owed_to_one_cache_is_not_paid_to_another(tmp_path: Path, told: Notices) -> None:
+def test_invalidation_of_one_cache_is_not_completed_by_another(
+    tmp_path: Path, told: Notices
+) -> None:
     here = told.owed(tmp_path)
     here.keep(here.add("dev"))
     there = told.owed(tmp_path, THERE)
@@ -78,7 +80,7 @@ def test_what_is_owed_to_one_cache_is_not_paid_to_another(tmp_path: Path, told: 
     assert stages(told.owed(tmp_path)) == ["dev", "prod"]
 
 
-def test_a_change_is_owed_to_all_caches_of_the_folder_and_at_once_to_those_not_in_use(
+def test_change_is_pending_for_all_caches_and_stored_at_once_for_inactive_ones(
     tmp_path: Path, told: Notices
 ) -> None:
     told.owed(tmp_path)
@@ -88,7 +90,9 @@ def test_a_change_is_owed_to_all_caches_of_the_folder_and_at_once_to_those_not_i
     assert written(tmp_path) == [f"{HERE} dev lost", f"{THERE} lost"]
 
 
-def test_a_change_without_a_cache_is_owed_to_those_before(tmp_path: Path, told: Notices) -> None:
+def test_change_without_a_cache_is_pending_for_previous_caches(
+    tmp_path: Path, told: Notices
+) -> None:
     told.owed(tmp_path, "").add("dev")
     assert not (tmp_path / "daemon").exists()
     told.owed(tmp_path)
@@ -108,7 +112,9 @@ def test_to_pay_an_old_debt_is_not_to_pay_a_newer_one(tmp_path: Path, told: Noti
     assert written(tmp_path) == [HERE]
 
 
-def test_so_many_caches_are_known_the_one_in_use_among_them(tmp_path: Path, told: Notices) -> None:
+def test_number_of_known_caches_is_limited_and_includes_the_active_one(
+    tmp_path: Path, told: Notices
+) -> None:
     names = [f"{number:016x}" for number in range(MOST_CACHES + 2)]
     for name in names:
         told.owed(tmp_path, name)
@@ -117,7 +123,7 @@ def test_so_many_caches_are_known_the_one_in_use_among_them(tmp_path: Path, told
     assert written(tmp_path) == [*names[3:], names[2]]
 
 
-def test_what_a_killed_writer_left_goes(tmp_path: Path, told: Notices) -> None:
+def test_temporary_file_of_a_killed_writer_is_deleted(tmp_path: Path, told: Notices) -> None:
     told.owed(tmp_path).keep_all(("dev",))
     (tmp_path / "daemon" / ".owed.1-1-x.tmp").write_text("de")
     assert stages(told.owed(tmp_path)) == ["dev"]
@@ -134,7 +140,7 @@ def test_what_a_killed_writer_left_goes(tmp_path: Path, told: Notices) -> None:
         (f"\n{HERE}  dev\n", ["dev"]),
     ],
 )
-def test_of_a_damaged_file_what_can_be_read_counts_and_the_rest_is_told_once(
+def test_readable_lines_of_a_damaged_file_count_and_damage_is_reported_once(
     content: str, found: list[str], tmp_path: Path, told: Notices
 ) -> None:
     (tmp_path / "daemon").mkdir()
@@ -145,7 +151,7 @@ def test_of_a_damaged_file_what_can_be_read_counts_and_the_rest_is_told_once(
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "writable"])
-def test_what_is_no_file_of_ours_is_not_read_and_told(
+def test_unsafe_pending_file_is_reported_and_not_read(
     kind: str, tmp_path: Path, told: Notices
 ) -> None:
     path = tmp_path / "daemon" / "owed"
@@ -165,7 +171,7 @@ def test_what_is_no_file_of_ours_is_not_read_and_told(
     assert kind != "link" or (tmp_path / "other").read_text() == f"{HERE} dev\n"
 
 
-def test_where_it_cannot_be_written_that_is_told(tmp_path: Path, told: Notices) -> None:
+def test_unwritable_pending_file_is_reported(tmp_path: Path, told: Notices) -> None:
     (tmp_path / "daemon").write_text("in the way")
     owed = told.owed(tmp_path)
     assert len(told) == 1

@@ -50,9 +50,7 @@ def kept(store: RedisStore, key: str, stage: str, text: bytes = b"text") -> bool
     return store.keep(key, stage, text, epoch, 60)
 
 
-def test_what_is_kept_is_found_under_its_key_and_no_other(
-    store: RedisStore, server: RedisServer
-) -> None:
+def test_stored_entry_is_found_only_under_its_key(store: RedisStore, server: RedisServer) -> None:
     assert store.find("plan:abc:dev", "dev").text is None
     assert kept(store, "plan:abc:dev", "dev")
     assert store.find("plan:abc:dev", "dev").text == b"text"
@@ -60,15 +58,13 @@ def test_what_is_kept_is_found_under_its_key_and_no_other(
     assert "team:plan:abc:dev" in server.names()
 
 
-def test_it_lives_as_long_as_it_was_said(store: RedisStore, server: RedisServer) -> None:
+def test_entry_expires_after_the_given_time(store: RedisStore, server: RedisServer) -> None:
     kept(store, "plan:abc:dev", "dev")
     with contextlib.closing(server.client()) as client:
         assert 59_000 < int(client.pttl("team:plan:abc:dev")) <= 60_000
 
 
-def test_clearing_a_stage_takes_its_texts_and_no_others(
-    store: RedisStore, server: RedisServer
-) -> None:
+def test_clear_deletes_only_entries_of_its_stage(store: RedisStore, server: RedisServer) -> None:
     for number in range(1_203):
         kept(store, f"plan:{number}:dev", "dev")
     kept(store, "plan:abc:prod", "prod")
@@ -81,7 +77,7 @@ def test_clearing_a_stage_takes_its_texts_and_no_others(
     assert store.find("plan:7:dev", "dev").text is None
 
 
-def test_nothing_that_was_begun_before_a_clearing_is_kept_after_it(store: RedisStore) -> None:
+def test_entry_started_before_a_clear_is_not_stored_after_it(store: RedisStore) -> None:
     epoch = store.find("plan:abc:dev", "dev").epoch
     assert epoch is not None
     store.clear("dev")
@@ -99,7 +95,7 @@ def test_an_epoch_that_was_lost_is_another_one(store: RedisStore, server: RedisS
     assert not store.keep("plan:abc:dev", "dev", b"stale", epoch, 60)
 
 
-def test_what_is_too_large_is_neither_kept_nor_found(
+def test_oversized_entry_is_neither_stored_nor_returned(
     store: RedisStore, server: RedisServer
 ) -> None:
     assert not kept(store, "plan:abc:dev", "dev", b"x" * (MOST_BYTES + 1))
@@ -217,7 +213,7 @@ def nonsense(client: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("say", [silent, slow, lying, web, nonsense], ids=lambda one: one.__name__)
-def test_whoever_is_no_redis_finds_nothing_and_is_left_alone(
+def test_server_that_is_not_redis_is_a_miss_and_is_not_called_again(
     say: Callable[[socket.socket], None], tmp_path: Path
 ) -> None:
     with talker(say) as url, contextlib.closing(RedisStore(url, PREFIX, owed(tmp_path))) as store:
@@ -226,7 +222,7 @@ def test_whoever_is_no_redis_finds_nothing_and_is_left_alone(
         assert store.find("plan:abc:dev", "dev").epoch is None
 
 
-def test_nobody_at_all_is_a_miss(tmp_path: Path) -> None:
+def test_unreachable_server_is_a_miss(tmp_path: Path) -> None:
     with contextlib.closing(RedisStore(NOBODY, PREFIX, owed(tmp_path))) as store:
         assert store.find("plan:abc:dev", "dev").text is None
 

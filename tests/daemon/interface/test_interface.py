@@ -24,7 +24,7 @@ functions:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ServerKind)
 @pytest.mark.parametrize("keys", [(), (KEY,)], ids=["open", "with-a-key"])
-def test_the_interface_is_as_it_says(
+def test_server_conforms_to_its_interface_description(
     kind: ServerKind, keys: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "shop").mkdir()

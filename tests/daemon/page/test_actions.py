@@ -106,5 +106,5 @@ def test_a_second_action_meanwhile_is_refused_with_the_first(tmp_path: Path) -> 
     [("lock/held", 409), ("run/under-way", 409), ("daemon/full", 503), ("internal/error", 500),
      ("provider/failed", 422), ("config/unknown-key", 422), ("plan/stale", 422)],
 )  # fmt: skip
-def test_what_is_no_failure_of_the_action_keeps_its_status(code: str, status: int) -> None:
+def test_errors_unrelated_to_the_action_keep_their_status(code: str, status: int) -> None:
     assert choose_action_status(Problem(code, "")) == status

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from fabric.app.stage_status import StageNow
 from fabric.daemon.answer_schemas import STATUS
 from fabric.daemon.page.assets import POLICY, PageFiles
-from fabric.daemon.page.initial_page import with_first_words
+from fabric.daemon.page.dashboard import with_first_words
 from fabric.daemon.server.keys import hash_server_key, parse_server_keys
 from fabric.model.records.record import Mode, Record, RecordRef
 from tests.support.dashboards import ServedPage, dashboard, shop_in
@@ -48,7 +48,7 @@ def test_the_page_and_its_files_come_under_a_strict_policy(page: ServedPage) -> 
     assert page.ask("GET", "/dashboard/..%2fassets.py").status == 404
 
 
-def test_no_code_and_no_style_stands_in_the_page_and_nothing_is_from_elsewhere() -> None:
+def test_page_has_no_inline_code_or_style_and_no_external_resources() -> None:
     for path in FILES.iterdir():
         text = path.read_text()
         assert "innerHTML" not in text
@@ -71,7 +71,7 @@ def test_without_the_option_there_is_no_page(tmp_path: Path) -> None:
         assert found.ask("POST", "/action/deploy").status == 200
 
 
-def test_the_status_tells_how_a_stage_stands(page: ServedPage) -> None:
+def test_status_shows_the_state_of_a_stage(page: ServedPage) -> None:
     before = page.ask("GET", "/dashboard/status").json
     Draft202012Validator(STATUS).validate(before)
     assert (before["service"], before["stage"], before["live"]) == ("shop", "dev", [])
@@ -96,7 +96,7 @@ def test_stages_that_only_a_receipt_knows_are_listed(page: ServedPage) -> None:
     assert page.ask("GET", "/dashboard/status").json["stages"] == ["dev", "feature-7", "prod"]
 
 
-def test_what_cannot_be_planned_hides_nothing_that_is_live(page: ServedPage) -> None:
+def test_failed_plan_does_not_hide_live_deployments(page: ServedPage) -> None:
     page.ask("POST", "/action/deploy")
     (page.shop.root / "src" / "hello.py").unlink()
     told = page.ask("GET", "/dashboard/status").json
@@ -105,7 +105,7 @@ def test_what_cannot_be_planned_hides_nothing_that_is_live(page: ServedPage) -> 
     assert len(told["live"]) == 1
 
 
-def test_a_config_that_cannot_be_read_is_told_with_its_place(page: ServedPage) -> None:
+def test_unreadable_config_is_reported_with_its_place(page: ServedPage) -> None:
     page.shop.write({"fabric.yml": "service: shop\nprovider: [\n"})
     answer = page.ask("GET", "/dashboard/status")
     assert answer.status == 400
@@ -123,7 +123,7 @@ def test_a_list_of_runs_may_be_short(page: ServedPage) -> None:
         assert page.ask("GET", path).status == 400
 
 
-def test_whoever_has_no_key_gets_the_form_and_nothing_else(guarded: ServedPage) -> None:
+def test_requests_without_a_key_get_only_the_form(guarded: ServedPage) -> None:
     answer = guarded.ask("GET", "/")
     assert answer.status == 200
     assert b'id="key"' in answer.body
@@ -135,7 +135,7 @@ def test_whoever_has_no_key_gets_the_form_and_nothing_else(guarded: ServedPage) 
     assert guarded.ask("POST", "/session").status == 401
 
 
-def test_a_session_stands_for_its_key(guarded: ServedPage) -> None:
+def test_session_replaces_its_key(guarded: ServedPage) -> None:
     cookie = signed_in(guarded)
     assert b'id="key"' not in guarded.ask("GET", "/", cookie).body
     told = guarded.ask("GET", "/dashboard/status", cookie).json
@@ -144,7 +144,7 @@ def test_a_session_stands_for_its_key(guarded: ServedPage) -> None:
     assert guarded.ask("POST", "/action/deploy", own).status == 200
 
 
-def test_the_cookie_is_for_this_server_alone_and_is_not_the_key(guarded: ServedPage) -> None:
+def test_cookie_is_limited_to_this_server_and_differs_from_the_key(guarded: ServedPage) -> None:
     answer = guarded.ask("POST", "/session", {"X-API-Key": "all"})
     cookie = answer.headers["set-cookie"]
     for part in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"):
@@ -178,7 +178,7 @@ def test_a_cookie_changes_nothing_unless_our_own_page_asks(
     assert guarded.ask("POST", "/action/deploy", own).status == 200
 
 
-def test_a_session_makes_no_other_session(guarded: ServedPage) -> None:
+def test_session_cannot_create_another_session(guarded: ServedPage) -> None:
     cookie = {**signed_in(guarded), "Sec-Fetch-Site": "same-origin"}
     assert guarded.ask("POST", "/session", cookie).status == 401
 
@@ -216,7 +216,7 @@ def test_the_interface_describes_the_pages(guarded: ServedPage) -> None:
     assert set(types) > {"text/css"}
 
 
-def test_the_page_says_what_is_live_before_its_scripts_do(page: ServedPage) -> None:
+def test_page_shows_live_deployments_before_scripts_run(page: ServedPage) -> None:
     before = page.ask("GET", "/").body.decode()
     assert "<b>shop</b> in <b>dev</b> has no deployments" in before
     deployed = page.ask("POST", "/action/deploy").json["result"]["deployments"][0]
@@ -227,7 +227,7 @@ def test_the_page_says_what_is_live_before_its_scripts_do(page: ServedPage) -> N
     assert "prod" in page.ask("GET", "/?stage=prod").body.decode()
 
 
-def test_what_the_page_says_first_is_escaped(page: ServedPage) -> None:
+def test_server_rendered_values_are_escaped(page: ServedPage) -> None:
     hostile = "<script>alert(1)</script>&\"'"
     page.shop.write({"fabric.yml": f"service: shop\nprovider: {hostile!r}\n"})
     text = page.ask("GET", "/").body.decode()
@@ -251,5 +251,5 @@ def test_what_the_page_says_first_is_escaped(page: ServedPage) -> None:
     assert filled.count("&lt;script&gt;") > 8
 
 
-def test_who_may_not_look_is_told_nothing_of_the_service(guarded: ServedPage) -> None:
+def test_unauthorized_user_sees_no_service_data(guarded: ServedPage) -> None:
     assert "shop" not in guarded.ask("GET", "/").body.decode()

@@ -147,7 +147,7 @@ def test_a_connection_that_breaks_is_taken_up_behind_the_last_event(
         assert not is_shown(tab, "#connection")
 
 
-def test_a_run_that_somebody_else_began_is_followed(chromium: Browser, waiting: ServedPage) -> None:
+def test_run_started_elsewhere_is_followed(chromium: Browser, waiting: ServedPage) -> None:
     tab = opened(chromium, waiting)
     waiting.ask("POST", "/deploy?wait=0")
     until_said(tab, "#headline", "Deploying shop to dev")
@@ -170,7 +170,7 @@ def test_a_run_is_stopped_by_a_click(chromium: Browser, waiting: ServedPage) -> 
     until_said(tab, "#runs", "cancelled")
 
 
-def test_what_is_real_is_removed_once_its_name_was_typed(
+def test_real_deployment_is_removed_after_its_name_was_typed(
     chromium: Browser, waiting: ServedPage
 ) -> None:
     waiting.shop.write({"go": ""})
@@ -190,9 +190,7 @@ def test_what_is_real_is_removed_once_its_name_was_typed(
     assert tab.complaints == []
 
 
-def test_nothing_happens_where_somebody_thinks_better_of_it(
-    chromium: Browser, page: ServedPage
-) -> None:
+def test_cancelled_dialog_starts_nothing(chromium: Browser, page: ServedPage) -> None:
     tab = opened(chromium, page)
     tab.click("#deploy")
     tab.press("Escape")
@@ -219,7 +217,7 @@ def test_a_protected_stage_is_chosen_and_asks_for_its_name(
     until_said(tab, "#headline", "shop is deployed in prod")
 
 
-def test_a_failure_is_told_with_what_to_do_and_where(chromium: Browser, page: ServedPage) -> None:
+def test_failure_is_shown_with_its_fix_and_place(chromium: Browser, page: ServedPage) -> None:
     tab = opened(chromium, page)
     (page.shop.root / "src" / "hello.py").unlink()
     tab.click("#deploy")
@@ -251,7 +249,7 @@ def test_all_is_done_by_keyboard_with_the_focus_in_sight(
     until_said(tab, "#headline", "shop is deployed in dev")
 
 
-def test_a_key_is_asked_for_and_ends_with_the_session(chromium: Browser, tmp_path: Path) -> None:
+def test_key_is_required_and_ends_with_the_session(chromium: Browser, tmp_path: Path) -> None:
     with dashboard(shop_in(tmp_path), hash_server_key("let-me-in", "--api-key")) as page:
         tab = chromium.visit(page.url())
         assert tab.run(FOCUS) == "key"
@@ -309,9 +307,7 @@ def test_it_fits_any_screen(chromium: Browser, page: ServedPage, width: int) -> 
     assert tab.run(WIDE) <= 0
 
 
-def test_names_and_values_are_texts_whatever_stands_in_them(
-    chromium: Browser, page: ServedPage
-) -> None:
+def test_names_and_values_are_rendered_as_text(chromium: Browser, page: ServedPage) -> None:
     page.ask("POST", "/action/deploy")
     page.shop.write({"src/hello.py": "def handler(event, context):\n    return 'other'\n"})
     script = f"const HOSTILE = {json.dumps(HOSTILE)};{TWISTED}"
@@ -328,16 +324,14 @@ def test_names_and_values_are_texts_whatever_stands_in_them(
     assert tab.complaints == []
 
 
-def test_a_stage_that_cannot_be_is_told_as_text_and_left(
-    chromium: Browser, page: ServedPage
-) -> None:
+def test_invalid_stage_is_shown_as_text_and_reset(chromium: Browser, page: ServedPage) -> None:
     tab = opened(chromium, page, "/?stage=%3Cimg%20src=x%3E")
     until_said(tab, "#problems", "invalid stage name <img src=x>")
     assert tab.run("document.querySelectorAll('img').length") == 1
     until_said(tab, "#headline", "No deployments in dev yet")
 
 
-def test_an_output_that_is_a_script_is_no_link(chromium: Browser, page: ServedPage) -> None:
+def test_script_url_in_an_output_is_not_a_link(chromium: Browser, page: ServedPage) -> None:
     tab = opened(chromium, page)
     made = """import('/dashboard/elements.js').then(({ address }) => [
       'javascript:alert(1)', 'data:text/html,x', 'https://a.example/x', 'https://u:p@a.example/',
@@ -345,9 +339,7 @@ def test_an_output_that_is_a_script_is_no_link(chromium: Browser, page: ServedPa
     assert tab.run(made) == ["CODE", "CODE", "A", "CODE", "CODE", "CODE"]
 
 
-def test_a_daemon_that_goes_and_comes_back_is_found_again(
-    chromium: Browser, tmp_path: Path
-) -> None:
+def test_page_reconnects_to_a_restarted_daemon(chromium: Browser, tmp_path: Path) -> None:
     shop = shop_in(tmp_path)
     with dashboard(shop) as first:
         port = first.port

@@ -36,7 +36,7 @@ def test_a_session_has_the_right_of_its_key_for_twelve_hours(
     assert sessions.right_of(look) is None
 
 
-def test_a_session_that_was_ended_is_none(sessions: BrowserSessions) -> None:
+def test_ended_session_is_invalid(sessions: BrowserSessions) -> None:
     token = sessions.begin(Right.CHANGE)
     sessions.end(token)
     sessions.end(token)
@@ -54,7 +54,7 @@ def test_of_too_many_the_oldest_ends_and_old_ones_are_dropped(
     assert len(sessions) == 1
 
 
-def test_tokens_are_kept_as_digests_alone(sessions: BrowserSessions) -> None:
+def test_tokens_are_stored_only_as_digests(sessions: BrowserSessions) -> None:
     token = sessions.begin(Right.CHANGE)
     assert token not in repr(vars(sessions))
 
@@ -64,7 +64,7 @@ def test_tokens_are_kept_as_digests_alone(sessions: BrowserSessions) -> None:
     [("fabric-1=abc", "abc"), ("a=1; fabric-1=abc; b=2", "abc"), ("fabric-10=abc", ""),
      ("fabric-1", ""), ("", ""), ("a=fabric-1=abc", ""), ("fabric-1=a=b", "a=b")],
 )  # fmt: skip
-def test_its_own_cookie_is_found_among_others(
+def test_own_cookie_is_found_among_others(
     sessions: BrowserSessions, header: str, token: str
 ) -> None:
     assert sessions.token_in(header) == token

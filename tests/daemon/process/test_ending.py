@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fabric.daemon.application import ServerLife
-from fabric.daemon.process.ending import EndingTimes, shut_down
+from fabric.daemon.process.serving import EndingTimes, shut_down
 
 TIMES = EndingTimes(to_end=1.0, when_asked=0.5, when_cut=0.2)
 

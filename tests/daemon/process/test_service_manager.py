@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.daemon.process.service_manager import ServiceManager
+from fabric.daemon.process.serving import ServiceManager
 
 
 @contextlib.contextmanager
@@ -20,7 +20,7 @@ def systemd(path: str) -> Iterator[socket.socket]:
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])
-def test_it_is_told_through_its_socket(tmp_path: Path, *, is_abstract: bool) -> None:
+def test_status_is_sent_through_the_notify_socket(tmp_path: Path, *, is_abstract: bool) -> None:
     path = f"@{tmp_path}/notify" if is_abstract else f"{tmp_path}/notify"
     with systemd(path) as heard:
         manager = ServiceManager({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "3000000"})
@@ -30,14 +30,14 @@ def test_it_is_told_through_its_socket(tmp_path: Path, *, is_abstract: bool) -> 
         assert manager.beat_seconds == 1.5
 
 
-def test_without_a_socket_nobody_is_told() -> None:
+def test_without_a_socket_nothing_is_sent() -> None:
     manager = ServiceManager({"WATCHDOG_USEC": "3000000"})
     manager.say("READY=1")
     manager.beat()
     assert manager.beat_seconds > 60
 
 
-def test_a_socket_that_is_gone_ends_nothing(tmp_path: Path) -> None:
+def test_missing_socket_is_ignored(tmp_path: Path) -> None:
     ServiceManager({"NOTIFY_SOCKET": f"{tmp_path}/gone"}).say("READY=1")
 
 

@@ -21,7 +21,6 @@ from fabric.daemon.application import (
 from fabric.daemon.composition import build_application
 from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right
 from fabric.daemon.options import NetworkOptions, ServedProject, ServerKind
-from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.listening import format_server_url, listen
 from fabric.daemon.process.order import ServeOrder
@@ -32,8 +31,13 @@ from fabric.daemon.process.running import (
     find_running,
     lock_path,
 )
-from fabric.daemon.process.service_manager import ServiceManager
-from fabric.daemon.process.serving import ServeTools, serve, wait_for_end
+from fabric.daemon.process.serving import (
+    EndingTimes,
+    ServeTools,
+    ServiceManager,
+    serve,
+    wait_for_end,
+)
 from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import hash_server_key
 from fabric.daemon.server.limits import ServerLimits, compute_connection_limit
@@ -144,7 +148,7 @@ def served(folder: Path, *, has_run: bool = False) -> Iterator[Around]:
         thread.join()
 
 
-def test_it_says_who_it_is_for_as_long_as_it_serves(tmp_path: Path) -> None:
+def test_daemon_is_identified_while_it_serves(tmp_path: Path) -> None:
     with served(tmp_path) as found:
         daemon = find_running(tmp_path)
         assert isinstance(daemon, RunningDaemon)
@@ -189,13 +193,13 @@ def test_a_second_signal_asks_runs_to_stop_at_once(tmp_path: Path) -> None:
         until(lambda: find_running(tmp_path) is None)
 
 
-def test_what_only_the_server_knows_is_handed_to_nobody(tmp_path: Path) -> None:
+def test_server_only_variables_are_not_passed_on(tmp_path: Path) -> None:
     with served(tmp_path) as found:
         assert dict(found.made[0].settings.env) == {"OTHER": "1"}
         assert not found.made[0].is_insecure
 
 
-def test_a_file_that_is_no_record_is_a_daemon_that_has_not_said_who_it_is(tmp_path: Path) -> None:
+def test_invalid_record_file_means_a_daemon_without_identity(tmp_path: Path) -> None:
     with served(tmp_path):
         lock_path(tmp_path).write_text("nonsense")
         assert find_running(tmp_path) is not None
@@ -222,7 +226,7 @@ def test_both_servers_say_how_they_are_and_which_version(tmp_path: Path) -> None
         thread.join()
 
 
-def test_a_port_that_is_taken_is_told_with_one_that_is_free() -> None:
+def test_port_in_use_is_reported_with_the_port_option() -> None:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(FabricError) as caught:
@@ -233,20 +237,20 @@ def test_a_port_that_is_taken_is_told_with_one_that_is_free() -> None:
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no-such-name.invalid", "a" * 70 + ".x", "::2"])
-def test_an_address_of_another_machine_is_told(address: str) -> None:
+def test_address_of_another_machine_is_rejected(address: str) -> None:
     with pytest.raises(FabricError) as caught:
         listen(address, 0)
     assert caught.value.first.code == "daemon/bad-address"
 
 
-def test_a_server_is_reached_where_this_machine_reaches_it() -> None:
+def test_server_url_uses_a_reachable_local_address() -> None:
     everywhere = NetworkOptions().address
     assert format_server_url(everywhere, 1) == "http://127.0.0.1:1"
     assert format_server_url("::", 1) == "http://[::1]:1"
     assert format_server_url("host", 1) == "http://host:1"
 
 
-def test_connections_leave_room_for_other_files() -> None:
+def test_connection_limit_leaves_room_for_other_files() -> None:
     assert compute_connection_limit(ServerLimits(), 20_000) == 2500
     assert compute_connection_limit(ServerLimits(), 1024) == 768
     assert compute_connection_limit(ServerLimits(), 100) == 64
@@ -260,13 +264,13 @@ class Turning:
     turns: int = 0
 
 
-def test_a_server_that_ended_by_itself_is_a_failure() -> None:
+def test_server_that_ends_by_itself_is_a_failure() -> None:
     with pytest.raises(FabricError) as caught:
         wait_for_end(Turning(is_alive=False), lambda _: False, ServiceManager({}))
     assert caught.value.first.code == "internal/server-ended"
 
 
-def test_only_a_server_that_turns_is_told_as_alive(tmp_path: Path) -> None:
+def test_watchdog_is_notified_only_while_the_server_loop_runs(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
         heard.bind(f"{tmp_path}/n")
         heard.settimeout(0)

@@ -37,7 +37,7 @@ def told_all(events: RunEvents, number: int = 0) -> list[StreamItem]:
     st.integers(0, 70),
     st.booleans(),
 )
-def test_whatever_is_kept_in_memory_nothing_is_missed_or_told_twice(
+def test_memory_limit_neither_loses_nor_repeats_events(
     tmp_path_factory: pytest.TempPathFactory,
     told: list[Event],
     kept: int,
@@ -59,7 +59,7 @@ def test_whatever_is_kept_in_memory_nothing_is_missed_or_told_twice(
         assert numbers(list(read_events(path))) == list(range(1, len(told) + 2))
 
 
-def test_long_lines_are_told_whole_though_few_of_them_are_kept(tmp_path: Path) -> None:
+def test_long_lines_are_streamed_completely_despite_the_memory_limit(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     texts = [str(number) * 400_000 for number in range(8)]
     for text in texts:
@@ -69,7 +69,7 @@ def test_long_lines_are_told_whole_though_few_of_them_are_kept(tmp_path: Path) -
     assert [json.loads(one.text)["text"] for one in told[:-1]] == texts[1:]
 
 
-def test_what_a_full_disk_does_not_take_is_told_all_the_same() -> None:
+def test_events_not_written_to_a_full_disk_are_still_streamed() -> None:
     events = RunEvents(Path("/dev/full"), kept=1)
     for _ in range(3):
         events.hear(stamped(OUTPUT))
@@ -77,7 +77,7 @@ def test_what_a_full_disk_does_not_take_is_told_all_the_same() -> None:
     assert numbers(told_all(events)) == [1, 2, 3, 4]
 
 
-def test_events_are_told_as_they_come(tmp_path: Path) -> None:
+def test_events_are_streamed_as_they_arrive(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     heard: list[StreamItem] = []
     first = threading.Event()
@@ -98,7 +98,7 @@ def test_events_are_told_as_they_come(tmp_path: Path) -> None:
     assert numbers(heard) == list(range(1, 1002))
 
 
-def test_a_beat_is_told_while_nothing_happens(tmp_path: Path) -> None:
+def test_heartbeat_is_sent_while_idle(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     stream = events.follow(0, 0.001)
     assert [next(stream) for _ in range(3)] == [Beat()] * 3
@@ -118,7 +118,7 @@ def test_the_end_of_the_tasks_is_not_the_end_of_the_run(tmp_path: Path) -> None:
     assert events.told_end == END
 
 
-def test_nothing_is_told_after_the_end(tmp_path: Path) -> None:
+def test_nothing_is_streamed_after_the_end(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     events.end(stamped(END))
     events.hear(stamped(OUTPUT))
@@ -134,7 +134,7 @@ def test_a_number_that_was_never_given_is_the_newest(tmp_path: Path) -> None:
     assert numbers(list(stream)) == [2]
 
 
-def test_a_file_is_read_up_to_where_it_is_torn_or_foreign(tmp_path: Path) -> None:
+def test_file_is_read_up_to_the_first_torn_or_foreign_line(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     for _ in range(3):
         events.hear(stamped(OUTPUT))

@@ -22,7 +22,7 @@ def ids(files: RunFiles) -> list[str]:
     return [one.id for one in files.heads()]
 
 
-def test_the_newest_are_kept(tmp_path: Path) -> None:
+def test_newest_runs_are_retained(tmp_path: Path) -> None:
     files = RunFiles(tmp_path)
     rows = [run_at(NOW, number) for number in range(KEPT_RUNS + 3)]
     for run in rows:
@@ -33,7 +33,7 @@ def test_the_newest_are_kept(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2 * (KEPT_RUNS + 1)
 
 
-def test_what_is_older_than_a_fortnight_goes(tmp_path: Path) -> None:
+def test_runs_older_than_two_weeks_are_deleted(tmp_path: Path) -> None:
     files = RunFiles(tmp_path)
     days = [run_at(NOW - datetime.timedelta(days=number)) for number in (0, 13, 15)]
     for run in days:
@@ -43,7 +43,7 @@ def test_what_is_older_than_a_fortnight_goes(tmp_path: Path) -> None:
     assert files.find(days[2].id) is None
 
 
-def test_files_of_others_stay(tmp_path: Path) -> None:
+def test_foreign_files_are_not_deleted(tmp_path: Path) -> None:
     files = RunFiles(tmp_path / "runs")
     other = tmp_path / "runs" / "notes.json"
     other.write_text("{}")
@@ -52,7 +52,7 @@ def test_files_of_others_stay(tmp_path: Path) -> None:
     assert ids(files) == []
 
 
-def test_what_a_killed_daemon_had_not_finished_is_swept(tmp_path: Path) -> None:
+def test_unfinished_files_of_a_killed_daemon_are_swept(tmp_path: Path) -> None:
     (tmp_path / ".x.json.1-1-aaaaaaaa.tmp").touch()
     RunFiles(tmp_path).sweep()
     assert list(tmp_path.iterdir()) == []
@@ -71,7 +71,7 @@ def test_what_a_killed_daemon_had_not_finished_is_swept(tmp_path: Path) -> None:
         '{"run": ' + "[" * 100_000,
     ],
 )
-def test_a_broken_record_is_none(change: dict[str, object] | str, tmp_path: Path) -> None:
+def test_broken_record_is_ignored(change: dict[str, object] | str, tmp_path: Path) -> None:
     files, run = RunFiles(tmp_path), run_at(NOW)
     files.save(run)
     path = tmp_path / f"{run.id}.json"
@@ -81,21 +81,21 @@ def test_a_broken_record_is_none(change: dict[str, object] | str, tmp_path: Path
     assert (ids(files), list(files.list_lost_runs())) == ([], [])
 
 
-def test_a_record_under_another_name_is_none(tmp_path: Path) -> None:
+def test_record_under_another_name_is_ignored(tmp_path: Path) -> None:
     files, run, other = RunFiles(tmp_path), run_at(NOW), run_at(NOW, 1)
     files.save(run)
     (tmp_path / f"{run.id}.json").rename(tmp_path / f"{other.id}.json")
     assert files.find(other.id) is None
 
 
-def test_a_record_that_others_may_write_is_none(tmp_path: Path) -> None:
+def test_record_writable_by_other_users_is_ignored(tmp_path: Path) -> None:
     files, run = RunFiles(tmp_path), run_at(NOW)
     files.save(run)
     (tmp_path / f"{run.id}.json").chmod(0o666)
     assert files.find(run.id) is None
 
 
-def test_a_link_in_the_place_of_a_record_is_none(tmp_path: Path) -> None:
+def test_link_in_place_of_a_record_is_ignored(tmp_path: Path) -> None:
     files, run = RunFiles(tmp_path / "runs"), run_at(NOW)
     files.save(run)
     path = tmp_path / "runs" / f"{run.id}.json"

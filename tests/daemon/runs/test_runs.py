@@ -58,9 +58,7 @@ def test_a_run_is_on_record_before_it_begins_and_when_it_has_ended(keeper: Keepe
     assert str(document["startedAt"]) <= str(document["endedAt"])
 
 
-def test_what_was_edited_right_before_a_run_is_old_enough_to_be_remembered(
-    keeper: Keeper, tmp_path: Path
-) -> None:
+def test_file_edited_right_before_a_run_is_not_racy(keeper: Keeper, tmp_path: Path) -> None:
     """A command takes longer to start than a file system's clock to move; a daemon does not."""
     edited, told = tmp_path / "edited", list[bool]()
 
@@ -73,7 +71,7 @@ def test_what_was_edited_right_before_a_run_is_old_enough_to_be_remembered(
     assert told == [False]
 
 
-def test_a_record_is_for_its_owner_alone(keeper: Keeper) -> None:
+def test_record_is_private_to_its_owner(keeper: Keeper) -> None:
     run = keeper.begin()
     keeper.runs.wait(run, SECONDS)
     until(lambda: not keeper.runs.under_way())
@@ -92,12 +90,12 @@ def test_a_record_is_for_its_owner_alone(keeper: Keeper) -> None:
         (ExitCode.INTERRUPTED, "cancelled"),
     ],
 )
-def test_the_report_says_how_a_run_ended(exit_code: ExitCode, status: str, keeper: Keeper) -> None:
+def test_run_status_follows_the_report(exit_code: ExitCode, status: str, keeper: Keeper) -> None:
     run = keeper.begin(work=keeper.ready(Report("remove", exit_code=exit_code)))
     assert keeper.status(run) == status
 
 
-def test_what_was_refused_is_on_record_with_its_reason(keeper: Keeper) -> None:
+def test_rejected_run_is_recorded_with_its_reason(keeper: Keeper) -> None:
     error = FabricError(Problem("config/not-found", "there is no fabric.yml"))
     run = keeper.begin(work=keeper.ready(error=error))
     assert (keeper.status(run), keeper.code(run)) == ("failed", "config/not-found")
@@ -105,7 +103,7 @@ def test_what_was_refused_is_on_record_with_its_reason(keeper: Keeper) -> None:
     assert document["run"]["error"]["problems"][0]["message"] == "there is no fabric.yml"
 
 
-def test_a_bug_is_told_to_the_log_and_not_to_the_caller(keeper: Keeper) -> None:
+def test_internal_error_is_logged_but_not_returned_to_the_caller(keeper: Keeper) -> None:
     run = keeper.begin(work=keeper.ready(error=RuntimeError("a secret path")))
     assert (keeper.status(run), keeper.code(run)) == ("failed", "internal/error")
     assert keeper.bugs == [f"{run}: a secret path"]
@@ -135,7 +133,7 @@ def test_there_is_one_run_of_a_service_and_stage_at_a_time(keeper: Keeper) -> No
     assert keeper.status(keeper.begin()) == "succeeded"
 
 
-def test_so_many_are_at_work_and_so_many_wait(tmp_path: Path) -> None:
+def test_running_and_queued_runs_are_limited(tmp_path: Path) -> None:
     keeper = Keeper(tmp_path, RunLimits(at_once=2, waiting=1))
     works = [keeper.gated() for _ in range(3)]
     runs = [keeper.begin(f"s{number}", work) for number, work in enumerate(works)]
@@ -150,7 +148,7 @@ def test_so_many_are_at_work_and_so_many_wait(tmp_path: Path) -> None:
     assert [keeper.status(run) for run in runs] == ["succeeded"] * 3
 
 
-def test_while_draining_nothing_new_begins_and_what_was_promised_does(tmp_path: Path) -> None:
+def test_draining_rejects_new_runs_and_finishes_accepted_ones(tmp_path: Path) -> None:
     keeper = Keeper(tmp_path, RunLimits(at_once=1))
     works = [keeper.gated(), keeper.ready()]
     runs = [keeper.begin(f"s{number}", work) for number, work in enumerate(works)]
@@ -162,7 +160,7 @@ def test_while_draining_nothing_new_begins_and_what_was_promised_does(tmp_path: 
     assert keeper.runs.wait_for_all(SECONDS)
 
 
-def test_a_run_is_asked_to_stop(keeper: Keeper) -> None:
+def test_run_can_be_stopped(keeper: Keeper) -> None:
     run = keeper.begin(work=keeper.gated())
     assert keeper.runs.stop(run).status in ("running", "cancelled")
     assert (keeper.status(run), keeper.code(run)) == ("cancelled", "run/interrupted")
@@ -180,7 +178,7 @@ def test_a_run_that_waits_is_stopped_before_it_begins(tmp_path: Path) -> None:
     assert not second.begun.is_set()
 
 
-def test_all_are_asked_to_stop_and_none_begins_in_their_place(tmp_path: Path) -> None:
+def test_all_runs_are_stopped_and_none_starts_instead(tmp_path: Path) -> None:
     keeper = Keeper(tmp_path, RunLimits(at_once=2))
     works = [keeper.gated() for _ in range(5)]
     runs = [keeper.begin(f"s{number}", work) for number, work in enumerate(works)]
@@ -196,7 +194,7 @@ def test_an_unknown_run_is_named(keeper: Keeper) -> None:
         assert caught.value.first.code == "run/unknown"
 
 
-def test_runs_are_listed_the_newest_first_without_what_they_came_to(keeper: Keeper) -> None:
+def test_runs_are_listed_newest_first_without_results(keeper: Keeper) -> None:
     runs = [keeper.begin(f"s{number}") for number in range(3)]
     for run in runs:
         keeper.runs.wait(run, SECONDS)
@@ -263,7 +261,7 @@ def test_a_client_follows_a_run_from_its_start_to_its_end(keeper: Keeper) -> Non
     assert list(keeper.runs.stream(run, 4)) == []
 
 
-def test_the_record_says_the_end_before_the_stream_does(keeper: Keeper) -> None:
+def test_record_shows_the_end_before_the_stream_does(keeper: Keeper) -> None:
     for number in range(20):
         run = keeper.begin()
         assert kinds(list(keeper.runs.stream(run)))[-1] == "run_ended", number
@@ -286,7 +284,7 @@ def test_a_run_that_fell_before_its_first_task_has_an_end(keeper: Keeper) -> Non
     assert '"status":"failed"' in str(told[-1])
 
 
-def test_there_are_so_many_streams_and_each_gives_its_place_back_once(keeper: Keeper) -> None:
+def test_streams_are_limited_and_each_slot_is_released_once(keeper: Keeper) -> None:
     work = keeper.gated()
     run = keeper.begin(work=work)
     streams = [keeper.runs.stream(run) for _ in range(MOST_STREAMS)]
@@ -303,7 +301,7 @@ def test_there_are_so_many_streams_and_each_gives_its_place_back_once(keeper: Ke
     assert keeper.runs.places.taken == 0
 
 
-def test_a_keeper_that_closes_lets_streams_go_and_tells_the_next_what_was_lost(
+def test_closing_keeper_ends_streams_and_lost_runs_are_reported_on_restart(
     keeper: Keeper,
 ) -> None:
     released = threading.Event()

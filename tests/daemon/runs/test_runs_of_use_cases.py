@@ -100,7 +100,7 @@ def hanging(folder: Path) -> tuple[Workplace, Tool]:
     return workplace(folder / "shop", **tool.env()), tool
 
 
-def test_a_deploy_that_is_stopped_ends_its_own_commands(tmp_path: Path) -> None:
+def test_stopped_deploy_kills_only_its_own_commands(tmp_path: Path) -> None:
     (place, tool), (other, its_tool) = hanging(tmp_path / "one"), hanging(tmp_path / "two")
     keeper = keeper_of(place)
     run = keeper.runs.begin("deploy", "shop", "dev", deploying(place))
@@ -114,7 +114,7 @@ def test_a_deploy_that_is_stopped_ends_its_own_commands(tmp_path: Path) -> None:
     assert keeper.status(beside) == "succeeded"
 
 
-def test_a_lock_that_somebody_else_holds_is_told(tmp_path: Path) -> None:
+def test_lock_held_by_another_process_is_reported(tmp_path: Path) -> None:
     place, tool = hanging(tmp_path)
     first, second = keeper_of(place), Keeper(tmp_path / "elsewhere")
     run = first.runs.begin("deploy", "shop", "dev", deploying(place))
@@ -125,7 +125,7 @@ def test_a_lock_that_somebody_else_holds_is_told(tmp_path: Path) -> None:
     assert first.status(run) == "succeeded"
 
 
-def test_no_secret_is_on_record_or_told(tmp_path: Path) -> None:
+def test_secrets_are_neither_recorded_nor_streamed(tmp_path: Path) -> None:
     place = workplace(tmp_path, VAULT=CANARY)
     place.write({"fabric.yml": SECRETIVE})
     keeper = keeper_of(place)

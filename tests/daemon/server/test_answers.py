@@ -7,7 +7,7 @@ from tests.daemon.server.serving import all_of, reply_in, request, serving
 from tests.support.until import until
 
 
-def test_an_answer_says_its_number_and_what_browsers_must_not_do() -> None:
+def test_response_has_a_request_id_and_browser_restrictions() -> None:
     with serving() as found:
         reply = found.ask(request("GET /readyz?key=secret"))
     assert reply.headers["x-request-id"] == found.log[0]["id"]
@@ -30,7 +30,7 @@ def test_the_log_has_one_line_a_request_and_no_query() -> None:
     assert "secret" not in str(found.log)
 
 
-def test_a_failure_of_the_application_is_told_by_a_number_and_stands_in_the_log() -> None:
+def test_application_error_is_returned_by_id_and_logged() -> None:
     with serving() as found:
         reply = found.ask(request("GET /fail"))
     assert (reply.status, reply.code) == (500, "internal/error")
@@ -51,7 +51,7 @@ def test_a_head_request_has_no_body() -> None:
         assert (refused.status, refused.body) == (413, b"")
 
 
-def test_a_stream_is_told_at_once_and_one_that_fails_does_not_pass_for_whole() -> None:
+def test_stream_is_sent_at_once_and_a_failed_stream_is_not_terminated() -> None:
     with serving() as found, found.dial() as client:
         client.sendall(request("GET /stream"))
         heard = b""
@@ -64,7 +64,7 @@ def test_a_stream_is_told_at_once_and_one_that_fails_does_not_pass_for_whole() -
     assert [line["event"] for line in found.log] == ["error", "request"]
 
 
-def test_what_only_computes_is_answered_while_all_others_wait() -> None:
+def test_compute_requests_are_answered_while_all_others_block() -> None:
     one_each = ServerLimits(threads=1, computing_threads=1)
     with serving(limits=one_each) as found, found.dial() as client:
         client.sendall(request("GET /wait"))
@@ -75,7 +75,7 @@ def test_what_only_computes_is_answered_while_all_others_wait() -> None:
         assert reply_in(all_of(client)).status == 200
 
 
-def test_what_computes_for_long_keeps_no_sign_of_life_waiting() -> None:
+def test_long_computation_does_not_block_health_checks() -> None:
     one_each = ServerLimits(threads=1, computing_threads=1)
     with serving(limits=one_each) as found, found.dial() as client:
         client.sendall(request("POST /wait"))
@@ -85,7 +85,7 @@ def test_what_computes_for_long_keeps_no_sign_of_life_waiting() -> None:
         assert reply_in(all_of(client)).status == 200
 
 
-def test_a_server_that_lets_nobody_in_ends_what_it_began() -> None:
+def test_server_that_stops_listening_finishes_open_requests() -> None:
     with serving() as found, found.dial() as client:
         client.sendall(request("GET /wait"))
         until(lambda: found.app.asked == ["GET /wait"])

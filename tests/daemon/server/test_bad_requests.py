@@ -56,7 +56,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_no_good_request_is_refused_in_the_one_form(case: str) -> None:
+def test_invalid_requests_are_rejected_in_the_standard_format(case: str) -> None:
     sent, status = CASES[case]
     with serving() as found:
         reply = found.ask(sent)
@@ -89,19 +89,19 @@ def test_a_body_may_have_1_mib_and_not_a_byte_more() -> None:
     assert (over.status, over.code) == (413, "request/too-large")
 
 
-def test_chunks_are_counted_by_what_they_hold() -> None:
+def test_chunked_body_size_counts_payload_only() -> None:
     fits = sent_whole(chunks(MIB, 1000), "Transfer-Encoding: chunked")
     assert (fits.status, fits.json["size"]) == (200, MIB)
     over = sent_whole(chunks(MIB + 1, 4096), "Transfer-Encoding: chunked")
     assert (over.status, over.code) == (413, "request/too-large")
 
 
-def test_who_sends_4_mb_in_chunks_reads_the_refusal() -> None:
+def test_client_sending_4_mb_in_chunks_can_read_the_rejection() -> None:
     reply = sent_whole(chunks(4 * MIB, 65_536), "Transfer-Encoding: chunked")
     assert (reply.status, reply.code) == (413, "request/too-large")
 
 
-def test_nobody_is_told_to_go_on_sending_what_is_refused() -> None:
+def test_rejected_upload_gets_no_100_continue() -> None:
     with serving() as found:
         large = found.ask(
             request("POST /validate", "Content-Length: 9999999", "Expect: 100-continue")
@@ -126,7 +126,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     ]
 
 
-def test_what_follows_a_refused_request_is_not_looked_at() -> None:
+def test_data_after_a_rejected_request_is_ignored() -> None:
     hidden = request("POST /deploy")
     with serving() as found:
         sent = request("POST /validate", "Content-Length: 9999999") + hidden
@@ -181,19 +181,19 @@ def test_a_body_that_drips_is_too_slow_as_well() -> None:
     assert reply_in(answer[0]).status == 408
 
 
-def test_a_connection_that_says_nothing_is_closed_without_a_word() -> None:
+def test_silent_connection_is_closed_without_a_response() -> None:
     with serving(limits=QUICK) as found, found.dial() as client:
         assert client.recv(1) == b""
 
 
-def test_a_kept_connection_may_rest_as_long_as_a_new_one() -> None:
+def test_keep_alive_connection_times_out_like_a_new_one() -> None:
     with serving(limits=QUICK) as found, found.dial() as client:
         client.sendall(b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
         assert client.recv(1) == b""
 
 
-def test_half_open_connections_keep_nobody_waiting() -> None:
+def test_half_open_connections_do_not_block_others() -> None:
     with serving() as found:
         idle = [found.dial() for _ in range(500)]
         for one in idle[::2]:
@@ -203,7 +203,7 @@ def test_half_open_connections_keep_nobody_waiting() -> None:
             one.close()
 
 
-def test_where_all_connections_are_taken_the_one_that_waits_longest_makes_room() -> None:
+def test_longest_idle_connection_is_closed_if_all_are_taken() -> None:
     few = ServerLimits(threads=4, connections=20)
     with serving(limits=few) as found:
         idle = [found.dial() for _ in range(20)]
@@ -216,7 +216,7 @@ def test_where_all_connections_are_taken_the_one_that_waits_longest_makes_room()
             one.close()
 
 
-def test_where_all_connections_are_at_work_the_next_is_told_so() -> None:
+def test_busy_response_is_returned_if_all_connections_are_working() -> None:
     few = ServerLimits(threads=4, connections=2)
     with serving(limits=few) as found:
         busy = [found.dial() for _ in range(2)]
@@ -233,7 +233,7 @@ def test_where_all_connections_are_at_work_the_next_is_told_so() -> None:
             one.close()
 
 
-def test_one_address_keeps_so_many_idle_connections_and_no_more() -> None:
+def test_idle_connections_per_address_are_limited() -> None:
     few = ServerLimits(threads=4, waiting_of_one=5)
     with serving(limits=few, shared=lambda _: False) as found:
         idle = [found.dial() for _ in range(5)]
@@ -255,7 +255,7 @@ def test_a_client_that_reads_nothing_of_a_long_answer_holds_nothing_for_ever() -
         assert found.server.in_flight == 0
 
 
-def test_a_stream_whose_reader_went_away_ends_with_the_next_word() -> None:
+def test_stream_ends_at_the_next_write_after_the_reader_disconnects() -> None:
     with serving() as found:
         with found.dial() as client:
             client.sendall(request("GET /beats"))

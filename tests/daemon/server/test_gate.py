@@ -42,7 +42,7 @@ def test_a_key_that_may_look_changes_nothing() -> None:
         assert "POST /deploy" not in found.app.asked
 
 
-def test_the_key_is_asked_for_before_the_body_is_read() -> None:
+def test_key_is_required_before_the_body_is_read() -> None:
     with serving(keys=KEYS) as found:
         assert found.ask(request("POST /deploy", "Content-Length: 99999999")).status == 401
         assert found.ask(request("POST /deploy", "Content-Length: 9")).status == 401
@@ -59,7 +59,7 @@ def test_names_of_this_machine_are_served(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["other.example", "localhost.other.example", "127.0.0.1.example",
                                   "192.0.2.1", "mine.example.other", "[::2]", "a b"])  # fmt: skip
-def test_other_names_are_not(host: str) -> None:
+def test_other_host_names_are_rejected(host: str) -> None:
     with serving(NetworkOptions(hosts=("mine.example",))) as found:
         reply = found.ask(request("GET /healthz", host=host))
         assert (reply.status, reply.code) == (421, "request/unknown-host")
@@ -105,7 +105,7 @@ def test_with_a_key_any_name_is_served_beyond_loopback_unless_names_were_given()
         ({"SEC_FETCH_SITE": "cross-site", "ORIGIN": "http://h:1"}, True),
     ],
 )
-def test_a_browser_changes_something_for_its_own_page_only(
+def test_browser_can_change_state_only_from_its_own_page(
     headers: dict[str, str], *, is_foreign: bool
 ) -> None:
     for method in METHODS:
@@ -121,7 +121,7 @@ def test_a_page_of_another_site_is_refused_also_with_a_key() -> None:
     assert (reply.status, reply.code) == (403, "request/cross-site")
 
 
-def test_after_so_many_requests_a_client_waits_whatever_its_connection() -> None:
+def test_client_is_rate_limited_across_connections() -> None:
     with serving(NetworkOptions(per_minute=3)) as found:
         replies = [found.ask(request()) for _ in range(4)]
         assert [one.status for one in replies] == [200, 200, 200, 429]
@@ -131,7 +131,7 @@ def test_after_so_many_requests_a_client_waits_whatever_its_connection() -> None
         assert found.ask(request("GET /healthz")).status == 200
 
 
-def test_what_needs_no_key_is_counted_too_unless_it_is_free() -> None:
+def test_keyless_requests_are_rate_limited_unless_exempt() -> None:
     with serving(NetworkOptions(per_minute=2), keys=KEYS) as found:
         assert [found.ask(request("GET /page")).status for _ in range(3)] == [200, 200, 429]
         assert found.ask(request("GET /healthz")).status == 200
@@ -157,7 +157,7 @@ def test_a_refused_key_counts_for_nothing() -> None:
         assert found.ask(request("GET /readyz", "X-API-Key: all")).status == 200
 
 
-def test_what_is_no_route_wants_the_right_that_its_method_would() -> None:
+def test_unknown_route_requires_the_right_of_its_method() -> None:
     table = ApiRouteTable(ROUTES)
     assert table.match("GET", "/runs/7").name == "run"
     assert table.match("HEAD", "/readyz").name == "ready"

@@ -26,19 +26,19 @@ def test_a_key_that_is_there_twice_allows_the_most_of_both() -> None:
     assert keys.right_of("k") is Right.CHANGE
 
 
-def test_nothing_that_is_kept_tells_a_key() -> None:
+def test_stored_keys_do_not_reveal_a_key() -> None:
     assert "all-of-it" not in repr(Keys(parse_server_keys(FILE, "keys")))
 
 
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "read:", "two words", "tab\there", "ü"])
-def test_a_file_without_a_key_or_with_what_is_none_is_refused(text: str) -> None:
+def test_file_without_a_valid_key_is_rejected(text: str) -> None:
     with pytest.raises(FabricError) as caught:
         parse_server_keys(text, "keys")
     assert caught.value.first.code.startswith("input/")
     assert caught.value.first.where
 
 
-def test_all_bad_lines_are_named_and_none_is_shown() -> None:
+def test_all_invalid_lines_are_named_and_none_is_shown() -> None:
     with pytest.raises(FabricError) as caught:
         parse_server_keys("a b\ngood\nc d", "keys")
     assert [one.where and one.where.line for one in caught.value.problems] == [1, 3]
@@ -46,13 +46,13 @@ def test_all_bad_lines_are_named_and_none_is_shown() -> None:
 
 
 @pytest.mark.parametrize(("key", "code"), [("", "usage/empty-value"), ("a b", "usage/bad-key")])
-def test_an_option_that_is_no_key_is_a_usage_error(key: str, code: str) -> None:
+def test_invalid_key_option_is_a_usage_error(key: str, code: str) -> None:
     with pytest.raises(FabricError) as caught:
         hash_server_key(key, "--api-key")
     assert caught.value.first.code == code
 
 
-def test_who_may_change_may_look_and_nobody_else_the_other_way_round() -> None:
+def test_change_right_includes_look_but_not_vice_versa() -> None:
     assert is_sufficient_right(Right.CHANGE, Right.LOOK)
     assert is_sufficient_right(Right.LOOK, Right.OPEN)
     assert not is_sufficient_right(Right.LOOK, Right.CHANGE)

@@ -14,7 +14,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.integers(1, 5))
-def test_no_minute_has_more_than_its_share_and_nobody_is_refused_before(
+def test_limit_holds_in_every_minute_and_rejects_no_earlier(
     steps: list[tuple[str, float]], limit: int
 ) -> None:
     minute, now = SlidingMinute(limit), 1000.0
@@ -31,7 +31,7 @@ def test_no_minute_has_more_than_its_share_and_nobody_is_refused_before(
 
 
 @given(STEPS, st.integers(1, 5))
-def test_who_waits_as_long_as_was_said_is_let_in(
+def test_client_that_waits_for_retry_after_is_accepted(
     steps: list[tuple[str, float]], limit: int
 ) -> None:
     minute, now = SlidingMinute(limit), 0.0
@@ -46,7 +46,7 @@ def test_who_waits_as_long_as_was_said_is_let_in(
 
 
 @given(st.lists(st.integers(0, 30), max_size=200))
-def test_the_table_has_an_end_and_who_asked_last_stays(clients: list[int]) -> None:
+def test_table_size_is_limited_and_the_latest_client_stays(clients: list[int]) -> None:
     minute = SlidingMinute(1, most_clients=10)
     for number, client in enumerate(clients):
         minute.ask(str(client), float(number) / 100)

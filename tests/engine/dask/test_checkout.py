@@ -131,7 +131,7 @@ def test_a_workspace_is_laid_out_as_it_is_from_state_to_state(
         assert tree(laid_out.folder) == there
 
 
-def test_what_was_sent_before_is_not_sent_again(
+def test_uploaded_files_are_not_uploaded_again(
     store: SharedStore, workspace: Path, carrier: MemoryCarrier
 ) -> None:
     (workspace / "large").write_bytes(random.Random(1).randbytes(9 << 20))
@@ -144,7 +144,7 @@ def test_what_was_sent_before_is_not_sent_again(
     assert sum(more.values()) < 2000
 
 
-def test_what_holds_values_or_leads_out_stays_here(workspace: Path, tmp_path: Path) -> None:
+def test_env_files_and_outside_links_are_not_uploaded(workspace: Path, tmp_path: Path) -> None:
     for name in (".env", "api/.env.local", "api/environment.py", ".git/config", "api/.fabric/x"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text("")
@@ -176,7 +176,7 @@ def test_damage_is_nothing_and_never_another_file(
         laid_out.bring(whole)
 
 
-def test_a_store_that_takes_nothing_is_told(
+def test_failed_upload_to_the_store_is_reported(
     store: SharedStore, workspace: Path, carrier: MemoryCarrier
 ) -> None:
     (workspace / "a").write_text("a")
@@ -185,7 +185,7 @@ def test_a_store_that_takes_nothing_is_told(
         sent(store, workspace)
 
 
-def test_names_that_are_no_unicode_stay_here(workspace: Path) -> None:
+def test_non_unicode_names_are_not_uploaded(workspace: Path) -> None:
     odd = os.fsdecode(b"\xff")
     (workspace / odd).write_text("")
     (workspace / "link").symlink_to(odd)
@@ -193,7 +193,7 @@ def test_names_that_are_no_unicode_stay_here(workspace: Path) -> None:
     assert len(list_workspace_files(str(workspace)).left_out) == 3
 
 
-def test_what_is_no_snapshot_or_not_as_long_as_it_says_is_missing(
+def test_invalid_or_truncated_snapshot_is_missing(
     store: SharedStore, carrier: MemoryCarrier
 ) -> None:
     stored, objects = store_bytes(KEYS, [b"nonsense"])
@@ -209,7 +209,7 @@ def test_what_is_no_snapshot_or_not_as_long_as_it_says_is_missing(
         packs.content(Snapshot({"0": stored.packs}, (beyond,)), beyond)
 
 
-def test_a_content_that_is_not_what_the_snapshot_says_is_not_written(tmp_path: Path) -> None:
+def test_content_that_differs_from_the_snapshot_is_not_written(tmp_path: Path) -> None:
     laid_out = LaidOut(tmp_path / "there", lambda _, __: b"another")
     one = SnapshotFile("a", hash_bytes(b"one"), Extent("0", 0, 3))
     with pytest.raises(DamagedSnapshotError):

@@ -120,7 +120,7 @@ def command(script: str) -> BuildInputs:
     return replace(python(command=("sh", "-c", script)), is_portable=True)
 
 
-def test_what_is_built_there_is_what_is_built_here(bench: Bench) -> None:
+def test_remote_build_equals_local_build(bench: Bench) -> None:
     builder, inputs = bench.builder(), python()
     built = builder.build(bench.workspace, inputs)
     assert replace(built, before=(), took_ms=0) == HERE.build(bench.workspace, inputs)
@@ -140,7 +140,7 @@ def test_large_contents_come_through_the_store(bench: Bench) -> None:
     assert bench.workers.asked == 1
 
 
-def test_what_the_store_loses_is_sent_once_more(bench: Bench) -> None:
+def test_content_lost_by_the_store_is_uploaded_again(bench: Bench) -> None:
     bench.builder().build(bench.workspace, python())
     bench.carrier.objects.clear()
     bench.workers.side = bench.another_worker()
@@ -148,12 +148,12 @@ def test_what_the_store_loses_is_sent_once_more(bench: Bench) -> None:
     assert bench.workers.asked == 3
 
 
-def test_a_store_that_keeps_nothing_is_told(bench: Bench) -> None:
+def test_store_that_retains_nothing_is_reported(bench: Bench) -> None:
     bench.workers.instead = lambda: RemoteBuildAnswer("worker", is_missing=True)
     assert "does not store uploads" in bench.why_here(python())
 
 
-def test_a_store_that_takes_nothing_is_asked_once(bench: Bench) -> None:
+def test_store_that_rejects_uploads_is_tried_once(bench: Bench) -> None:
     bench.carrier.is_full = True
     builder = bench.builder()
     for _ in range(2):
@@ -186,13 +186,15 @@ def test_a_result_that_does_not_come_home_is_made_here(bench: Bench) -> None:
     ],
     ids=["lacking", "unlike", "cut off"],
 )
-def test_what_a_worker_lacks_is_told(answer: RemoteBuildAnswer, why: str, bench: Bench) -> None:
+def test_missing_worker_requirement_is_reported(
+    answer: RemoteBuildAnswer, why: str, bench: Bench
+) -> None:
     bench.workers.instead = lambda: answer
     assert why in bench.why_here(python())
     assert bool(bench.workers.left_out) is answer.is_unlike
 
 
-def test_a_cluster_that_is_gone_is_asked_no_more(bench: Bench) -> None:
+def test_lost_cluster_is_not_called_again(bench: Bench) -> None:
     def gone() -> RemoteBuildAnswer:
         raise GoneError("cannot be reached any more")
 
@@ -203,7 +205,7 @@ def test_a_cluster_that_is_gone_is_asked_no_more(bench: Bench) -> None:
     assert bench.workers.asked == 1
 
 
-def test_what_ends_its_workers_fails_by_name(bench: Bench) -> None:
+def test_build_that_kills_its_workers_fails_with_the_function_name(bench: Bench) -> None:
     def gave_up() -> RemoteBuildAnswer:
         raise GaveUpError("workers ended")
 
@@ -212,14 +214,14 @@ def test_what_ends_its_workers_fails_by_name(bench: Bench) -> None:
         bench.builder().build(bench.workspace, python())
 
 
-def test_what_fails_there_is_tried_here(bench: Bench) -> None:
+def test_build_that_fails_remotely_is_retried_locally(bench: Bench) -> None:
     builder = bench.builder()
     with pytest.raises(FabricError, match="exited with code 3"):
         builder.build(bench.workspace, command("exit 3"))
     assert builder.problem is None, "nothing was built"
 
 
-def test_what_ends_its_child_again_and_again_fails_by_name(bench: Bench) -> None:
+def test_build_that_repeatedly_kills_its_child_fails_with_the_function_name(bench: Bench) -> None:
     with pytest.raises(FabricError, match=r"on worker exited 2 times"):
         bench.builder().build(bench.workspace, command("kill -9 $PPID; sleep 9"))
 
@@ -232,7 +234,7 @@ def test_commands_that_are_not_portable_or_look_at_values_stay_here(bench: Bench
     assert bench.workers.asked == 0
 
 
-def test_what_moved_since_it_was_sent_is_built_here(bench: Bench) -> None:
+def test_files_moved_after_upload_are_built_locally(bench: Bench) -> None:
     builder = bench.builder()
     builder.build(bench.workspace, python())
     write(bench.workspace, {"api/json.py": "dumps = print\n", "api/src/json.py": "dumps = print\n"})
@@ -246,7 +248,7 @@ def test_tools_that_differ_are_named(bench: Bench) -> None:
     assert "instead of another one" in bench.why_here(python())
 
 
-def test_who_is_wanted_by_nobody_ends_its_child(bench: Bench) -> None:
+def test_cancelled_build_kills_its_child(bench: Bench) -> None:
     told = bench.folder / "told"
     script = f"[ -e {told} ] && exit 3; echo $$ >{told}.new; mv {told}.new {told}; sleep 60"
     bench.workers.is_wanted = lambda: not told.exists()
@@ -275,7 +277,7 @@ def test_sides_have_to_be_alike() -> None:
     assert describe_difference(replace(SIDE, keys=("x", "k")), replace(SIDE, keys=("k", "x"))) == ""
 
 
-def test_workers_that_are_silent_are_told(bench: Bench) -> None:
+def test_silent_workers_are_reported(bench: Bench) -> None:
     bench.workers.silent = ("tcp://a", "tcp://b", "tcp://c", "tcp://d")
     problem = bench.builder().problem
     assert problem is not None
@@ -283,7 +285,7 @@ def test_workers_that_are_silent_are_told(bench: Bench) -> None:
     assert problem.message.endswith("and 1 more")
 
 
-def test_a_worker_of_another_version_says_so(bench: Bench) -> None:
+def test_worker_of_another_version_is_reported(bench: Bench) -> None:
     bench.workers.told = lambda one: replace(one, side=replace(SIDE, fabric="2"))
     assert "worker has fabric 1 instead of 2" in bench.why_here(python())
     assert set(bench.workers.left_out) == {"worker"}
@@ -292,7 +294,7 @@ def test_a_worker_of_another_version_says_so(bench: Bench) -> None:
 LARGE = 'seq 1 90000 >"$FABRIC_OUT_DIR/a.py"'
 
 
-def test_where_the_store_is_out_of_reach_from_here_results_are_made_here(bench: Bench) -> None:
+def test_unreachable_store_falls_back_to_local_builds(bench: Bench) -> None:
     builder = bench.builder()
     builder.build(bench.workspace, python())
     bench.carrier.is_down = True
@@ -303,7 +305,7 @@ def test_where_the_store_is_out_of_reach_from_here_results_are_made_here(bench: 
     assert bench.workers.asked == 2, "and nobody is asked any more"
 
 
-def test_a_result_of_other_sizes_is_none(bench: Bench) -> None:
+def test_result_with_wrong_sizes_is_rejected(bench: Bench) -> None:
     built = HERE.build(bench.workspace, python())
     bare = tuple(replace(one, content=b"") for one in built.files)
     stored, objects = store_bytes(KEYS, [b"12"])
@@ -317,6 +319,6 @@ def test_a_result_of_other_sizes_is_none(bench: Bench) -> None:
     assert "is not in the shared cache" in bench.why_here(python())
 
 
-def test_a_worker_that_cannot_lay_out_a_workspace_says_so(bench: Bench) -> None:
+def test_worker_that_cannot_create_a_workspace_is_reported(bench: Bench) -> None:
     (bench.folder / "places").write_text("in the way")
     assert "worker cannot build" in bench.why_here(python())

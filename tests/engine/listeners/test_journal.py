@@ -21,7 +21,7 @@ def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_events_are_lines_after_one_that_names_the_format(tmp_path: Path) -> None:
+def test_event_lines_follow_a_header_with_the_format(tmp_path: Path) -> None:
     file = EventFile(tmp_path / "events")
     file.hear(stamped(STARTED))
     file.hear(stamped(ProblemFound("build:a/b", "error", Problem("x/y", "it is bad")), 2))
@@ -40,7 +40,7 @@ def test_a_file_of_events_that_cannot_be_opened_ends_the_run_before_it_begins(
         EventFile(tmp_path / "nowhere" / "events")
 
 
-def test_a_disk_that_fills_up_is_told_at_the_end() -> None:
+def test_full_disk_is_reported_at_the_end() -> None:
     file = EventFile(Path("/dev/full"))
     file.hear(stamped(STARTED))
     with pytest.raises(FabricError) as caught:
@@ -57,7 +57,7 @@ def test_a_journal_is_written_by_the_end_of_its_run(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_run_that_is_killed_has_told_of_all_that_it_began(tmp_path: Path) -> None:
+def test_killed_run_has_written_all_started_tasks(tmp_path: Path) -> None:
     journal = RunJournal(tmp_path, "r1")
     for number in range(300):
         journal.hear(stamped(STARTED, number))
@@ -65,7 +65,7 @@ def test_a_run_that_is_killed_has_told_of_all_that_it_began(tmp_path: Path) -> N
     journal.close()
 
 
-def test_what_was_up_to_date_is_written_together(tmp_path: Path) -> None:
+def test_up_to_date_tasks_are_written_in_batches(tmp_path: Path) -> None:
     journal = RunJournal(tmp_path, "r1")
     for number in range(300):
         journal.hear(stamped(TaskEnded("build:a/b", "skipped", "up to date", 0), number))
@@ -74,7 +74,7 @@ def test_what_was_up_to_date_is_written_together(tmp_path: Path) -> None:
     assert len(lines(tmp_path / "r1.jsonl")) == 301
 
 
-def test_the_newest_twenty_are_kept(tmp_path: Path) -> None:
+def test_newest_twenty_journals_are_retained(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"20200101T000000-{number:06d}-0000abcd.jsonl").touch()
     RunJournal(tmp_path, "20200101T000001-000000-0000abcd").close()

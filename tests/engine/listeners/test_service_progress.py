@@ -43,7 +43,7 @@ def test_the_last_task_of_a_service_gives_its_row() -> None:
     assert row.counts == {"ran": 1, "skipped": 1, "failed": 1}
 
 
-def test_what_is_no_task_of_this_run_is_not_counted() -> None:
+def test_tasks_outside_this_run_are_not_counted() -> None:
     told = Notices(known=frozenset({0}))
     assert told.hear(0, RunEnded("ok", 0, 0, 0, 0, 0)) is None
     assert told.run("build:other/x", 0, 1) is None
@@ -52,7 +52,7 @@ def test_what_is_no_task_of_this_run_is_not_counted() -> None:
     assert (board.ended, board.total) == (0, 4)
 
 
-def test_who_runs_is_on_the_board_by_level() -> None:
+def test_running_tasks_are_listed_by_level() -> None:
     told = Notices()
     told.hear(1, TaskStarted("build:web/a", "because"))
     board = told.progress.board(3.0)
@@ -62,7 +62,7 @@ def test_who_runs_is_on_the_board_by_level() -> None:
     assert board.left is None, "too few have ended to tell"
 
 
-def test_what_is_left_follows_how_well_times_were_foretold() -> None:
+def test_remaining_time_follows_the_accuracy_of_estimates() -> None:
     slow, fast = Notices(), Notices()
     for number, name in enumerate(("a", "b", "c")):
         slow.run(f"build:api/{name}", number * 4, number * 4 + 4)

@@ -53,7 +53,7 @@ def verified(cache: Path) -> Verified:
         return house.verify()
 
 
-def test_what_is_sound_stays(cache: Path) -> None:
+def test_valid_entries_stay(cache: Path) -> None:
     assert verified(cache) == Verified(5, 0)
     with closing(Housekeeping(sealed(cache))) as house:
         assert sorted(one.size for one in house.blobs() if one.in_file) == [len(LARGE)] * 2
@@ -61,7 +61,7 @@ def test_what_is_sound_stays(cache: Path) -> None:
         assert house.records() == 0
 
 
-def test_what_is_damaged_goes_and_stored_plans_with_it(cache: Path) -> None:
+def test_damaged_entries_are_deleted_with_stored_plans(cache: Path) -> None:
     stamp = cache / "memo" / STAMP
     before = stamp.stat().st_ino
     file_of(cache, LARGE).write_bytes(b"damaged")
@@ -79,7 +79,7 @@ def test_a_content_in_a_row_is_read_too(cache: Path) -> None:
     assert verified(cache) == Verified(6, 1)
 
 
-def test_what_a_killed_writer_left_goes(cache: Path) -> None:
+def test_temporary_file_of_a_killed_writer_is_deleted(cache: Path) -> None:
     left = file_of(cache, LARGE).parent / ".half.tmp"
     left.write_bytes(b"ha")
     foreign = left.with_name("README")
@@ -94,7 +94,7 @@ def test_a_cache_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_what_was_unused_for_longest_goes_first(cache: Path) -> None:
+def test_least_recently_used_entries_are_deleted_first(cache: Path) -> None:
     os.utime(file_of(cache, OTHER), (DAY, DAY))
     with closing(Housekeeping(sealed(cache))) as house:
         found = prune(house, keep_bytes=len(LARGE) + 100, oldest=0)
@@ -108,7 +108,7 @@ def test_files_go_before_rows_and_all_may_go(cache: Path) -> None:
         assert list(house.blobs()) == []
 
 
-def test_room_is_made_of_what_fabric_made_alone(cache: Path) -> None:
+def test_make_room_deletes_only_fabric_files(cache: Path) -> None:
     (cache / "precious").write_bytes(b"precious")
     (cache / manifest.FOLDER / "precious").write_bytes(b"precious")
     assert make_room(cache) > 2 * len(LARGE)
@@ -117,7 +117,7 @@ def test_room_is_made_of_what_fabric_made_alone(cache: Path) -> None:
     assert make_room(cache) == 0
 
 
-def test_once_a_day_what_was_unused_for_months_goes(cache: Path) -> None:
+def test_entries_unused_for_months_are_deleted_once_a_day(cache: Path) -> None:
     now = file_of(cache, LARGE).stat().st_mtime
     os.utime(file_of(cache, OTHER), (DAY, DAY))
     prune_daily(sealed(cache), now)
@@ -149,7 +149,7 @@ def test_a_content_that_finds_no_room_is_there_for_this_run(tmp_path: Path) -> N
     assert list(Blobs(None, NoMemo()).files()) == []
 
 
-def test_nothing_is_said_to_be_gone_that_still_cannot_be_written(cache: Path) -> None:
+def test_cleanup_reports_an_unusable_cache_instead_of_success(cache: Path) -> None:
     with closing(DiskMemo(cache / "memo", SEAL)) as memo:
         memo.put_all({"t:x": b"record"})
     (cache / "memo" / "cache.db-wal").unlink(missing_ok=True)

@@ -41,7 +41,7 @@ OPENERS: dict[str, Callable[[Path, CacheSeal], DiskMemo | ReadOnlyMemo]] = {
 
 
 @pytest.mark.parametrize("opener", OPENERS)
-def test_what_was_written_is_read(opener: str, folder: Path) -> None:
+def test_written_rows_are_read(opener: str, folder: Path) -> None:
     memo = OPENERS[opener](folder, SEAL)
     assert {key: memo.get_bytes(key) for key in memo.keys()} == ROWS  # noqa: SIM118: no mapping
     assert memo.get_range("t:") == {"t:a": b"one", "t:b": b"two"}
@@ -68,7 +68,7 @@ def test_a_pickled_row_is_a_miss_and_is_not_loaded(opener: str, folder: Path) ->
     memo.close()
 
 
-def test_a_table_that_is_gone_is_no_row_and_comes_again(folder: Path) -> None:
+def test_dropped_table_reads_as_empty_and_is_recreated(folder: Path) -> None:
     memo = DiskMemo(folder, SEAL)
     changed(folder, "DROP TABLE Cache")
     assert memo.get_bytes("t:a") is None
@@ -80,7 +80,7 @@ def test_a_table_that_is_gone_is_no_row_and_comes_again(folder: Path) -> None:
     assert (folder / "cache.db.damaged").exists()
 
 
-def test_a_file_that_is_no_database_is_put_aside(folder: Path) -> None:
+def test_file_that_is_not_a_database_is_moved_aside(folder: Path) -> None:
     (folder / "cache.db").write_bytes(b"no database" * 1000)
     assert ReadOnlyMemo(folder, SEAL).get_bytes("t:a") is None
     memo = DiskMemo(folder, SEAL)
@@ -90,13 +90,13 @@ def test_a_file_that_is_no_database_is_put_aside(folder: Path) -> None:
     assert (folder / "cache.db.damaged").exists()
 
 
-def test_what_is_no_file_is_not_opened_to_be_read(folder: Path) -> None:
+def test_special_file_is_not_opened_for_reading(folder: Path) -> None:
     (folder / "cache.db").unlink()
     os.mkfifo(folder / "cache.db")
     assert ReadOnlyMemo(folder, SEAL).keys() == []
 
 
-def test_a_memo_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
+def test_unusable_memo_reports_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "memo" / "cache.db").mkdir(parents=True)
     (tmp_path / "memo" / "cache.db.damaged").mkdir()
     (tmp_path / "memo" / "cache.db.damaged" / "in the way").touch()
@@ -106,7 +106,7 @@ def test_a_memo_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
     assert "FABRIC_CACHE_DIR" in caught.value.first.hint
 
 
-def test_a_memo_that_somebody_holds_is_not_put_aside(folder: Path) -> None:
+def test_locked_memo_is_not_moved_aside(folder: Path) -> None:
     memo = DiskMemo(folder, SEAL)
     memo.close()
     (folder / "stamp").unlink()
@@ -128,7 +128,7 @@ def test_without_a_memo_nothing_is_remembered() -> None:
     memo.close()
 
 
-def test_one_that_is_opened_late_is_opened_once_and_only_if_asked(folder: Path) -> None:
+def test_lazy_memo_is_opened_once_on_first_use(folder: Path) -> None:
     opened: list[str] = []
 
     def now() -> Memo:
@@ -147,7 +147,7 @@ def test_one_that_is_opened_late_is_opened_once_and_only_if_asked(folder: Path) 
     assert (opened, memo.failure) == (["now"], None)
 
 
-def test_why_a_memo_may_not_be_written_is_kept_with_it(folder: Path) -> None:
+def test_read_only_memo_stores_its_reason(folder: Path) -> None:
     problem = Problem("disk/cache-unusable", "it may not")
     memo = ReadOnlyMemo(folder, SEAL, problem)
     assert memo.failure == problem

@@ -39,7 +39,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_what_did_not_move_is_remembered(place: Place) -> None:
+def test_unchanged_file_is_remembered(place: Place) -> None:
     index = place.opened()
     assert index.digest("a") == hash_bytes(b"one")
     assert index.unsaved
@@ -50,7 +50,7 @@ def test_what_did_not_move_is_remembered(place: Place) -> None:
     again.save()
 
 
-def test_what_was_written_just_now_is_read_each_time(place: Place) -> None:
+def test_file_written_just_now_is_read_every_time(place: Place) -> None:
     place.opened().save()
     index = place.opened(late=0)
     assert index.digest("a") == hash_bytes(b"one")
@@ -59,7 +59,7 @@ def test_what_was_written_just_now_is_read_each_time(place: Place) -> None:
     assert index.unsaved, "once the run is over it may be kept"
 
 
-def test_what_became_racy_is_forgotten(place: Place) -> None:
+def test_racy_file_is_forgotten(place: Place) -> None:
     index = place.opened()
     index.digest("a")
     index.save()
@@ -71,7 +71,7 @@ def test_what_became_racy_is_forgotten(place: Place) -> None:
     assert not place.opened(late=0).unsaved
 
 
-def test_what_fabric_wrote_itself_is_not_read_back(place: Place) -> None:
+def test_files_written_by_fabric_are_not_read_back(place: Place) -> None:
     index = place.opened()
     index.note("a", "as told")
     index.note("nowhere", "as told")
@@ -87,7 +87,7 @@ def test_a_stamp_of_whole_seconds_is_not_relied_on(place: Place) -> None:
     assert not is_settled([stamp + MS + 1], lambda: next(times)), "it waited: look again"
 
 
-def test_kinds_of_paths_have_words_of_their_own(place: Place) -> None:
+def test_special_paths_have_their_own_digests(place: Place) -> None:
     (place.root / "folder").mkdir()
     (place.root / "run.sh").write_text("#!/bin/sh\n")
     (place.root / "run.sh").chmod(0o755)
@@ -101,7 +101,7 @@ def test_kinds_of_paths_have_words_of_their_own(place: Place) -> None:
     assert index.read_settled_digest("nowhere") == ABSENT
 
 
-def test_what_moved_while_a_task_ran_is_named(place: Place) -> None:
+def test_file_changed_during_a_task_is_named(place: Place) -> None:
     (place.root / "b").write_text("one")
     index = place.opened()
     began = index.now_ns()
@@ -112,7 +112,7 @@ def test_what_moved_while_a_task_ran_is_named(place: Place) -> None:
     assert index.after(["b"], began - 120 * SECOND)[1] == ("b",), "stamped since it began"
 
 
-def test_folders_are_searched_once_unless_asked_afresh(place: Place) -> None:
+def test_folders_are_listed_once_unless_refreshed(place: Place) -> None:
     index = place.opened()
     first = index.listing("", "*", ())
     (place.root / "b").touch()
@@ -120,7 +120,7 @@ def test_folders_are_searched_once_unless_asked_afresh(place: Place) -> None:
     assert index.listing_now("", "*", ()) != first
 
 
-def test_links_are_led_to_where_they_lie(place: Place) -> None:
+def test_links_are_resolved_to_their_target(place: Place) -> None:
     (place.root / "folder").mkdir()
     (place.root / "link").symlink_to("folder")
     index = place.opened()
@@ -143,7 +143,7 @@ def test_an_index_that_cannot_be_written_only_costs_time(place: Place) -> None:
     index.save()
 
 
-def test_what_is_gone_is_not_racy(place: Place) -> None:
+def test_deleted_file_is_not_racy(place: Place) -> None:
     assert is_racy(str(place.root / "a"), place.now())
     assert not is_racy(str(place.root / "a"), place.now() + 60 * SECOND)
     assert not is_racy(str(place.root / "nowhere"), 0)

@@ -24,7 +24,7 @@ def test_pieces_come_back_as_they_were_written(written: Path) -> None:
     assert [found.read(number) for number in range(len(found))] == PIECES
 
 
-def test_what_is_no_file_of_pieces_is_none(written: Path, tmp_path: Path) -> None:
+def test_invalid_pieces_file_is_not_opened(written: Path, tmp_path: Path) -> None:
     whole = written.read_bytes()
     for content in (b"", b"short", whole[1:], whole[:-9] + bytes(9), whole + b"more"):
         written.write_bytes(content)

@@ -99,14 +99,14 @@ def test_a_damaged_byte_is_a_trace_or_a_miss(place: int, bits: int) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_of_the_form_is_a_miss(change: dict[str, Any]) -> None:
+def test_malformed_trace_row_is_a_miss(change: dict[str, Any]) -> None:
     assert decode_traces([ROW])
     assert decode_traces([ROW | change]) == ()
     assert read_traces(json.dumps([ROW | change]).encode()) == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"{}", b"[" * 99_999, b"\xff", b"[{}]"])
-def test_what_is_no_list_of_traces_is_a_miss(content: bytes) -> None:
+def test_invalid_trace_list_is_a_miss(content: bytes) -> None:
     assert read_traces(content) == ()
 
 

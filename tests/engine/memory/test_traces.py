@@ -44,7 +44,7 @@ def test_the_newest_comes_first_and_the_oldest_falls_out(memo: Memo) -> None:
     assert found == [str(number) for number in range(19, 3, -1)]
 
 
-def test_what_another_process_wrote_meanwhile_stays_behind_what_is_new(memo: Memo) -> None:
+def test_traces_of_another_process_are_stored_behind_new_ones(memo: Memo) -> None:
     mine, other = opened(memo), opened(memo)
     mine.remember(TASK, trace("before"))
     mine.flush()
@@ -66,7 +66,7 @@ def test_many_are_fetched_together(memo: Memo) -> None:
     assert again.traces(TaskId("build:shop/other")) == ()
 
 
-def test_a_large_run_is_written_as_it_goes(memo: Memo) -> None:
+def test_large_run_is_written_incrementally(memo: Memo) -> None:
     store = opened(memo)
     for number in range(500):
         store.remember(TaskId(f"build:shop/f{number}"), trace("a"))
@@ -74,7 +74,7 @@ def test_a_large_run_is_written_as_it_goes(memo: Memo) -> None:
     assert not opened(memo).traces(TaskId("build:shop/f500"))
 
 
-def test_what_is_forgotten_is_not_written(memo: Memo) -> None:
+def test_forgotten_trace_is_not_written(memo: Memo) -> None:
     store = opened(memo)
     store.remember(TASK, trace("a"))
     store.flush()
@@ -85,7 +85,7 @@ def test_what_is_forgotten_is_not_written(memo: Memo) -> None:
     assert opened(memo).traces(TASK) == ()
 
 
-def test_how_long_a_task_took_is_told_by_its_trace_or_noted(memo: Memo) -> None:
+def test_task_duration_comes_from_its_trace_or_a_note(memo: Memo) -> None:
     store = opened(memo)
     assert store.last_ms(TASK) is None
     store.durations.note(TASK, 9)
@@ -98,7 +98,7 @@ def test_how_long_a_task_took_is_told_by_its_trace_or_noted(memo: Memo) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{", b'{"a": "x"}', b"[" * 5000])
-def test_times_that_cannot_be_read_are_none(content: bytes, memo: Memo) -> None:
+def test_unreadable_durations_are_ignored(content: bytes, memo: Memo) -> None:
     assert memo.put_all({"d:here": content})
     durations = Durations(memo, "here")
     assert durations.ms(TASK) is None

@@ -5,7 +5,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.remote.contract import CarrierError, CarrierRefusedError, OversizedError
 
 
-def test_a_failure_is_told_without_what_was_sent() -> None:
+def test_upload_error_does_not_include_the_uploaded_content() -> None:
     assert describe_error(OversizedError("413")) == "413: objects of this size are rejected"
     assert describe_error(CarrierError("no room")) == "no room"
     assert describe_error(FabricError(Problem("backend/failed", "it is full"))) == "it is full"
@@ -13,6 +13,6 @@ def test_a_failure_is_told_without_what_was_sent() -> None:
     assert "hush" not in describe_error(ValueError("hush"))
 
 
-def test_what_was_refused_is_hopeless() -> None:
+def test_rejected_upload_is_not_retryable() -> None:
     assert is_hopeless(CarrierRefusedError("401"))
     assert not is_hopeless(CarrierError("500"))

@@ -16,7 +16,7 @@ def test_a_content_is_waited_for_at_most_twice_as_long_as_making_it_took() -> No
     assert Outage(0.1).compute_wait(0.0) == LEAST_S
 
 
-def test_so_many_failures_in_a_row_and_it_is_off() -> None:
+def test_consecutive_failures_disable_the_server() -> None:
     outage = Outage()
     for number in range(FAILURES):
         assert not outage.why
@@ -34,7 +34,7 @@ def test_an_answer_ends_the_row() -> None:
     assert not outage.why
 
 
-def test_what_was_waited_in_vain_is_never_given_back() -> None:
+def test_time_lost_on_failures_is_not_reset_by_success() -> None:
     outage = Outage()
     outage.report_failure(FRUITLESS_S - 1, "slow")
     outage.report_success()
@@ -43,7 +43,7 @@ def test_what_was_waited_in_vain_is_never_given_back() -> None:
     assert outage.why == "slow again"
 
 
-def test_the_first_reason_is_told() -> None:
+def test_first_reason_is_reported() -> None:
     outage = Outage()
     outage.shut("it answered 401")
     outage.report_failure(9.0, "slow")

@@ -43,12 +43,12 @@ def sent(told: str) -> tuple[str, list[tuple[str, str]]]:
         return publishing.failure, [call for call in store.calls if call[0] == "PUT"]
 
 
-def test_a_segment_goes_first_and_then_what_leads_to_it() -> None:
+def test_segment_is_uploaded_before_its_references() -> None:
     assert sent("little") == ("", [("PUT", "cas"), ("PUT", "ac")])
 
 
 @pytest.mark.slow
-def test_a_segment_that_nobody_would_read_is_not_sent() -> None:
+def test_oversized_segment_is_not_uploaded() -> None:
     much = Random(1).randbytes(CAPS[ObjectKind.SEGMENT] + 1000)
     failure, put = sent(base64.b85encode(much).decode())
     assert "split the run with --shard" in failure

@@ -14,7 +14,7 @@ ONE, TWO = hash_fields(("one",)), hash_fields(("two",))
 ASKED = LastQuery("cache", "commit", 1000, ok=True, segments=(ONE,))
 
 
-def test_what_is_kept_is_there_for_the_next_command(tmp_path: Path) -> None:
+def test_stored_segment_is_available_to_the_next_command(tmp_path: Path) -> None:
     kept = StoredSegments(tmp_path)
     kept.keep(ONE, b"one")
     kept.remember(ASKED)
@@ -24,7 +24,7 @@ def test_what_is_kept_is_there_for_the_next_command(tmp_path: Path) -> None:
     assert again.segment(TWO) is None
 
 
-def test_what_is_no_part_of_it_any_more_goes(tmp_path: Path) -> None:
+def test_segment_no_longer_referenced_is_deleted(tmp_path: Path) -> None:
     kept = StoredSegments(tmp_path)
     kept.keep(TWO, b"two")
     kept.keep(ONE, b"one")
@@ -54,7 +54,7 @@ def test_damage_is_nothing(tmp_path: Path) -> None:
         assert kept.read_last_query() is None
 
 
-def test_without_a_cache_nothing_is_kept(tmp_path: Path) -> None:
+def test_without_a_cache_nothing_is_stored(tmp_path: Path) -> None:
     for folder in (None, tmp_path / "gone"):
         kept = StoredSegments(folder)
         kept.keep(ONE, b"one")

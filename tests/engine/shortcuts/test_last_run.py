@@ -98,7 +98,7 @@ def test_tasks_and_traces_survive_packing(tmp_path: Path) -> None:
     assert warm.dirty(["f", "of nobody"]) is None
 
 
-def test_what_a_task_looks_at_now_counts_and_what_it_no_longer_does_not(tmp_path: Path) -> None:
+def test_current_inputs_of_a_task_count_and_previous_ones_do_not(tmp_path: Path) -> None:
     other = replace(TRACES[0], files=(("g", "2"),), key=Digest("k2"))
     again = renewed(tmp_path, kept(tmp_path), b"salt of the next", other)
     assert again
@@ -126,7 +126,7 @@ def test_many_changes_are_written_into_the_large_file(tmp_path: Path) -> None:
     assert last.trace(2) == TRACES[2]
 
 
-def test_a_run_of_another_answer_is_no_last_run(tmp_path: Path) -> None:
+def test_last_run_of_another_answer_is_not_used(tmp_path: Path) -> None:
     kept(tmp_path)
     assert load_last_run(files_at(tmp_path), b"another salt, of") is None
     assert load_last_run(files_at(tmp_path, "/elsewhere"), b"salt of 16 bytes") is None
@@ -134,9 +134,7 @@ def test_a_run_of_another_answer_is_no_last_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("harm", ["cut", "flip", "gone", "empty", "longer", "others may write"])
-def test_a_file_that_is_not_as_it_was_written_is_no_last_run(
-    tmp_path: Path, which: int, harm: str
-) -> None:
+def test_modified_file_is_not_a_last_run(tmp_path: Path, which: int, harm: str) -> None:
     kept(tmp_path)
     path = files_of(tmp_path)[which]
     content = path.read_bytes()
@@ -157,7 +155,7 @@ def test_a_file_that_is_not_as_it_was_written_is_no_last_run(
     assert found is None or (harm, which) == ("others may write", 1)
 
 
-def test_a_large_file_of_another_run_is_not_taken_for_its_own(tmp_path: Path) -> None:
+def test_large_file_of_another_run_is_rejected(tmp_path: Path) -> None:
     kept(tmp_path)
     small, large = (path.read_bytes() for path in reversed(files_of(tmp_path)))
     del small
@@ -167,7 +165,7 @@ def test_a_large_file_of_another_run_is_not_taken_for_its_own(tmp_path: Path) ->
     assert load_last_run(files_at(tmp_path), b"salt of another.") is None
 
 
-def test_a_damaged_piece_is_told_once_and_gone(tmp_path: Path) -> None:
+def test_damaged_piece_is_reported_once_and_deleted(tmp_path: Path) -> None:
     last = kept(tmp_path)
     path = next(path for path in files_of(tmp_path) if path.suffix == SUFFIX)
     with path.open("r+b") as file:
@@ -179,7 +177,7 @@ def test_a_damaged_piece_is_told_once_and_gone(tmp_path: Path) -> None:
     assert last.trace(1) == TRACES[1]
 
 
-def test_what_was_said_of_a_project_survives_packing() -> None:
+def test_project_info_survives_packing() -> None:
     told = Problem("a/b", "message", "hint", Place("fabric.yml", 3, 4), "frame")
     info = ProjectInfo("/w", "dev", (told, Problem("c/d", "plain")))
     assert unpack_info(marshal.loads(marshal.dumps(pack_info(info)))) == info  # noqa: S302

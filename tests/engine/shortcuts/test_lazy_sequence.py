@@ -5,7 +5,7 @@ import pytest
 from fabric.engine.shortcuts.lazy_sequence import LazySequence
 
 
-def test_it_is_a_row_like_any_other() -> None:
+def test_lazy_sequence_behaves_like_a_list() -> None:
     row, plain = LazySequence(5, lambda number: number * 10), [0, 10, 20, 30, 40]
     assert (len(row), list(row), list(reversed(row))) == (5, plain, plain[::-1])
     assert (row[-1], list(row[1:4:2]), list(row[3:])) == (40, plain[1:4:2], plain[3:])
@@ -17,7 +17,7 @@ def test_beyond_its_ends_there_is_nothing(index: int) -> None:
         _ = LazySequence(5, lambda number: number)[index]
 
 
-def test_only_what_is_read_is_made() -> None:
+def test_items_are_created_only_when_read() -> None:
     made: list[int] = []
 
     def make(number: int) -> int:

@@ -46,7 +46,7 @@ def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop:
     assert left == {"apis": 1, "functions": 2, "mappings": 1}
 
 
-def test_a_way_back_takes_triggers_along(shop: Shop) -> None:
+def test_rollback_restores_triggers(shop: Shop) -> None:
     shop.ran("deploy")
     before = shop.cloud1.left()
     shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}")
@@ -55,7 +55,7 @@ def test_a_way_back_takes_triggers_along(shop: Shop) -> None:
     assert shop.cloud1.left() == before
 
 
-def test_force_brings_back_what_somebody_took_away(shop: Shop) -> None:
+def test_forced_deploy_recreates_a_deleted_rule(shop: Shop) -> None:
     shop.ran("deploy")
     before = shop.cloud1.left()
     events = shop.cloud1.client("events")
@@ -81,7 +81,7 @@ def test_a_release_that_breaks_off_is_put_right_by_the_next(shop: Shop) -> None:
     assert not {"rules", "mappings"} & shop.cloud1.left().keys()
 
 
-def test_a_release_that_breaks_off_is_taken_back(shop: Shop) -> None:
+def test_failed_release_is_rolled_back(shop: Shop) -> None:
     shop.has("hello", "one")
     shop.ran("deploy")
     shop.has("hello", "two", EVERY_HOUR, FROM_QUEUE)
@@ -94,7 +94,7 @@ def test_a_release_that_breaks_off_is_taken_back(shop: Shop) -> None:
     assert shop.said("hello") == "two"
 
 
-def test_a_function_that_could_not_be_made_keeps_no_other_from_its_users(shop: Shop) -> None:
+def test_failed_function_does_not_block_others_with_keep_going(shop: Shop) -> None:
     asked = {"status": 400, "code": "InvalidParameterValueException"}
     shop.cloud1.fault("lambda.CreateFunction", **asked)
     assert shop.run("deploy", "--keep-going").code == 2
@@ -105,7 +105,7 @@ def test_a_function_that_could_not_be_made_keeps_no_other_from_its_users(shop: S
     assert shop.cloud1.left() == {}
 
 
-def test_a_queue_that_is_missing_stops_the_release_before_anybody_meets_it(shop: Shop) -> None:
+def test_missing_queue_fails_the_release_before_traffic_moves(shop: Shop) -> None:
     shop.has("hello", "one")
     shop.ran("deploy")
     shop.has("hello", "two", "{type: queue, queue: none}")
@@ -117,7 +117,7 @@ def test_a_queue_that_is_missing_stops_the_release_before_anybody_meets_it(shop:
     assert "lambda.UpdateAlias" not in changing(shop.cloud1)
 
 
-def test_a_way_back_over_another_tag_is_no_new_version(shop: Shop) -> None:
+def test_rollback_across_a_tag_change_publishes_no_version(shop: Shop) -> None:
     shop.more = ", tags: {team: one}"
     shop.ran("deploy")
     shop.more = ", tags: {team: two}"

@@ -46,7 +46,7 @@ def there_and_back(site: Cloud1Site, way: Diversion) -> None:
     site.deployer.turn_back(address, way)
 
 
-def test_all_routes_are_led_to_one_address_and_back(site: Cloud1Site) -> None:
+def test_all_routes_are_diverted_to_one_address_and_restored(site: Cloud1Site) -> None:
     up(site)
     before, address = routes(site), site.address(site.record)
     way = diversion(site)
@@ -92,7 +92,7 @@ def test_a_service_without_routes_has_nothing_to_turn(site: Cloud1Site) -> None:
     assert site.deployer.diversion(site.address(site.record), TUNNEL, "m1") is None
 
 
-def test_another_machines_tunnel_is_not_led_to_ours(site: Cloud1Site) -> None:
+def test_tunnel_of_another_machine_is_not_diverted(site: Cloud1Site) -> None:
     up(site)
     before, address = routes(site), site.address(site.record)
     way = diversion(site)
@@ -103,7 +103,7 @@ def test_another_machines_tunnel_is_not_led_to_ours(site: Cloud1Site) -> None:
     assert routes(site) == before
 
 
-def test_what_was_deleted_meanwhile_is_nobodys_trouble(site: Cloud1Site) -> None:
+def test_resources_deleted_during_diversion_are_ignored(site: Cloud1Site) -> None:
     up(site)
     address, way = site.address(site.record), diversion(site)
     site.deployer.divert(address, way)
@@ -117,7 +117,7 @@ def test_what_was_deleted_meanwhile_is_nobodys_trouble(site: Cloud1Site) -> None
     assert not site.deployer.turn_back(address, way)
 
 
-def test_an_api_that_other_credentials_do_not_see_is_not_taken_for_gone(site: Cloud1Site) -> None:
+def test_api_invisible_to_other_credentials_is_not_treated_as_deleted(site: Cloud1Site) -> None:
     up(site)
     address, way = site.address(site.record), diversion(site)
     before = (*(pair for pair in way.before if pair[0] != "account"), ("account", "123456789012"))
@@ -129,7 +129,7 @@ def test_an_api_that_other_credentials_do_not_see_is_not_taken_for_gone(site: Cl
     assert raised.value.first.code == "dev/other-account"
 
 
-def test_a_deploy_that_looks_for_itself_takes_what_was_left_away(site: Cloud1Site) -> None:
+def test_forced_deploy_removes_a_leftover_diversion(site: Cloud1Site) -> None:
     up(site)
     before, address = routes(site), site.address(site.record)
     site.deployer.divert(address, diversion(site))

@@ -49,14 +49,14 @@ def test_a_route_that_moves_to_another_function_is_changed_in_place(site: Cloud1
     assert status(site, "/a") == 200
 
 
-def test_a_route_may_be_for_signed_calls_alone(site: Cloud1Site) -> None:
+def test_route_can_require_signed_requests(site: Cloud1Site) -> None:
     site.up(site.order("hello", http("/a", authorizer="AWS_IAM"), http("/b")))
     rows = site.cloud1.client("apigatewayv2").get_routes(ApiId=api(site)["ApiId"])["Items"]
     kinds = {one["RouteKey"]: one.get("AuthorizationType", "NONE") for one in rows}
     assert kinds == {"GET /a": "AWS_IAM", "GET /b": "NONE"}
 
 
-def test_an_authorizer_that_cannot_be_made_stops_the_release_before_anybody_meets_it(
+def test_failed_authorizer_stops_the_release_before_any_call(
     site: Cloud1Site,
 ) -> None:
     site.deploy(site.order("hello", http("/a", authorizer="jwt")))
@@ -74,7 +74,7 @@ def test_an_authorizer_that_cannot_be_made_stops_the_release_before_anybody_meet
     ],
     ids=["all", "one"],
 )
-def test_pages_of_other_origins_follow_the_config(
+def test_cors_settings_follow_the_config(
     site: Cloud1Site, cors: str, shown: dict[str, Any]
 ) -> None:
     site.up(site.order("hello", http("/a", cors=cors)))
@@ -83,7 +83,7 @@ def test_pages_of_other_origins_follow_the_config(
     assert "CorsConfiguration" not in api(site)
 
 
-def test_an_address_that_was_deleted_by_hand_is_made_anew_by_force(site: Cloud1Site) -> None:
+def test_forced_deploy_recreates_a_deleted_api(site: Cloud1Site) -> None:
     site.up(site.order("hello", http("/a")))
     site.cloud1.client("apigatewayv2").delete_api(ApiId=api(site)["ApiId"])
     site.up(site.order("hello", http("/a")), force=True)
@@ -92,7 +92,7 @@ def test_an_address_that_was_deleted_by_hand_is_made_anew_by_force(site: Cloud1S
 
 @pytest.mark.parametrize("answer", [429, 500, 503])
 @pytest.mark.parametrize("operation", ["CreateApi", "CreateIntegration"])
-def test_what_must_not_be_made_twice_is_looked_for_first(
+def test_unconfirmed_create_is_looked_up_before_a_retry(
     site: Cloud1Site, operation: str, answer: int
 ) -> None:
     site.cloud1.fault(f"apigatewayv2.{operation}", status=answer, after=True)
@@ -102,13 +102,13 @@ def test_what_must_not_be_made_twice_is_looked_for_first(
     assert len(client.get_integrations(ApiId=api(site)["ApiId"])["Items"]) == 1
 
 
-def test_an_address_that_cannot_be_made_is_said(site: Cloud1Site) -> None:
+def test_failed_api_creation_is_reported(site: Cloud1Site) -> None:
     site.cloud1.fault("apigatewayv2.CreateApi", status=503, times=1000)
     with pytest.raises(FabricError, match="returned no response"):
         site.up(site.order("hello", http("/a")))
 
 
-def test_a_refusal_is_told_in_the_words_of_the_service(site: Cloud1Site) -> None:
+def test_provider_error_message_is_reported(site: Cloud1Site) -> None:
     site.cloud1.fault("apigatewayv2.CreateApi", status=400, code="BadRequest", message="too many")
     with pytest.raises(FabricError, match="too many"):
         site.up(site.order("hello", http("/a")))

@@ -28,7 +28,7 @@ def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
     return made
 
 
-def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: Shop) -> None:
+def test_rollback_restores_values_unknown_locally(shop: Shop) -> None:
     assert shop.said("hello") == "sad"
     calls = shop.ran("rollback")
     assert shop.said("hello") == "glad"
@@ -47,7 +47,7 @@ def test_a_function_that_left_the_config_comes_back_as_well(shop: Shop) -> None:
     assert shop.said("other") == "other"
 
 
-def test_a_version_that_is_gone_forbids_the_way_back(shop: Shop) -> None:
+def test_deleted_version_blocks_the_rollback(shop: Shop) -> None:
     client = shop.cloud1.client("lambda")
     client.delete_function(FunctionName="shop-dev-hello", Qualifier="1")
     shop.cloud1.reset()
@@ -57,7 +57,7 @@ def test_a_version_that_is_gone_forbids_the_way_back(shop: Shop) -> None:
     assert shop.said("hello") == "sad"
 
 
-def test_a_failed_release_goes_back_without_kept_values(shop: Shop) -> None:
+def test_failed_release_is_rolled_back_without_stored_values(shop: Shop) -> None:
     shop.more = ", env: {MOOD: angry}"
     asked = {"status": 400, "code": "InvalidParameterValueException"}
     shop.functions["hello"] = ["{type: http, path: /hello}", "{type: cron, schedule: rate(1 hour)}"]

@@ -48,7 +48,7 @@ def test_another_code_asks_for_one_function_and_nothing_around_it(site: Cloud1Si
     assert sum(site.cloud1.calls().values()) == 8, site.cloud1.calls()
 
 
-def test_another_environment_is_a_version_of_its_own(site: Cloud1Site) -> None:
+def test_environment_change_publishes_a_new_version(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     site.up(site.order("hello", HTTP, MODE="dark"))
     client = site.cloud1.client("lambda")
@@ -58,7 +58,7 @@ def test_another_environment_is_a_version_of_its_own(site: Cloud1Site) -> None:
     assert variables == [{}, {"MODE": "dark"}]
 
 
-def test_a_trigger_that_is_gone_is_gone_at_the_provider(site: Cloud1Site) -> None:
+def test_removed_trigger_is_deleted_at_the_provider(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP, _EVERY_HOUR))
     site.up(site.order("hello", HTTP))
     assert "rules" not in site.cloud1.left()
@@ -69,7 +69,7 @@ def test_a_trigger_that_is_gone_is_gone_at_the_provider(site: Cloud1Site) -> Non
         client.get_policy(FunctionName="shop-dev-hello:live")
 
 
-def test_a_way_back_to_a_version_that_is_there_is_two_calls(site: Cloud1Site) -> None:
+def test_rollback_to_an_existing_version_takes_two_calls(site: Cloud1Site) -> None:
     site.up(*both(site))
     then = site.live("hello")
     site.up(*both(site, "two"))
@@ -81,7 +81,7 @@ def test_a_way_back_to_a_version_that_is_there_is_two_calls(site: Cloud1Site) ->
     assert site.cloud1.calls() == {"lambda.GetFunction": 1, "lambda.UpdateAlias": 1}
 
 
-def test_a_function_that_was_deleted_by_hand_is_made_and_wired_anew(site: Cloud1Site) -> None:
+def test_forced_deploy_recreates_and_wires_a_deleted_function(site: Cloud1Site) -> None:
     site.up(*both(site, "zero"))
     site.up(*both(site))
     site.cloud1.client("lambda").delete_function(FunctionName="shop-dev-hello")
@@ -92,7 +92,7 @@ def test_a_function_that_was_deleted_by_hand_is_made_and_wired_anew(site: Cloud1
     assert call(site.cloud1, "shop-dev-hello", "live", {"rawPath": "/"})["body"] == "one"
 
 
-def test_what_somebody_took_away_comes_back_by_force_alone(site: Cloud1Site) -> None:
+def test_only_a_forced_deploy_restores_removed_permissions(site: Cloud1Site) -> None:
     site.up(*both(site))
     client = site.cloud1.client("lambda")
     policy = client.get_policy(FunctionName="shop-dev-hello:live")["Policy"]
@@ -104,7 +104,7 @@ def test_what_somebody_took_away_comes_back_by_force_alone(site: Cloud1Site) -> 
     assert said(site) == "one"
 
 
-def test_an_alias_that_was_led_elsewhere_comes_back_by_force(site: Cloud1Site) -> None:
+def test_forced_deploy_restores_a_moved_alias(site: Cloud1Site) -> None:
     site.up(*both(site))
     site.up(*both(site, "two"))
     asked = {"FunctionName": "shop-dev-hello", "Name": "live", "FunctionVersion": "1"}

@@ -87,7 +87,7 @@ def test_a_function_that_was_never_called_has_no_lines(shop: Observed) -> None:
     assert shop.lines() == []
 
 
-def test_what_a_runtime_puts_before_a_message_is_told_by_fields(shop: Observed) -> None:
+def test_runtime_line_prefixes_are_parsed_into_fields(shop: Observed) -> None:
     shop.said(
         "hello",
         (_NOW - 5 * SECOND, f"START RequestId: {_REQUEST} Version: 3\n"),
@@ -108,7 +108,7 @@ def test_more_events_than_a_page_holds_are_all_there(shop: Observed) -> None:
     assert len(shop.lines()) == 10_500
 
 
-def test_lines_of_fifty_functions_are_asked_for_by_queries(shop: Observed) -> None:
+def test_logs_of_fifty_functions_are_read_with_queries(shop: Observed) -> None:
     shop.names = [f"f{number:02}" for number in range(50)]
     for name in shop.names[:40]:
         shop.said(name, (_NOW - 120 * _MINUTE, "long ago"), (_NOW - _MINUTE, f"from {name}"))
@@ -162,7 +162,7 @@ def test_numbers_of_two_hundred_functions_are_one_call(shop: Observed) -> None:
     assert {(one.calls, one.errors, one.p50_ms) for one in found[150:]} == {(0, 0, None)}
 
 
-def test_numbers_that_a_search_finds_no_more_are_asked_for_by_their_names(shop: Observed) -> None:
+def test_metrics_missing_from_search_are_requested_by_name(shop: Observed) -> None:
     shop.names = [f"f{number:03}" for number in range(200)]
     long_ago = _NOW - 20 * 24 * 60 * _MINUTE
     count_calls(shop, shop.names[:2], long_ago)
@@ -179,7 +179,7 @@ def segment(name: str, **more: Any) -> str:
     return json.dumps({**document, "trace_id": trace, **more})
 
 
-def test_traces_are_found_with_what_was_done_in_them(shop: Observed) -> None:
+def test_traces_are_found_with_their_subsegments(shop: Observed) -> None:
     query = {"id": "b" * 16, "name": "query", "start_time": 1.0, "end_time": 1.1, "error": True}
     own = segment(shop.resource("hello"), subsegments=[query], fault=True)
     shop.cloud1.client("xray").put_trace_segments(TraceSegmentDocuments=[own, segment("another")])
@@ -201,7 +201,7 @@ def live(site: Cloud1Site, tmp_path: Path) -> ProviderShop:
     return made
 
 
-def test_what_a_deployed_function_said_is_there_without_its_secrets(live: ProviderShop) -> None:
+def test_function_logs_are_shown_without_secrets(live: ProviderShop) -> None:
     assert live.run("invoke", "run", "--function", "hello").code == 0
     live.project.write({"event.json": '{"fails": true}'})
     assert live.run("invoke", "run", "--function", "hello", "--event", "event.json").code == 1
@@ -229,7 +229,7 @@ def test_new_lines_are_followed_until_ctrl_c(live: ProviderShop) -> None:
     assert (rest, follower.returncode) == ("", 0)
 
 
-def test_a_source_that_goes_away_and_comes_back_loses_nothing(
+def test_follow_survives_an_outage_without_losing_lines(
     live: ProviderShop, cloud1: StrictCloud1
 ) -> None:
     words = ("logs", "--follow", "--ndjson", "--since", "1h")

@@ -35,7 +35,7 @@ def of_somebody_else(cloud1: StrictCloud1, name: str) -> dict[str, object]:
     return found
 
 
-def test_a_function_of_somebody_else_stays_as_it_is(shop: Shop) -> None:
+def test_foreign_function_is_not_modified(shop: Shop) -> None:
     before = of_somebody_else(shop.cloud1, "shop-dev-hello")
     shop.cloud1.reset()
     error = shop.run("deploy").error
@@ -50,7 +50,7 @@ def test_a_function_of_somebody_else_stays_as_it_is(shop: Shop) -> None:
     )
 
 
-def test_two_services_of_one_joined_name_do_not_take_each_others_functions(
+def test_services_with_the_same_joined_name_do_not_take_over_functions(
     cloud1: StrictCloud1, tmp_path: Path
 ) -> None:
     first = Shop(cloud1, project(tmp_path / "one", sources={}), service="shop-eu")
@@ -65,7 +65,7 @@ def test_two_services_of_one_joined_name_do_not_take_each_others_functions(
     assert first.said("api") == "first"
 
 
-def test_a_function_that_is_made_anew_is_met_again(shop: Shop) -> None:
+def test_recreated_function_is_reachable_again(shop: Shop) -> None:
     shop.ran("deploy")
     shop.cloud1.client("lambda").delete_function(FunctionName="shop-dev-hello")
     shop.has("hello", "two", EVERY_HOUR)

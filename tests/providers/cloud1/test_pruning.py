@@ -33,7 +33,7 @@ def test_every_version_of_the_history_stays(site: Cloud1Site) -> None:
     assert numbers(site) == [1, 2, 3, 4]
 
 
-def test_a_version_that_nothing_goes_back_to_is_deleted_by_one_call(site: Cloud1Site) -> None:
+def test_version_outside_the_history_is_deleted_with_one_call(site: Cloud1Site) -> None:
     for number in range(4):
         site.up(site.order("hello", word=str(number)))
     forget(site, 1)
@@ -46,14 +46,14 @@ def test_a_version_that_nothing_goes_back_to_is_deleted_by_one_call(site: Cloud1
     assert "lambda.DeleteFunction" not in site.cloud1.calls()
 
 
-def test_what_nobody_released_is_deleted_too(site: Cloud1Site) -> None:
+def test_unreleased_version_is_deleted_too(site: Cloud1Site) -> None:
     site.up(site.order("hello"))
     site.deploy(site.order("hello", word="never"))
     site.up(site.order("hello", word="two"))
     assert numbers(site) == [1, 3]
 
 
-def test_a_version_that_another_alias_holds_stays_and_is_said(site: Cloud1Site) -> None:
+def test_version_held_by_another_alias_is_not_deleted_and_is_reported(site: Cloud1Site) -> None:
     site.up(site.order("hello"))
     client = site.cloud1.client("lambda")
     client.create_alias(FunctionName="shop-dev-hello", Name="held", FunctionVersion="1")
@@ -68,7 +68,7 @@ def test_a_version_that_another_alias_holds_stays_and_is_said(site: Cloud1Site) 
     assert 1 not in numbers(site)
 
 
-def test_without_a_memory_of_versions_the_provider_is_asked(site: Cloud1Site) -> None:
+def test_versions_are_listed_if_the_record_lacks_them(site: Cloud1Site) -> None:
     for word in ("one", "two"):
         site.up(site.order("hello", word=word))
     assert site.record is not None
@@ -79,7 +79,7 @@ def test_without_a_memory_of_versions_the_provider_is_asked(site: Cloud1Site) ->
     assert numbers(site) == [2, 3]
 
 
-def test_a_long_history_costs_one_call_more_for_each_version_that_goes(site: Cloud1Site) -> None:
+def test_long_history_costs_one_extra_call_per_deleted_version(site: Cloud1Site) -> None:
     site.cloud1.changes_take(0)
     for number in range(HISTORY + 1):
         site.up(site.order("hello", word=str(number)))

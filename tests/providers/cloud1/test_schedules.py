@@ -27,7 +27,7 @@ def test_a_schedule_means_the_same_at_cloud1(said: str, own: str) -> None:
     assert convert_cron_expression(said) == own
 
 
-def test_a_day_of_the_month_and_of_the_week_cannot_both_be_said() -> None:
+def test_day_of_month_and_day_of_week_cannot_be_combined() -> None:
     with pytest.raises(ValueError, match="cannot be combined"):
         convert_cron_expression("0 12 1 * mon")
 

@@ -37,7 +37,7 @@ def test_tags_and_shares_follow_the_config(site: Cloud1Site) -> None:
     assert "Concurrency" not in shown(site)
 
 
-def test_what_a_config_says_no_more_goes_back_to_what_cloud1_takes(site: Cloud1Site) -> None:
+def test_setting_removed_from_the_config_reverts_to_the_default(site: Cloud1Site) -> None:
     site.up(timed(site.order("hello", MODE="dark"), 30))
     site.up(replace(site.order("hello"), settings=(), mark="plain"))
     found = shown(site)["Configuration"]
@@ -56,7 +56,7 @@ def large(site: Cloud1Site, folder: Path) -> FunctionOrder:
     return replace(site.order("hello"), artifact=artifact)
 
 
-def test_a_large_archive_goes_through_a_bucket(site: Cloud1Site, tmp_path: Path) -> None:
+def test_large_archive_is_uploaded_through_a_bucket(site: Cloud1Site, tmp_path: Path) -> None:
     order = large(site, tmp_path)
     with pytest.raises(FabricError, match="require a bucket"):
         site.up(order)
@@ -67,14 +67,14 @@ def test_a_large_archive_goes_through_a_bucket(site: Cloud1Site, tmp_path: Path)
     assert call(site.cloud1, "shop-dev-hello", "live") == "large"
 
 
-def test_a_function_that_never_gets_ready_is_said(site: Cloud1Site) -> None:
+def test_function_that_never_becomes_ready_is_reported(site: Cloud1Site) -> None:
     site.waiting = _BRIEF
     site.cloud1.changes_take(1000)
     with pytest.raises(FabricError, match="is not ready after one minute"):
         site.up(site.order("hello"))
 
 
-def test_a_function_that_others_keep_changing_is_said(site: Cloud1Site) -> None:
+def test_function_with_endless_concurrent_updates_is_reported(site: Cloud1Site) -> None:
     site.up(site.order("hello"))
     site.waiting = _BRIEF
     code = "ResourceConflictException"
@@ -85,7 +85,7 @@ def test_a_function_that_others_keep_changing_is_said(site: Cloud1Site) -> None:
         site.up(site.order("hello", word="two"))
 
 
-def test_a_function_is_found_by_its_mark_met_or_not(site: Cloud1Site) -> None:
+def test_function_is_found_by_mark_before_and_after_release(site: Cloud1Site) -> None:
     order = site.order("hello")
     site.up(order)
     second = site.order("hello", word="two")
@@ -100,7 +100,7 @@ def test_a_function_is_found_by_its_mark_met_or_not(site: Cloud1Site) -> None:
     assert deployer.find(address, "none", "mark") is None
 
 
-def test_a_record_that_lost_what_was_kept_finds_it_again(site: Cloud1Site) -> None:
+def test_record_without_stored_values_recovers_them(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     assert site.record is not None
     before = site.cloud1.left()

@@ -33,7 +33,7 @@ def wants(site: Cloud1Site, number: int) -> str:
     return trigger("storage", bucket=bucket, events=events, prefix=prefix, existingBucket=True)
 
 
-def test_two_releases_side_by_side_lose_nothing_of_each_other(sites: list[Cloud1Site]) -> None:
+def test_parallel_releases_keep_each_others_notifications(sites: list[Cloud1Site]) -> None:
     for number in range(_ROUNDS):
         orders = [site.order("hello", wants(site, number)) for site in sites]
         with ThreadPoolExecutor(2) as pool:
@@ -65,14 +65,14 @@ class _Meddler:
 _PUT = "PutBucketNotificationConfiguration"
 
 
-def test_an_entry_that_somebody_overwrote_is_written_again(sites: list[Cloud1Site]) -> None:
+def test_overwritten_notification_is_written_again(sites: list[Cloud1Site]) -> None:
     site = sites[0]
     _Meddler(site, 2)
     site.up(site.order("hello", wants(site, 1)))
     assert len(site.cloud1.left()["notifications"]) == 1
 
 
-def test_who_is_overwritten_again_and_again_gives_up_and_says_so(sites: list[Cloud1Site]) -> None:
+def test_repeatedly_overwritten_notification_fails_with_an_error(sites: list[Cloud1Site]) -> None:
     site = sites[0]
     _Meddler(site, 3)
     site.deploy(site.order("hello", wants(site, 1)))
@@ -80,7 +80,7 @@ def test_who_is_overwritten_again_and_again_gives_up_and_says_so(sites: list[Clo
         site.release(["hello"])
 
 
-def test_an_entry_of_others_that_leads_nowhere_keeps_nothing_of_ours_in(
+def test_stale_foreign_notification_does_not_block_our_removal(
     sites: list[Cloud1Site],
 ) -> None:
     for site in sites:

@@ -83,7 +83,7 @@ def test_another_role_of_schedules_reaches_them(site: Cloud1Site) -> None:
     assert found["Target"]["RoleArn"].endswith("role/clock")
 
 
-def test_a_bus_brings_what_fits_a_pattern(site: Cloud1Site) -> None:
+def test_event_bus_delivers_events_that_match_the_pattern(site: Cloud1Site) -> None:
     events = site.cloud1.client("events")
     events.create_event_bus(Name="orders")
     pattern = {"source": ["shop"], "detail": {"paid": [True]}}
@@ -150,7 +150,7 @@ def test_a_queue_that_comes_back_at_once_is_waited_for(site: Cloud1Site) -> None
     assert len(site.cloud1.left()["mappings"]) == 1
 
 
-def test_a_bucket_tells_of_what_fits(site: Cloud1Site) -> None:
+def test_bucket_notifies_about_matching_objects(site: Cloud1Site) -> None:
     asked = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="in-", suffix=".txt")
     site.up(site.order("hello", asked))
     for key in ("out-a.txt", "in-a.png", "in-a.txt"):
@@ -178,7 +178,7 @@ def test_a_bucket_moves_from_one_function_to_another(site: Cloud1Site) -> None:
     assert len(site.cloud1.left()["notifications"]) == 1
 
 
-def test_what_others_say_of_a_bucket_stays(site: Cloud1Site) -> None:
+def test_foreign_bucket_notifications_are_preserved(site: Cloud1Site) -> None:
     client = site.cloud1.client("s3")
     client.create_bucket(Bucket=uploads(site))
     site.up(site.order("other"))
@@ -220,7 +220,7 @@ def test_queues_and_buckets_stay_and_are_named(site: Cloud1Site) -> None:
     ]
 
 
-def test_all_that_has_to_be_there_is_asked_for_before_anything_is_changed(site: Cloud1Site) -> None:
+def test_missing_event_sources_are_all_reported_before_any_change(site: Cloud1Site) -> None:
     problems = refused(
         site,
         trigger("queue", queue="none"),
@@ -262,7 +262,7 @@ def test_a_schedule_that_cloud1_cannot_say_is_refused(site: Cloud1Site) -> None:
     assert problem.code == "config/unfit"
 
 
-def test_what_is_asked_of_one_function_leaves_the_others_alone(site: Cloud1Site) -> None:
+def test_trigger_changes_of_one_function_do_not_touch_others(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     hello = [trigger("cron", schedule="rate(1 hour)"), trigger("queue", queue="work")]
     site.up(site.order("hello", *hello), site.order("bye"))

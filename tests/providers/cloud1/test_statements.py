@@ -38,7 +38,7 @@ def test_statements_are_a_policy_of_the_role(site: Cloud1Site) -> None:
     ]
 
 
-def test_statements_that_stay_are_not_asked_for(site: Cloud1Site) -> None:
+def test_unchanged_statements_cause_no_call(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.up(site.order("hello"))
     site.cloud1.reset()
@@ -46,7 +46,7 @@ def test_statements_that_stay_are_not_asked_for(site: Cloud1Site) -> None:
     assert "iam.PutRolePolicy" not in changing(site.cloud1)
 
 
-def test_statements_that_are_gone_are_taken_from_the_role(site: Cloud1Site) -> None:
+def test_removed_statements_are_deleted_from_the_role(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.up(site.order("hello"))
     say(site)
@@ -62,7 +62,7 @@ def test_another_role_takes_the_statements_over(site: Cloud1Site) -> None:
     assert site.cloud1.left()["role policies"] == ["others/fabric-shop-dev"]
 
 
-def test_whoever_may_not_change_a_role_is_told_the_policy(site: Cloud1Site) -> None:
+def test_forbidden_role_change_is_reported_with_the_policy(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.cloud1.fault("iam.PutRolePolicy", status=403, code="AccessDenied", message="no")
     site.deploy(site.order("hello"))

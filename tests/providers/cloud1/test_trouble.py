@@ -31,7 +31,7 @@ def said(site: Cloud1Site) -> str:
     return site.cloud1.http_get(site.record.endpoint + "/hello").text
 
 
-def test_what_a_broken_off_release_has_made_is_found_by_the_next(site: Cloud1Site) -> None:
+def test_next_deploy_cleans_up_a_failed_release(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     site.up(site.order("hello", HTTP))
     site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
@@ -41,7 +41,7 @@ def test_what_a_broken_off_release_has_made_is_found_by_the_next(site: Cloud1Sit
     assert "rules" not in site.cloud1.left()
 
 
-def test_what_a_broken_off_release_has_made_goes_with_the_service(site: Cloud1Site) -> None:
+def test_removal_deletes_resources_of_a_failed_release(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
     site.extension["iam"] = {"role": {"statements": [_STATEMENT]}}
@@ -51,7 +51,7 @@ def test_what_a_broken_off_release_has_made_goes_with_the_service(site: Cloud1Si
     assert site.cloud1.left() == {}
 
 
-def test_after_a_broken_off_release_users_are_led_back(site: Cloud1Site) -> None:
+def test_deploy_after_a_failed_release_restores_the_previous_version(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     before = site.order("hello", HTTP)
     site.up(before)
@@ -79,7 +79,7 @@ def test_a_role_that_was_just_made_is_waited_for(site: Cloud1Site) -> None:
     assert site.cloud1.calls()["lambda.CreateFunction"] == 4
 
 
-def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Cloud1Site) -> None:
+def test_unassumable_role_is_reported_with_a_hint(site: Cloud1Site) -> None:
     site.waiting = RetryPolicy(base=0.001, cap=0.001, most=0.01)
     site.cloud1.role_is_slow(1000)
     problem = failing(site, HTTP)
@@ -101,7 +101,7 @@ def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Cloud1Si
     ],
     ids=["rights", "bucket"],
 )
-def test_what_is_not_known_everywhere_yet_is_waited_for(
+def test_eventually_consistent_resources_are_retried(
     site: Cloud1Site, operation: str, words: str
 ) -> None:
     make_queue(site.cloud1)
@@ -116,7 +116,9 @@ def test_what_is_not_known_everywhere_yet_is_waited_for(
 @pytest.mark.parametrize(
     "operation", ["lambda.GetFunction", "events.PutRule", "iam.PutRolePolicy", "sqs.GetQueueUrl"]
 )
-def test_refused_credentials_are_said_at_once(site: Cloud1Site, operation: str, login: str) -> None:
+def test_refused_credentials_are_reported_without_retry(
+    site: Cloud1Site, operation: str, login: str
+) -> None:
     make_queue(site.cloud1)
     site.extension["iam"] = {"role": {"statements": [_STATEMENT]}}
     site.cloud1.fault(operation, login=login, times=1000)
@@ -133,7 +135,7 @@ def test_a_throttled_account_gets_there(site: Cloud1Site) -> None:
     assert 429 in {status for _, status in site.cloud1.answers()}
 
 
-def test_a_rule_whose_target_was_refused_is_no_success(site: Cloud1Site) -> None:
+def test_rule_with_a_refused_target_fails_the_release(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     client = site.cloud1.client("lambda")
     site.deploy(site.order("hello", HTTP, _EVERY_HOUR))
@@ -148,7 +150,7 @@ def test_a_rule_whose_target_was_refused_is_no_success(site: Cloud1Site) -> None
 
 
 @pytest.mark.parametrize("operation", ["events.PutRule", "events.PutTargets"])
-def test_whoever_changes_the_same_rule_is_waited_for(site: Cloud1Site, operation: str) -> None:
+def test_concurrent_rule_modification_is_retried(site: Cloud1Site, operation: str) -> None:
     code = "ConcurrentModificationException"
     site.cloud1.fault(operation, status=400, code=code, times=2)
     site.up(site.order("hello", _EVERY_HOUR))
@@ -184,7 +186,7 @@ def test_a_log_that_was_cut_begins_with_a_whole_line(site: Cloud1Site) -> None:
     assert first.endswith("x" * 30)
 
 
-def test_a_gateway_that_is_not_there_any_more_is_missed(site: Cloud1Site) -> None:
+def test_deleted_api_is_reported_as_missing(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     address = site.address(site.record)
     assert site.deployer.missing(address, site.lives()) == ()
@@ -195,7 +197,7 @@ def test_a_gateway_that_is_not_there_any_more_is_missed(site: Cloud1Site) -> Non
     assert site.deployer.missing(site.address(site.record), site.lives()) == ()
 
 
-def test_functions_do_not_wait_for_a_role_one_after_the_other(site: Cloud1Site) -> None:
+def test_role_wait_is_shared_by_all_functions(site: Cloud1Site) -> None:
     for name, counted in (("first", False), ("second", True)):
         site.cloud1.reset()
         site.cloud1.role_is_slow(1000)

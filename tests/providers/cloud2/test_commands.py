@@ -55,7 +55,7 @@ def test_a_day_of_a_service(shop: CloudShop) -> None:
     assert shop.run("remove", "--yes").code == 0
 
 
-def test_each_function_has_an_address_of_its_own(shop: CloudShop) -> None:
+def test_each_function_has_a_separate_url(shop: CloudShop) -> None:
     shop.ran("deploy")
     outputs = shop.run("outputs").result["services"][0]["outputs"]
     url = shop.cloud2.project.url
@@ -64,7 +64,7 @@ def test_each_function_has_an_address_of_its_own(shop: CloudShop) -> None:
     assert "url" not in outputs
 
 
-def test_the_address_of_a_service_is_where_all_paths_of_its_public_function_begin(
+def test_service_url_is_the_base_of_all_public_paths(
     shop: CloudShop,
 ) -> None:
     del shop.functions["bye"]
@@ -99,7 +99,7 @@ def test_a_health_check_at_a_path_that_no_function_has_is_refused_at_plan(shop: 
     assert shop.cloud2.calls() == []
 
 
-def test_whoever_is_given_no_address_is_told_so(shop: CloudShop) -> None:
+def test_missing_upstream_address_is_warned(shop: CloudShop) -> None:
     shop.write()
     own = (shop.project.root / "fabric.yml").read_text()
     listed = (
@@ -116,7 +116,7 @@ def test_whoever_is_given_no_address_is_told_so(shop: CloudShop) -> None:
     assert "`hello`, `bye`" in told["message"]
 
 
-def test_a_change_of_one_function_asks_for_no_other(shop: CloudShop) -> None:
+def test_changing_one_function_does_not_touch_others(shop: CloudShop) -> None:
     shop.ran("deploy")
     shop.has("bye", "other")
     shop.ran("deploy")
@@ -140,13 +140,13 @@ def test_a_path_with_accents_is_called_with_its_escapes(shop: CloudShop) -> None
     assert done.result["response"] == "menu"
 
 
-def test_doctor_knows_the_other_name_of_a_project(shop: CloudShop) -> None:
+def test_doctor_accepts_the_alternative_project_variable(shop: CloudShop) -> None:
     shop.write()
     named = {"CLOUD2_PROJECT_ID": "", "CLOUD2_PROJECT": shop.cloud2.project.id}
     assert shop.project.json("doctor", env={**shop.env, **named}).code == 0
 
 
-def test_a_way_back_over_other_labels_builds_nothing(shop: CloudShop) -> None:
+def test_rollback_across_a_label_change_builds_nothing(shop: CloudShop) -> None:
     del shop.functions["bye"]
     for team in ("old", "new"):
         shop.has("hello", team)
@@ -176,7 +176,7 @@ def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(
     }
 
 
-def test_a_way_back_takes_triggers_along(shop: CloudShop) -> None:
+def test_rollback_restores_triggers(shop: CloudShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}", path="/greet")
     shop.ran("deploy")
@@ -186,7 +186,7 @@ def test_a_way_back_takes_triggers_along(shop: CloudShop) -> None:
     assert (shop.said("hello"), shop.said("hello", "/greet")) == ("one", "404")
 
 
-def test_a_build_that_fails_lets_users_meet_what_was(shop: CloudShop) -> None:
+def test_failed_build_leaves_the_previous_version_live(shop: CloudShop) -> None:
     shop.ran("deploy")
     text = "throw new Error('at the start');\nexport const handler = async () => 1;\n"
     shop.project.write({"src/hello.ts": text})
@@ -196,7 +196,7 @@ def test_a_build_that_fails_lets_users_meet_what_was(shop: CloudShop) -> None:
     assert shop.said("hello") == "one"
 
 
-def test_force_brings_back_what_somebody_took_away(shop: CloudShop) -> None:
+def test_forced_deploy_restores_deleted_jobs_and_bindings(shop: CloudShop) -> None:
     shop.ran("deploy")
     shop.cloud2.project.jobs.clear()
     shop.cloud2.project.services["shop-dev-bye"].policy["bindings"] = []
@@ -217,7 +217,7 @@ def test_reconcile_misses_a_job(shop: CloudShop) -> None:
     assert "the scheduler job `shop-dev-hello-" in entry["detail"]
 
 
-def test_what_cloud2_cannot_do_is_told_at_plan_with_its_place(shop: CloudShop) -> None:
+def test_unsupported_schedule_is_reported_at_plan_with_its_line(shop: CloudShop) -> None:
     shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
     done = shop.run("plan")
     (problem,) = done.error["problems"]
@@ -227,7 +227,7 @@ def test_what_cloud2_cannot_do_is_told_at_plan_with_its_place(shop: CloudShop) -
     assert shop.cloud2.calls() == []
 
 
-def test_an_account_that_is_none_is_told_at_plan_with_its_place(shop: CloudShop) -> None:
+def test_invalid_service_account_is_reported_at_plan_with_its_line(shop: CloudShop) -> None:
     shop.more += "extensions:\n  cloud2-functions:\n    serviceAccount: shop\n"
     done = shop.run("plan")
     (problem,) = done.error["problems"]
@@ -264,7 +264,7 @@ def moody(shop: CloudShop) -> CloudShop:
     return shop
 
 
-def test_a_revision_that_is_gone_forbids_that_way_back(moody: CloudShop) -> None:
+def test_deleted_revision_blocks_the_rollback_to_it(moody: CloudShop) -> None:
     for one in moody.cloud2.project.services.values():
         one.revisions.pop(0).instance.stop()
     error = moody.run("rollback").error
@@ -283,7 +283,7 @@ def edited(shop: CloudShop, name: str, mood: str) -> None:
     until(lambda: shop.cloud2.api("GET", place)["state"] == "ACTIVE", "it is still built")
 
 
-def test_what_somebody_edited_by_hand_is_met_neither_by_force_nor_on_a_way_back(
+def test_forced_deploy_and_rollback_replace_manual_edits(
     shop: CloudShop,
 ) -> None:
     shop.more = "env: {MOOD: glad}\n"

@@ -78,7 +78,7 @@ _READING = 'require("fs").readFileSync("words.txt", "utf8")'
 
 
 @pytest.mark.parametrize("language", ["nodejs", "python"])
-def test_relative_paths_begin_where_the_archive_does(site: Cloud2Site, language: str) -> None:
+def test_relative_paths_resolve_from_the_archive_root(site: Cloud2Site, language: str) -> None:
     node = f"exports.handler = async () => ({{ statusCode: 200, body: {_READING} }});"
     python = (
         "def handler(e, c):\n    return {'statusCode': 200, 'body': open('words.txt').read()}\n"
@@ -91,7 +91,7 @@ def test_relative_paths_begin_where_the_archive_does(site: Cloud2Site, language:
     assert site.said() == "hey"
 
 
-def test_a_module_may_have_the_name_of_what_stands_around_it(site: Cloud2Site) -> None:
+def test_user_module_may_share_a_name_with_the_wrapper(site: Cloud2Site) -> None:
     main = (
         "import fabric\ndef handler(e, c):\n    return {'statusCode': 200, 'body': fabric.WORD}\n"
     )
@@ -108,7 +108,7 @@ def test_packages_beside_the_bundle_are_found(site: Cloud2Site) -> None:
     assert site.said() == "packed"
 
 
-def test_a_handler_sees_its_own_variables_alone(site: Cloud2Site) -> None:
+def test_handler_sees_only_its_own_variables(site: Cloud2Site) -> None:
     names = 'Object.keys(process.env).filter((one) => one.startsWith("FABRIC")).join()'
     source = f"exports.handler = async () => ({{ statusCode: 200, body: {names} }});"
     site.up(site.order_of("hello", packed(source), HTTP, EVERY_HOUR, FABRIC_OWN="x"))
@@ -127,7 +127,7 @@ def test_a_clock_calls_a_handler_of_python(site: Cloud2Site) -> None:
     assert site.cloud2.fired(target) == 404
 
 
-def test_a_timed_call_that_fails_is_told_as_failed(site: Cloud2Site) -> None:
+def test_failed_scheduled_call_is_reported_as_failed(site: Cloud2Site) -> None:
     source = 'exports.handler = async () => { throw new Error("no clock"); };'
     site.up(site.order_of("hello", packed(source), EVERY_HOUR))
     (job,) = site.cloud2.jobs()
@@ -136,9 +136,7 @@ def test_a_timed_call_that_fails_is_told_as_failed(site: Cloud2Site) -> None:
 
 
 @pytest.mark.parametrize("language", ["nodejs", "python"])
-def test_pages_of_other_origins_are_let_in_as_the_trigger_says(
-    site: Cloud2Site, language: str
-) -> None:
+def test_cors_follows_the_trigger(site: Cloud2Site, language: str) -> None:
     """The suite of all providers asks handlers of Node alone."""
     cors = {"origin": "https://page.test", "exposeHeaders": ["x-one"], "maxAge": 60}
     http = trigger("http", method="POST", path="/hello", cors=cors)

@@ -33,7 +33,7 @@ def live(site: Cloud2Site, tmp_path: Path) -> ProviderShop:
     return made
 
 
-def test_what_a_deployed_function_said_is_there_without_its_secrets(live: ProviderShop) -> None:
+def test_function_logs_are_shown_without_secrets(live: ProviderShop) -> None:
     live.site.asked("GET", "/hello")
     done = live.run("logs")
     assert done.code == 0, done.out
@@ -54,7 +54,7 @@ def test_entries_of_every_form_are_lines(live: ProviderShop, cloud2: Cloud2Serve
     assert (lines["from json"], lines["plain"], lines['{"other":1}']) == ("error", "", "warn")
 
 
-def test_many_pages_are_read_and_the_newest_lines_are_kept(
+def test_newest_lines_are_returned_from_many_pages(
     live: ProviderShop, cloud2: Cloud2Server
 ) -> None:
     now = time.time_ns()
@@ -68,7 +68,7 @@ def test_many_pages_are_read_and_the_newest_lines_are_kept(
     assert len(live.run("logs", "--filter", "line 249").result["lines"]) == 11
 
 
-def test_the_newest_grave_lines_are_found_behind_many_others(
+def test_newest_error_lines_are_found_behind_many_others(
     live: ProviderShop, cloud2: Cloud2Server
 ) -> None:
     now = time.time_ns()
@@ -129,7 +129,7 @@ def test_missing_variables_are_all_named_at_once(
         assert made.json("deploy", "--provider", provider).code == 0
 
 
-def test_an_interface_that_is_not_enabled_is_told(live: ProviderShop, cloud2: Cloud2Server) -> None:
+def test_disabled_api_is_reported(live: ProviderShop, cloud2: Cloud2Server) -> None:
     message = "Cloud Logging API has not been used in project"
     cloud2.fault(
         "entries", status=403, word="PERMISSION_DENIED", message=message, reason="SERVICE_DISABLED"

@@ -72,7 +72,7 @@ def test_a_key_that_is_not_known_is_refused_with_its_account(site: Cloud2Site, p
         ('{"client_email": "a@b.c"}', "not a service account key"),
     ],
 )
-def test_a_key_that_is_none_is_told(site: Cloud2Site, said: str, message: str) -> None:
+def test_invalid_key_is_reported_before_any_call(site: Cloud2Site, said: str, message: str) -> None:
     error = refused(site, said)
     assert error.first.code == "credentials/unreadable"
     assert message in error.first.message
@@ -85,7 +85,7 @@ def test_a_damaged_key_does_not_show_itself(site: Cloud2Site) -> None:
     assert "c2VjcmV0" not in repr(error.problems)
 
 
-def test_no_token_goes_over_plain_http(site: Cloud2Site, pem: str) -> None:
+def test_token_is_never_sent_over_plain_http(site: Cloud2Site, pem: str) -> None:
     error = refused(site, key_of(site, pem, token_uri="http://token.example.com/"))  # noqa: S106
     assert error.first.code == "credentials/plain-endpoint"
     site.env = {"CLOUD2_API_BASE_URL": "http://cloud.example.com"}

@@ -35,7 +35,7 @@ def test_a_token_that_is_not_known_is_77(site: Cloud2Site) -> None:
     assert "tok-other-secret" not in repr(error.problems)
 
 
-def test_missing_rights_are_77_and_lead_to_the_guide(site: Cloud2Site) -> None:
+def test_missing_permission_exits_with_77_and_hints_at_the_guide(site: Cloud2Site) -> None:
     message = "Permission 'cloudfunctions.functions.create' denied"
     site.cloud2.fault("functions$", method="POST", status=403, word="X", message=message)
     error = refused(site)
@@ -45,7 +45,7 @@ def test_missing_rights_are_77_and_lead_to_the_guide(site: Cloud2Site) -> None:
     assert "guide" in error.first.hint
 
 
-def test_an_interface_that_is_not_enabled_is_told_so(site: Cloud2Site) -> None:
+def test_disabled_api_is_reported_with_a_hint(site: Cloud2Site) -> None:
     message = "Cloud Scheduler API has not been used in project 1 before or it is disabled."
     plan = {"status": 403, "word": "PERMISSION_DENIED", "reason": "SERVICE_DISABLED"}
     site.cloud2.fault("/jobs", message=message, **plan)
@@ -68,7 +68,7 @@ def test_a_service_without_schedules_needs_no_interface_for_them(site: Cloud2Sit
     assert not site.left()
 
 
-def test_a_policy_against_everybody_is_told_with_what_to_do(site: Cloud2Site) -> None:
+def test_organization_policy_error_is_reported_with_a_hint(site: Cloud2Site) -> None:
     message = "One or more users named in the policy do not belong to a permitted customer."
     plan = {"status": 400, "word": "FAILED_PRECONDITION", "message": message}
     site.cloud2.fault(":setIamPolicy", **plan)
@@ -77,13 +77,13 @@ def test_a_policy_against_everybody_is_told_with_what_to_do(site: Cloud2Site) ->
     assert "organization" in error.first.hint
 
 
-def test_an_address_where_nobody_answers_is_69(site: Cloud2Site) -> None:
+def test_unreachable_api_exits_with_69(site: Cloud2Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD2_API_BASE_URL="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
-def test_a_page_in_place_of_an_answer_is_no_answer(site: Cloud2Site) -> None:
+def test_html_page_instead_of_an_api_response_is_an_error(site: Cloud2Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD2_API_BASE_URL=f"{site.cloud2.project.endpoint}/met")
     assert "unexpected response with status 404" in error.first.message
@@ -115,7 +115,7 @@ def test_missing_credentials_are_named(
     assert site.cloud2.calls() == []
 
 
-def test_the_other_name_of_a_project_counts_as_well(site: Cloud2Site) -> None:
+def test_alternative_project_variable_is_accepted(site: Cloud2Site) -> None:
     site.env = {"CLOUD2_PROJECT_ID": "", "CLOUD2_PROJECT": site.cloud2.project.id}
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
@@ -138,7 +138,7 @@ def test_an_environment_that_is_too_large_is_refused_before_any_call(site: Cloud
     assert site.cloud2.calls() == []
 
 
-def test_a_tag_that_is_no_label_is_refused_before_any_call(site: Cloud2Site) -> None:
+def test_tag_that_is_not_a_valid_label_is_refused_before_any_call(site: Cloud2Site) -> None:
     order = replace(site.order("hello", HTTP), tags=(("Team", "shop"), ("cost", "a b")))
     with pytest.raises(FabricError) as raised:
         site.deploy(order)
@@ -147,7 +147,7 @@ def test_a_tag_that_is_no_label_is_refused_before_any_call(site: Cloud2Site) -> 
     assert site.cloud2.calls() == []
 
 
-def test_what_an_order_says_is_what_the_function_is(site: Cloud2Site) -> None:
+def test_function_matches_its_order(site: Cloud2Site) -> None:
     order = site.order("hello", HTTP, MODE="dark")
     order = replace(
         order,
@@ -167,21 +167,21 @@ def test_what_an_order_says_is_what_the_function_is(site: Cloud2Site) -> None:
     assert config["serviceAccountEmail"] == "shop@p.iam.gserviceaccount.com"
 
 
-def test_a_setting_that_left_the_config_is_taken_back(site: Cloud2Site) -> None:
+def test_setting_removed_from_the_config_is_reset(site: Cloud2Site) -> None:
     order = replace(site.order("hello", HTTP), reserved_concurrency=7)
     site.up(order)
     site.up(site.order("hello", HTTP, word="two"))
     assert "maxInstanceCount" not in site.cloud2.function(_NAME)["serviceConfig"]
 
 
-def test_what_somebody_else_has_set_stays(site: Cloud2Site) -> None:
+def test_settings_made_by_other_tools_are_preserved(site: Cloud2Site) -> None:
     site.up(site.order("hello", HTTP))
     site.cloud2.function(_NAME)["serviceConfig"]["vpcConnector"] = "projects/p/x"
     site.up(site.order("hello", HTTP, word="two"))
     assert site.cloud2.function(_NAME)["serviceConfig"]["vpcConnector"] == "projects/p/x"
 
 
-def test_a_function_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
+def test_foreign_function_is_not_modified(site: Cloud2Site) -> None:
     site.up(site.order("hello", HTTP))
     site.cloud2.function(_NAME)["labels"] = {"team": "others"}
     with pytest.raises(FabricError) as raised:
@@ -193,7 +193,7 @@ def test_a_function_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
     assert any("was not deleted" in one for one in site.talk)
 
 
-def test_a_job_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
+def test_foreign_scheduler_job_is_not_modified(site: Cloud2Site) -> None:
     site.up(site.order("hello", EVERY_HOUR))
     (job,) = site.cloud2.jobs()
     job["description"] = "mine"
@@ -204,7 +204,7 @@ def test_a_job_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
     assert list(site.cloud2.left()) == ["jobs"]
 
 
-def test_callers_that_somebody_else_has_let_in_stay(site: Cloud2Site) -> None:
+def test_foreign_invokers_are_preserved(site: Cloud2Site) -> None:
     site.up(site.order("hello", HTTP))
     bindings = site.cloud2.project.services[_NAME].policy["bindings"]
     bindings[0]["members"].append("user:me@example.com")
@@ -224,7 +224,7 @@ def test_a_right_that_is_new_is_waited_for(site: Cloud2Site) -> None:
     assert site.cloud2.log(_NAME).count("given ") == 1
 
 
-def test_a_right_that_stays_unknown_is_told(site: Cloud2Site) -> None:
+def test_endless_rejection_after_release_is_reported(site: Cloud2Site) -> None:
     site.waiting = MAX_PARALLEL
     site.cloud2.fault("/met/.*/.fabric/ready", status=403, times=99)
     site.up(site.order("hello", HTTP))
@@ -238,7 +238,7 @@ def test_a_policy_that_moved_is_read_again(site: Cloud2Site) -> None:
     assert site.said() == "one"
 
 
-def test_a_function_without_routes_is_called_by_its_clock_alone(site: Cloud2Site) -> None:
+def test_function_without_routes_is_called_only_by_its_schedule(site: Cloud2Site) -> None:
     site.up(site.order("hello", EVERY_HOUR))
     assert site.said("/") == "403"
     (job,) = site.cloud2.jobs()
@@ -249,7 +249,7 @@ def test_a_function_without_routes_is_called_by_its_clock_alone(site: Cloud2Site
     assert (event["detail-type"], event["time"]) == ("Scheduled Event", "2026-01-02T03:04:05Z")
 
 
-def test_users_of_a_timed_function_are_no_clocks(site: Cloud2Site) -> None:
+def test_http_request_cannot_pass_as_a_schedule(site: Cloud2Site) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     (job,) = site.cloud2.jobs()
     assert site.cloud2.fired(job["httpTarget"]) == 200
@@ -266,7 +266,7 @@ def test_a_clock_that_changes_is_another_job(site: Cloud2Site) -> None:
     assert (job["schedule"], job["timeZone"]) == ("0 9 * * MON", "Europe/Berlin")
 
 
-def test_a_deploy_is_met_by_nobody_before_its_release(site: Cloud2Site) -> None:
+def test_deploy_receives_no_traffic_before_release(site: Cloud2Site) -> None:
     site.up(site.order("hello", HTTP))
     site.deploy(site.order("hello", HTTP, word="two"))
     assert site.said() == "one"
@@ -274,7 +274,7 @@ def test_a_deploy_is_met_by_nobody_before_its_release(site: Cloud2Site) -> None:
     assert site.said() == "two"
 
 
-def test_what_somebody_has_let_follow_the_latest_is_pinned_first(site: Cloud2Site) -> None:
+def test_traffic_on_latest_is_pinned_before_a_deploy(site: Cloud2Site) -> None:
     site.up(site.order("hello", HTTP))
     latest = {"type": "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST", "percent": 100}
     site.cloud2.project.services[_NAME].traffic = [latest]
@@ -290,7 +290,7 @@ def test_a_build_that_is_under_way_is_waited_for_and_taken(site: Cloud2Site) -> 
     assert site.cloud2.revisions() == {_NAME: 1}
 
 
-def test_a_build_that_never_ends_is_told(site: Cloud2Site) -> None:
+def test_endless_build_is_reported(site: Cloud2Site) -> None:
     order = site.order("hello", HTTP)
     site.deploy(order)
     site.cloud2.project.functions[_NAME].state = "DEPLOYING"
@@ -331,7 +331,7 @@ def test_a_redirect_is_not_followed(site: Cloud2Site) -> None:
     assert refused(site).first.code == "provider/refused"
 
 
-def test_doctor_is_told_who_calls(site: Cloud2Site) -> None:
+def test_doctor_reports_the_caller_identity(site: Cloud2Site) -> None:
     who = site.deployer.identity(site.address())
     assert (
         who
@@ -362,7 +362,7 @@ def test_a_service_stays_in_its_region(site: Cloud2Site) -> None:
     assert site.cloud2.calls() == []
 
 
-def test_a_second_service_of_the_same_name_is_told_apart(
+def test_second_service_with_the_same_resource_name_is_refused(
     site: Cloud2Site, cloud2: Cloud2Server
 ) -> None:
     """Names that come out as one are not one function."""

@@ -108,7 +108,7 @@ def shop(tmp_path: Path) -> Iterator[LiveShop]:
         yield LiveShop(made, workspace)
 
 
-def test_lines_are_those_of_our_functions_alone(shop: LiveShop) -> None:
+def test_only_lines_of_our_functions_are_returned(shop: LiveShop) -> None:
     columns = ["TimeGenerated", "OperationName", "OperationId", "Message", "SeverityLevel"]
     rows: list[list[Any]] = [
         ["2026-01-01T03:04:06.1234567Z", "bye", "op2", "second", 3],
@@ -177,7 +177,7 @@ def test_traces_have_their_steps(shop: LiveShop) -> None:
         ),
     ],
 )
-def test_a_refusal_is_told_in_its_own_words(
+def test_provider_error_message_is_reported(
     shop: LiveShop, status: int, fault: dict[str, Any], code: str, words: str
 ) -> None:
     shop.workspace.status, shop.workspace.fault = status, fault

@@ -27,7 +27,7 @@ def test_a_change_takes_three_changing_calls_and_a_rollback_one(shop: ProviderSh
     assert (shop.ran("rollback"), shop.said("hello")) == (1, "one")
 
 
-def test_each_function_has_an_address_of_its_own(shop: ProviderShop, cloud4: Cloud4Server) -> None:
+def test_each_function_has_a_separate_url(shop: ProviderShop, cloud4: Cloud4Server) -> None:
     shop.ran("deploy")
     outputs = shop.run("outputs").result["services"][0]["outputs"]
     assert outputs["url_hello"] == cloud4.url("shop-dev-hello") + "/hello"
@@ -45,7 +45,7 @@ def test_an_address_stays_from_deploy_to_deploy(shop: ProviderShop) -> None:
     assert shop.run("outputs").result["services"][0]["outputs"] == before
 
 
-def test_a_way_back_takes_clocks_along(shop: ProviderShop, cloud4: Cloud4Server) -> None:
+def test_rollback_restores_schedules(shop: ProviderShop, cloud4: Cloud4Server) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", EVERY_DAY, path="/greet")
     shop.ran("deploy")
@@ -76,7 +76,7 @@ def test_reconcile_misses_a_clock(shop: ProviderShop, cloud4: Cloud4Server) -> N
     assert shop.said("hello") == "one"
 
 
-def test_a_function_is_called_with_what_it_said(shop: ProviderShop) -> None:
+def test_invoke_returns_the_response_and_logs(shop: ProviderShop) -> None:
     source = 'export const handler = async (event) => { console.log("hey"); return event; };\n'
     shop.project.write({"src/loud.ts": source})
     shop.functions["loud"] = [EVERY_HOUR]
@@ -89,7 +89,7 @@ def test_a_function_is_called_with_what_it_said(shop: ProviderShop) -> None:
     assert "hey" in done.result["logs"]
 
 
-def test_what_cannot_be_done_is_told_at_plan_with_its_place(
+def test_unsupported_trigger_is_reported_at_plan_with_its_line(
     shop: ProviderShop, cloud4: Cloud4Server
 ) -> None:
     shop.has("hello", "one", "{type: queue, queue: jobs}")
@@ -111,7 +111,7 @@ def test_what_cannot_be_done_is_told_at_plan_with_its_place(
         ("{cpu: 2}", "1 to 4 GB"),
     ],
 )
-def test_own_settings_that_do_not_fit_are_told_at_plan(
+def test_invalid_provider_settings_are_reported_at_plan(
     shop: ProviderShop, own: str, words: str
 ) -> None:
     shop.more = f"extensions: {{cloud4-fc: {own}}}\n"

@@ -82,7 +82,7 @@ def test_handlers_of_cloud4s_own_form_get_bytes(site: Cloud4Site, file: str, sou
     assert file == "index.js" or text == "/hellotrue"
 
 
-def test_relative_paths_begin_where_the_archive_does(site: Cloud4Site) -> None:
+def test_relative_paths_resolve_from_the_archive_root(site: Cloud4Site) -> None:
     reading = 'require("fs").readFileSync("words.txt", "utf8")'
     node = f"exports.handler = async () => ({{ statusCode: 200, body: {reading} }});"
     python = (
@@ -128,13 +128,13 @@ def test_schedules_are_written_as_cloud4_reads_them(
     assert site.cloud4.schedules() == [written]
 
 
-def test_a_timed_call_that_fails_is_told_as_failed(site: Cloud4Site) -> None:
+def test_failed_scheduled_call_is_reported_as_failed(site: Cloud4Site) -> None:
     source = 'exports.handler = async () => { throw new Error("no clock"); };'
     site.up(site.order_of("hello", packed(source), EVERY_HOUR))
     assert site.cloud4.fire() == [False]
 
 
-def test_nobody_can_pretend_to_be_a_clock(site: Cloud4Site) -> None:
+def test_http_request_cannot_pass_as_a_schedule(site: Cloud4Site) -> None:
     source = "exports.handler = async (event) => ({ statusCode: 200, body: event.version });"
     post = trigger("http", method="POST", path="/hello")
     site.up(site.order_of("hello", packed(source), post))
@@ -145,14 +145,14 @@ def test_nobody_can_pretend_to_be_a_clock(site: Cloud4Site) -> None:
     assert answer.text == "2.0"
 
 
-def test_a_function_without_a_route_is_met_by_nobody(site: Cloud4Site) -> None:
+def test_function_without_a_route_is_unreachable(site: Cloud4Site) -> None:
     site.up(site.order("hello", EVERY_HOUR))
     assert site.said() == "404"
     assert [one for one in site.cloud4.left()["triggers"] if one.endswith("http")] == []
 
 
 @pytest.mark.parametrize("language", ["nodejs", "python"])
-def test_a_call_by_key_gives_the_answer_and_what_was_said(site: Cloud4Site, language: str) -> None:
+def test_invoke_by_key_returns_the_response_and_logs(site: Cloud4Site, language: str) -> None:
     node = """exports.handler = async (event) => {
         console.log("called");
         if (event === null) throw new Error("nothing given");
@@ -189,7 +189,7 @@ def test_variables_are_there_before_the_code_begins(site: Cloud4Site) -> None:
         ("index.py", "import time\n\n\ndef handler(event, context):\n    time.sleep(9)\n"),
     ],
 )
-def test_what_goes_on_for_longer_than_the_platform_lets_it_is_504(
+def test_handler_beyond_the_platform_timeout_gets_504(
     site: Cloud4Site, file: str, source: str
 ) -> None:
     """Also where the config says nothing of how long that is."""
@@ -200,6 +200,6 @@ def test_what_goes_on_for_longer_than_the_platform_lets_it_is_504(
     assert site.get().status == 504
 
 
-def test_what_stands_around_a_handler_of_python_is_a_package_of_its_own() -> None:
+def test_python_wrapper_is_a_separate_package() -> None:
     """Another one that is called so, and lies on the path, is not taken for it."""
     assert ("_fabric/fabric/__init__.py", "") in list_server_files("python", "invocations")

@@ -57,7 +57,7 @@ def tagged(order: FunctionOrder, *tags: tuple[str, str]) -> FunctionOrder:
     return replace(order, tags=tags)
 
 
-def test_what_the_client_deploys_runs(site: Cloud4Site) -> None:
+def test_function_deployed_by_the_official_client_runs(site: Cloud4Site) -> None:
     made = by_the_client(site)
     account = site.cloud4.account
     assert made["arn"] == f"acs:fc:{account.region}:{account.ident}:functions/theirs"
@@ -97,7 +97,7 @@ def test_we_ask_as_the_client_asks(site: Cloud4Site) -> None:
             assert own["body"].keys() >= asked["body"].keys() - {"tags"}, name
 
 
-def test_what_the_client_has_made_is_not_ours(site: Cloud4Site) -> None:
+def test_function_of_the_official_client_is_foreign(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     held = site.cloud4.function("shop-dev-hello")
     held.row["description"] = "by the client"

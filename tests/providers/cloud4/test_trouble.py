@@ -46,7 +46,7 @@ def test_missing_credentials_are_all_named_at_once(site: Cloud4Site) -> None:
     assert site.calls() == 0
 
 
-def test_a_clock_that_is_wrong_is_told_as_that(site: Cloud4Site) -> None:
+def test_wrong_machine_clock_is_reported_with_a_hint(site: Cloud4Site) -> None:
     site.cloud4.fault(status=400, code="InvalidTimeStamp.Expired", message="Specified time stamp")
     error = refused(site)
     assert error.exit_code is ExitCode.NO_CREDENTIALS
@@ -67,7 +67,7 @@ def test_an_address_over_plain_http_is_refused_before_any_call(site: Cloud4Site)
     assert site.calls() == 0
 
 
-def test_an_address_where_nobody_answers_is_69(site: Cloud4Site) -> None:
+def test_unreachable_api_exits_with_69(site: Cloud4Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD4_API_BASE_URL="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
@@ -97,7 +97,7 @@ def test_an_archive_without_its_module_is_refused_before_any_call(site: Cloud4Si
     assert site.calls() == 0
 
 
-def test_a_refusal_names_its_function_and_nobody_meets_what_was_made(site: Cloud4Site) -> None:
+def test_refused_version_names_its_function_and_receives_no_traffic(site: Cloud4Site) -> None:
     site.cloud4.fault("bye/versions$", method="POST", status=400, message="not today")
     (said,) = problems_of(lambda: site.up(site.order("hello", HTTP), site.order("bye", BYE)))
     assert "function `bye`: `POST /2023-03-30/functions/shop-dev-bye/versions`" in said
@@ -115,7 +115,7 @@ def test_a_function_that_is_still_made_ready_is_waited_for(site: Cloud4Site) -> 
     assert site.said() == "two"
 
 
-def test_a_function_that_cannot_be_made_ready_is_told_in_its_words(site: Cloud4Site) -> None:
+def test_failed_function_state_is_reported_with_its_reason(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     held = site.cloud4.function(_NAME)
     held.row |= {"state": "Failed", "stateReason": "the code is broken"}
@@ -124,7 +124,7 @@ def test_a_function_that_cannot_be_made_ready_is_told_in_its_words(site: Cloud4S
     assert site.said() == "one"
 
 
-def test_who_is_asked_to_wait_comes_back_then(site: Cloud4Site) -> None:
+def test_rate_limit_waits_for_retry_after(site: Cloud4Site) -> None:
     pauses: list[float] = []
     site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.cloud4.fault("functions$", method="POST", status=429, headers={"retry-after": "7"})
@@ -151,7 +151,7 @@ def test_a_stop_ends_a_wait(site: Cloud4Site) -> None:
     assert raised.value.first.code == "provider/interrupted"
 
 
-def test_doctor_is_told_whose_key_it_is(site: Cloud4Site) -> None:
+def test_doctor_reports_the_access_key(site: Cloud4Site) -> None:
     who = site.deployer.identity(site.address())
     assert site.cloud4.account.key in who
     assert site.changes() == 0
@@ -167,7 +167,7 @@ def test_old_versions_go_with_the_releases_that_moved_on(site: Cloud4Site) -> No
     assert site.said() == "word2"
 
 
-def test_a_version_that_an_alias_of_others_leads_to_stays(site: Cloud4Site) -> None:
+def test_version_used_by_a_foreign_alias_is_not_deleted(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     held = site.cloud4.function(_NAME)
     held.aliases["theirs"] = {"aliasName": "theirs", "versionId": "1"}
@@ -180,7 +180,7 @@ def test_a_version_that_an_alias_of_others_leads_to_stays(site: Cloud4Site) -> N
     assert not site.left()
 
 
-def test_a_trigger_of_others_stays_as_long_as_the_function(site: Cloud4Site) -> None:
+def test_foreign_trigger_stays_until_the_function_is_deleted(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     held = site.cloud4.function(_NAME)
     config = '{"cronExpression": "@every 1m", "enable": true, "payload": ""}'
@@ -192,7 +192,7 @@ def test_a_trigger_of_others_stays_as_long_as_the_function(site: Cloud4Site) -> 
     assert not site.left()
 
 
-def test_an_alias_that_somebody_has_split_leads_to_one_version_again(site: Cloud4Site) -> None:
+def test_forced_deploy_resets_a_split_alias(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     site.up(site.order("hello", HTTP, word="two"))
     alias = site.cloud4.function(_NAME).aliases["live"]
@@ -201,7 +201,7 @@ def test_an_alias_that_somebody_has_split_leads_to_one_version_again(site: Cloud
     assert (alias["versionId"], alias["additionalVersionWeight"]) == ("2", {})
 
 
-def test_a_function_that_was_made_anew_by_its_name_is_led_to(site: Cloud4Site) -> None:
+def test_recreated_function_with_the_same_name_receives_traffic(site: Cloud4Site) -> None:
     """Its versions are counted from the first one again."""
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     del site.cloud4.account.functions[_NAME]
@@ -211,7 +211,7 @@ def test_a_function_that_was_made_anew_by_its_name_is_led_to(site: Cloud4Site) -
     assert site.cloud4.schedules() == ["@every 60m"]
 
 
-def test_what_lies_in_another_account_is_not_touched(site: Cloud4Site) -> None:
+def test_resources_in_another_account_are_not_touched(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     site.reset()
     error = refused(site, CLOUD4_ACCOUNT_ID="1234567890123456")
@@ -221,7 +221,7 @@ def test_what_lies_in_another_account_is_not_touched(site: Cloud4Site) -> None:
 
 
 @pytest.mark.parametrize("way", ["deploy", "remove", "dissolve"])
-def test_what_is_not_there_for_a_key_of_nobody_knows_whom_is_not_gone(
+def test_not_found_from_an_unproven_account_is_not_treated_as_deleted(
     site: Cloud4Site, way: str
 ) -> None:
     """Another account's key finds nothing, and forgets nothing either."""
@@ -243,14 +243,12 @@ def test_what_is_not_there_for_a_key_of_nobody_knows_whom_is_not_gone(
 
 
 @pytest.mark.parametrize("region", ["evil.example/x?", "../x", "x" * 300 + ".", "a b", "EU-ü"])
-def test_a_region_that_is_no_part_of_a_host_is_refused_before_any_call(
-    site: Cloud4Site, region: str
-) -> None:
+def test_invalid_region_is_refused_before_any_call(site: Cloud4Site, region: str) -> None:
     error = refused(site, CLOUD4_REGION=region)
     assert (error.first.code, site.cloud4.calls()) == ("config/unfit", [])
 
 
-def test_tags_are_those_of_the_config_and_of_the_platform(site: Cloud4Site) -> None:
+def test_config_tags_are_updated_and_platform_tags_preserved(site: Cloud4Site) -> None:
     order = site.order("hello", HTTP)
     site.up(replace(order, tags=(("team", "shop"), ("unit", "one"))))
     row = site.cloud4.function(_NAME).row
@@ -260,7 +258,7 @@ def test_tags_are_those_of_the_config_and_of_the_platform(site: Cloud4Site) -> N
     assert {one["Key"]: one["Value"] for one in row["tags"]} == {"team": "web", "acs:rm": "theirs"}
 
 
-def test_own_settings_are_a_part_of_what_is_made(site: Cloud4Site) -> None:
+def test_provider_settings_are_applied_and_reset(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     role = "acs:ram::1234567890123456:role/shop"
     site.extension = {"role": role, "cpu": 0.5, "diskSize": 10_240}
@@ -277,7 +275,7 @@ def test_own_settings_are_a_part_of_what_is_made(site: Cloud4Site) -> None:
     assert (held.row["role"], held.row["cpu"], held.row["diskSize"]) == ("", 0.25, 512)
 
 
-def test_a_call_of_a_function_that_is_gone_is_told(site: Cloud4Site) -> None:
+def test_invoking_a_deleted_function_reports_the_error(site: Cloud4Site) -> None:
     site.up(site.order("hello", HTTP))
     live = site.live("hello")
     del site.cloud4.account.functions[_NAME]
@@ -286,14 +284,14 @@ def test_a_call_of_a_function_that_is_gone_is_told(site: Cloud4Site) -> None:
     assert "FunctionNotFound" in raised.value.first.message
 
 
-def test_an_answer_that_is_none_of_this_interface_is_told(site: Cloud4Site) -> None:
+def test_truncated_api_response_is_reported_as_unreachable(site: Cloud4Site) -> None:
     site.waiting = MAX_PARALLEL
     site.cloud4.fault("", half=True, changing=True)
     (said,) = problems_of(lambda: site.up(site.order("hello", HTTP)))
     assert said.startswith("provider/unreachable")
 
 
-def test_calls_that_are_kept_for_a_function_come_and_go_with_the_config(site: Cloud4Site) -> None:
+def test_reserved_concurrency_follows_the_config(site: Cloud4Site) -> None:
     order = site.order("hello", HTTP)
     for mark, wanted in (("a", 5), ("b", 7), ("c", None), ("d", 2)):
         site.up(replace(order, reserved_concurrency=wanted, mark=mark * 32))

@@ -55,7 +55,7 @@ def test_a_host_of_ones_own_takes_the_place_of_the_namespaces(site: Cloud5Site) 
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
-def test_the_namespace_is_asked_for_once(site: Cloud5Site) -> None:
+def test_namespace_is_requested_once(site: Cloud5Site) -> None:
     site.up(*site.both())
     own = f"/v2/functions/namespaces/{site.server.space.name}"
     asked = [path for _, path, _ in site.server.calls() if path == own]
@@ -71,7 +71,7 @@ def test_a_clock_calls_with_the_event_of_schedules(site: Cloud5Site) -> None:
     assert event["detail-type"] == "Scheduled Event"
 
 
-def test_a_trigger_of_others_is_left_as_it_is(site: Cloud5Site) -> None:
+def test_foreign_trigger_is_not_modified(site: Cloud5Site) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     (ident,) = site.server.space.schedules
     site.dissolve()
@@ -85,7 +85,7 @@ def test_a_trigger_of_others_is_left_as_it_is(site: Cloud5Site) -> None:
     assert site.server.space.schedules == {ident: other}
 
 
-def test_a_schedule_that_changes_is_told_by_another_trigger(site: Cloud5Site) -> None:
+def test_changed_schedule_replaces_the_trigger(site: Cloud5Site) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     site.up(site.order("hello", HTTP, trigger("cron", schedule="0 12 * * 1-5")))
     assert site.server.schedules() == ["0 12 * * MON,TUE,WED,THU,FRI"]

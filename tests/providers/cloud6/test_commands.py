@@ -28,14 +28,14 @@ def shop(request: pytest.FixtureRequest, server: WhiskServer, tmp_path: Path) ->
     return made
 
 
-def test_a_change_takes_a_call_for_its_version_and_one_for_who_is_met(shop: ProviderShop) -> None:
+def test_change_takes_one_call_for_the_version_and_one_for_the_release(shop: ProviderShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", EVERY_HOUR)
     assert (shop.ran("deploy"), shop.said("hello")) == (2, "two")
     assert (shop.ran("rollback"), shop.said("hello")) == (1, "one")
 
 
-def test_each_function_has_an_address_of_its_own(shop: ProviderShop, server: WhiskServer) -> None:
+def test_each_function_has_a_separate_url(shop: ProviderShop, server: WhiskServer) -> None:
     shop.ran("deploy")
     outputs = shop.run("outputs").result["services"][0]["outputs"]
     assert outputs["url_hello"] == server.url("shop-dev", "hello") + "/hello"
@@ -43,7 +43,7 @@ def test_each_function_has_an_address_of_its_own(shop: ProviderShop, server: Whi
     assert "url" not in outputs
 
 
-def test_a_way_back_takes_clocks_along(shop: ProviderShop, server: WhiskServer) -> None:
+def test_rollback_restores_schedules(shop: ProviderShop, server: WhiskServer) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", EVERY_DAY, path="/greet")
     shop.ran("deploy")
@@ -71,7 +71,7 @@ def test_reconcile_misses_a_clock(shop: ProviderShop, server: WhiskServer) -> No
     assert "the trigger `shop-dev-hello-" in entry["detail"]
 
 
-def test_what_cannot_be_done_is_told_at_plan_with_its_place(
+def test_unsupported_schedule_is_reported_at_plan_with_its_line(
     shop: ProviderShop, server: WhiskServer
 ) -> None:
     shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
@@ -93,7 +93,7 @@ def test_one_public_function_gives_its_service_the_address_that_paths_are_below(
     assert outputs["url"] == server.url("shop-dev", "hello")
 
 
-def test_the_health_of_each_function_is_asked_for_at_its_own_address(shop: ProviderShop) -> None:
+def test_health_check_requests_each_function_at_its_url(shop: ProviderShop) -> None:
     shop.more = "deploy: {healthCheck: {enabled: true}}\n"
     shop.ran("deploy", "--rollback-on-failure")
     assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
@@ -102,7 +102,7 @@ def test_the_health_of_each_function_is_asked_for_at_its_own_address(shop: Provi
     assert (done.code, done.error["code"]) == (65, "config/unfit")
 
 
-def test_tags_that_mean_something_else_there_are_told_at_plan(shop: ProviderShop) -> None:
+def test_reserved_tags_are_reported_at_plan(shop: ProviderShop) -> None:
     shop.write()
     text = (shop.project.root / "fabric.yml").read_text()
     entry = "entry: src/hello.ts, "
@@ -111,7 +111,7 @@ def test_tags_that_mean_something_else_there_are_told_at_plan(shop: ProviderShop
     assert (done.code, "fabric-owner" in done.error["message"]) == (65, True)
 
 
-def test_who_forces_a_release_trusts_no_note_of_who_is_met(
+def test_forced_release_ignores_the_recorded_live_version(
     shop: ProviderShop, server: WhiskServer
 ) -> None:
     shop.ran("deploy")
@@ -123,7 +123,7 @@ def test_who_forces_a_release_trusts_no_note_of_who_is_met(
     assert shop.said("hello") == "one"
 
 
-def test_a_removal_says_what_it_leaves(shop: ProviderShop, server: WhiskServer) -> None:
+def test_removal_reports_foreign_actions_it_leaves(shop: ProviderShop, server: WhiskServer) -> None:
     shop.ran("deploy")
     foreign = {**server.space.actions["shop-dev/bye"], "annotations": []}
     server.space.actions["shop-dev/foreign"] = foreign
@@ -133,7 +133,9 @@ def test_a_removal_says_what_it_leaves(shop: ProviderShop, server: WhiskServer) 
     assert list(server.space.actions) == ["shop-dev/foreign"]
 
 
-def test_a_call_is_the_receipts_or_none(shop: ProviderShop, server: WhiskServer) -> None:
+def test_invoke_and_reconcile_refuse_a_different_namespace(
+    shop: ProviderShop, server: WhiskServer
+) -> None:
     shop.ran("deploy")
     theirs = server.beside()
     env = {**shop.env, **theirs.environment}
@@ -144,7 +146,7 @@ def test_a_call_is_the_receipts_or_none(shop: ProviderShop, server: WhiskServer)
     assert shop.project.json("state", "reconcile", env=env).error["code"] == "deploy/other-account"
 
 
-def test_who_keeps_going_leads_users_to_what_could_be_built(shop: ProviderShop) -> None:
+def test_keep_going_releases_functions_that_built(shop: ProviderShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two")
     shop.project.write({"src/bye.ts": "export const handler = (\n"})
@@ -155,13 +157,13 @@ def test_who_keeps_going_leads_users_to_what_could_be_built(shop: ProviderShop) 
     assert (shop.said("hello"), shop.said("bye")) == ("two", "later")
 
 
-def test_too_large_an_environment_is_told_at_plan(shop: ProviderShop) -> None:
+def test_oversized_environment_is_reported_at_plan(shop: ProviderShop) -> None:
     shop.more = f"env: {{LARGE: {'x' * 1_100_000}}}\n"
     done = shop.run("plan")
     assert (done.code, "LARGE" in done.out or "1,048,576" in done.out) == (65, True)
 
 
-def test_a_package_that_went_by_hand_is_told(shop: ProviderShop, server: WhiskServer) -> None:
+def test_manually_deleted_package_is_reported(shop: ProviderShop, server: WhiskServer) -> None:
     shop.ran("deploy")
     server.space.actions.clear()
     server.space.packages.clear()

@@ -73,7 +73,7 @@ def test_handlers_of_openwhisks_own_form_are_called_as_they_are(
     assert (answer.status, answer.text) == (200, "7get")
 
 
-def test_relative_paths_begin_where_the_archive_does(site: WhiskSite) -> None:
+def test_relative_paths_resolve_from_the_archive_root(site: WhiskSite) -> None:
     reading = 'require("fs").readFileSync("words.txt", "utf8")'
     node = f"exports.handler = async () => ({{ statusCode: 200, body: {reading} }});"
     python = (
@@ -95,20 +95,20 @@ def test_a_clock_calls_with_the_event_of_schedules(site: WhiskSite) -> None:
     assert event["time"] > "2026-01-01T00:00:00Z"
 
 
-def test_a_time_zone_is_kept(site: WhiskSite) -> None:
+def test_time_zone_is_passed_to_the_alarm(site: WhiskSite) -> None:
     clock = trigger("cron", schedule="0 9 * * *", timezone="Europe/Vienna")
     site.up(site.order("hello", clock))
     (row,) = site.server.space.alarms.values()
     assert row["timezone"] == "Europe/Vienna"
 
 
-def test_a_timed_call_that_fails_is_told_as_failed(site: WhiskSite) -> None:
+def test_failed_scheduled_call_is_reported_as_failed(site: WhiskSite) -> None:
     source = 'exports.handler = async () => { throw new Error("no clock"); };'
     site.up(site.order_of("hello", packed(source), EVERY_HOUR))
     assert site.server.fire() == [False]
 
 
-def test_nobody_can_pretend_to_be_a_clock(site: WhiskSite) -> None:
+def test_http_request_cannot_pass_as_a_schedule(site: WhiskSite) -> None:
     source = "exports.handler = async (event) => ({ statusCode: 200, body: event.version });"
     post = trigger("http", method="POST", path="/hello")
     site.up(site.order_of("hello", packed(source), post))
@@ -118,7 +118,7 @@ def test_nobody_can_pretend_to_be_a_clock(site: WhiskSite) -> None:
     assert answer.text == "2.0"
 
 
-def test_a_function_without_a_route_is_met_by_nobody(site: WhiskSite) -> None:
+def test_function_without_a_route_is_unreachable(site: WhiskSite) -> None:
     site.up(site.order("hello", EVERY_HOUR))
     assert site.said() == "404"
     (version,) = site.server.versions("hello")
@@ -126,7 +126,7 @@ def test_a_function_without_a_route_is_met_by_nobody(site: WhiskSite) -> None:
     assert site.server.http("GET", site.server.url(package, name)).status == 404
 
 
-def test_a_call_by_key_gives_the_answer_and_what_was_said(site: WhiskSite) -> None:
+def test_invoke_by_key_returns_the_response_and_logs(site: WhiskSite) -> None:
     source = """exports.handler = async (event) => {
         console.log("called");
         if (event === null) throw new Error("nothing given");

@@ -50,7 +50,7 @@ def asked(site: WhiskSite, kind: str) -> list[dict[str, Any]]:
     return [one["body"] for one in site.server.requests("PUT", kind)]
 
 
-def test_what_the_client_deploys_runs(site: WhiskSite, tmp_path: Path) -> None:
+def test_function_deployed_by_the_official_client_runs(site: WhiskSite, tmp_path: Path) -> None:
     made = by_the_client(site, tmp_path)
     assert made["result"] == {"body": "by the client 1"}
     assert made["triggers"] == 1
@@ -80,7 +80,7 @@ def test_we_ask_as_the_client_asks(site: WhiskSite, tmp_path: Path) -> None:
     assert sequence["exec"].keys() == their_sequence["exec"].keys()
 
 
-def test_a_package_of_others_is_left_as_it_is(site: WhiskSite, tmp_path: Path) -> None:
+def test_foreign_package_is_not_modified(site: WhiskSite, tmp_path: Path) -> None:
     by_the_client(site, tmp_path)
     site.server.space.packages["shop-dev"] = site.server.space.packages.pop("theirs")
     before = site.left()

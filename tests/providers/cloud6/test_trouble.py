@@ -30,7 +30,7 @@ def test_a_key_that_is_not_known_is_77(site: WhiskSite) -> None:
     assert "other-secret" not in repr(error.problems)
 
 
-def test_a_namespace_of_others_is_77_and_named(site: WhiskSite) -> None:
+def test_foreign_namespace_exits_with_77_and_names_the_variable(site: WhiskSite) -> None:
     error = refused(site, CLOUD6_NAMESPACE="others")
     assert error.exit_code is ExitCode.NO_CREDENTIALS
     assert "CLOUD6_NAMESPACE" in error.first.hint
@@ -54,14 +54,14 @@ def test_missing_credentials_are_all_named_at_once(site: WhiskSite) -> None:
         ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "evil.example\\"}, "credentials/unreadable"),
     ],
 )
-def test_variables_that_cannot_be_meant_are_told_before_any_call(
+def test_invalid_variables_are_reported_before_any_call(
     site: WhiskSite, env: dict[str, str], code: str
 ) -> None:
     assert refused(site, **env).first.code == code
     assert site.server.calls() == []
 
 
-def test_an_address_where_nobody_answers_is_69(site: WhiskSite) -> None:
+def test_unreachable_api_exits_with_69(site: WhiskSite) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, CLOUD6_API_HOST="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
@@ -89,14 +89,14 @@ def test_a_refusal_names_its_function(site: WhiskSite) -> None:
     assert site.said() == "404"
 
 
-def test_limits_of_an_installation_are_told_in_its_words(site: WhiskSite) -> None:
+def test_installation_limit_error_message_is_reported(site: WhiskSite) -> None:
     order = replace(site.order("hello", HTTP), settings=(("memory", "4096"),))
     with pytest.raises(FabricError) as raised:
         site.up(order)
     assert "memory 4096 is not within 128 to 512" in raised.value.first.message
 
 
-def test_a_schedule_without_alarms_says_what_is_missing(site: WhiskSite) -> None:
+def test_schedule_without_alarms_reports_the_missing_package(site: WhiskSite) -> None:
     site.server.space.has_alarms = False
     with pytest.raises(FabricError) as raised:
         site.up(site.order("hello", HTTP, EVERY_HOUR))
@@ -106,7 +106,7 @@ def test_a_schedule_without_alarms_says_what_is_missing(site: WhiskSite) -> None
     assert site.server.left().keys().isdisjoint(("triggers", "rules", "clocks"))
 
 
-def test_a_trigger_of_others_is_left_as_it_is(site: WhiskSite) -> None:
+def test_foreign_trigger_is_not_modified(site: WhiskSite) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     (ident,) = site.server.space.triggers
     site.dissolve()
@@ -119,7 +119,7 @@ def test_a_trigger_of_others_is_left_as_it_is(site: WhiskSite) -> None:
     assert site.server.space.triggers == {ident: other}
 
 
-def test_what_says_that_it_is_ours_goes_from_a_package_that_does_not(site: WhiskSite) -> None:
+def test_our_actions_are_removed_from_a_foreign_package(site: WhiskSite) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR), site.order("bye", BYE))
     space = site.server.space
     space.packages["shop-dev"]["annotations"] = []
@@ -129,13 +129,13 @@ def test_what_says_that_it_is_ours_goes_from_a_package_that_does_not(site: Whisk
     assert "the package `shop-dev` does not belong to shop/dev and was not deleted" in site.talk
 
 
-def test_schedules_of_two_stages_have_names_of_their_own() -> None:
+def test_schedules_of_two_stages_have_distinct_names() -> None:
     first = plan_clocks("shop-dev", "x-hello", (EVERY_HOUR,))
     second = plan_clocks("shop-dev-x", "hello", (EVERY_HOUR,))
     assert first.keys().isdisjoint(second)
 
 
-def test_who_is_asked_to_wait_comes_back_then(site: WhiskSite) -> None:
+def test_rate_limit_waits_for_retry_after(site: WhiskSite) -> None:
     pauses: list[float] = []
     site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.server.fault("actions", method="PUT", status=429, headers={"retry-after": "7"})
@@ -162,7 +162,7 @@ def test_a_stop_ends_a_wait(site: WhiskSite) -> None:
     assert raised.value.first.code == "provider/interrupted"
 
 
-def test_code_that_cannot_begin_is_told_when_it_is_called(site: WhiskSite) -> None:
+def test_code_that_fails_at_load_fails_when_called(site: WhiskSite) -> None:
     """OpenWhisk runs nothing before."""
     content = archive(index_js="throw new Error('at the start');")
     site.up(site.order_of("hello", content, HTTP))
@@ -176,7 +176,7 @@ def test_an_archive_without_its_module_is_refused_before_any_call(site: WhiskSit
     assert site.server.calls() == []
 
 
-def test_doctor_is_told_which_namespace_it_is(site: WhiskSite) -> None:
+def test_doctor_reports_the_namespace(site: WhiskSite) -> None:
     who = site.deployer.identity(site.address())
     assert f"`{site.server.space.name}`" in who
     assert site.server.changes() == 0
@@ -192,7 +192,7 @@ def test_old_versions_go_with_the_releases_that_named_them(site: WhiskSite) -> N
     assert site.said() == "word2"
 
 
-def test_what_is_elsewhere_is_not_touched(site: WhiskSite) -> None:
+def test_resources_in_another_namespace_are_not_touched(site: WhiskSite) -> None:
     site.up(site.order("hello", HTTP))
     site.reset()
     error = refused(site, CLOUD6_NAMESPACE="others")
@@ -200,7 +200,7 @@ def test_what_is_elsewhere_is_not_touched(site: WhiskSite) -> None:
     assert site.server.calls() == []
 
 
-def test_a_package_that_is_gone_meanwhile_is_made_again(site: WhiskSite) -> None:
+def test_forced_deploy_recreates_a_deleted_package(site: WhiskSite) -> None:
     site.up(*site.both())
     site.server.space.actions.clear()
     site.server.space.packages.clear()
@@ -208,7 +208,7 @@ def test_a_package_that_is_gone_meanwhile_is_made_again(site: WhiskSite) -> None
     assert (site.said(), site.said("/bye")) == ("two", "bye")
 
 
-def test_a_deploy_asks_for_its_own_function_alone(site: WhiskSite) -> None:
+def test_deploy_reads_only_the_actions_it_changes(site: WhiskSite) -> None:
     site.up(*site.both())
     site.reset()
     site.deploy_all(site.both("two"))

@@ -30,7 +30,7 @@ def said(*drafts: FunctionDraft) -> list[tuple[str, int | None]]:
 
 
 @pytest.mark.parametrize("runtime", ["nodejs", "nodejs18.x", "nodejs24.x", "python", "python3.11"])
-def test_what_public_images_have_fits(runtime: str) -> None:
+def test_runtimes_with_public_images_are_supported(runtime: str) -> None:
     assert said(draft(runtime=runtime)) == []
 
 

@@ -80,7 +80,7 @@ def test_a_day_of_a_service(shop: Shop) -> None:
     assert shop.run("remove", "--yes").code == 0
 
 
-def test_a_deploy_whose_answer_was_lost_is_found_again(shop: Shop) -> None:
+def test_apply_with_a_lost_reply_is_recognized_on_the_next_deploy(shop: Shop) -> None:
     shop.cluster.door.faults.append(Fault("apply", UNREACHABLE, after=True))
     assert shop.run("deploy").code == 69
     # What was applied is not applied again: only the way in is missing.
@@ -88,7 +88,7 @@ def test_a_deploy_whose_answer_was_lost_is_found_again(shop: Shop) -> None:
     assert shop.said("hello") == "one"
 
 
-def test_a_plan_tells_what_a_cluster_cannot_do_with_its_place(shop: Shop) -> None:
+def test_plan_reports_unsupported_schedule_with_its_place(shop: Shop) -> None:
     shop.functions["bye"] = ["{type: cron, schedule: rate(7 minutes)}"]
     error = shop.run("plan").error
     assert error["code"] == "config/unfit"

@@ -42,7 +42,7 @@ def test_two_functions_share_a_path_by_method(site: ClusterSite) -> None:
     assert (site.said("/items", "PUT"), site.said("/other")) == ("405", "404")
 
 
-def test_a_parameter_and_what_is_below_it_are_two_functions(site: ClusterSite) -> None:
+def test_path_parameter_and_its_subpath_may_be_two_functions(site: ClusterSite) -> None:
     one = site.order("one", http("GET", "/users/{id}"), word="one")
     orders = site.order("orders", http("GET", "/users/{id}/orders"), word="orders")
     me = site.order("me", http("GET", "/users/me"), word="me")
@@ -87,7 +87,7 @@ def test_another_route_is_cut_over_with_the_release(site: ClusterSite) -> None:
     assert (changing(site), len(gate_files(site))) == (["apply", "delete"], 1)
 
 
-def test_a_gate_comes_and_goes_with_its_need(site: ClusterSite) -> None:
+def test_gateway_pod_exists_only_while_needed(site: ClusterSite) -> None:
     listing, making = items(site)
     site.up(listing)
     assert front(site) == ["Ingress/shop-dev"]
@@ -98,7 +98,7 @@ def test_a_gate_comes_and_goes_with_its_need(site: ClusterSite) -> None:
     assert (front(site), gate_files(site)) == (["Ingress/shop-dev"], [])
 
 
-def test_a_way_back_takes_the_routes_of_then(site: ClusterSite) -> None:
+def test_redeploying_previous_functions_restores_their_routes(site: ClusterSite) -> None:
     site.up(*items(site))
     site.up(site.order("list", http("GET", "/items"), http("POST", "/items"), word="both"))
     assert site.said("/items", "POST") == "both"
@@ -106,7 +106,7 @@ def test_a_way_back_takes_the_routes_of_then(site: ClusterSite) -> None:
     assert (site.said("/items"), site.said("/items", "POST")) == ("list", "make")
 
 
-def test_one_function_can_go_and_its_route_goes_first(site: ClusterSite) -> None:
+def test_removing_one_function_removes_its_route_first(site: ClusterSite) -> None:
     site.up(*items(site), site.order("bye", BYE, word="bye"))
     site.destroy("make")
     assert (site.said("/items"), site.said("/bye")) == ("list", "bye")
@@ -121,7 +121,7 @@ def test_a_service_with_a_gate_can_be_dissolved_twice(site: ClusterSite) -> None
     assert site.cluster.left() == []
 
 
-def test_a_gate_that_somebody_deleted_comes_back(site: ClusterSite) -> None:
+def test_deleted_gateway_is_recreated(site: ClusterSite) -> None:
     site.up(*items(site))
     site.cluster.remove("Deployment/shop-dev")
     site.cluster.remove("Service/shop-dev")
@@ -145,7 +145,7 @@ def test_a_gate_without_an_image_changes_no_way_in(site: ClusterSite) -> None:
     assert site.said("/items", "POST") == "make"
 
 
-def test_a_gate_has_as_many_pods_as_asked_for(site: ClusterSite) -> None:
+def test_gateway_has_the_configured_number_of_pods(site: ClusterSite) -> None:
     site.extension = {"gatePods": 2}
     site.up(*items(site))
     assert len(site.cluster.double.workloads.pods["shop-dev"]) == 2
@@ -161,7 +161,9 @@ def test_a_gate_gives_a_function_the_time_that_it_has(site: ClusterSite) -> None
     assert '"seconds":90' in routes.replace(" ", "")
 
 
-def test_what_has_the_gates_name_and_is_not_ours_is_left_and_named(site: ClusterSite) -> None:
+def test_foreign_resource_with_the_gateway_name_is_reported_and_not_modified(
+    site: ClusterSite,
+) -> None:
     theirs = {
         "apiVersion": "v1",
         "kind": "Service",

@@ -21,7 +21,7 @@ def fine(call: PlayedCall) -> None:
     call.send(OK)
 
 
-def test_a_request_goes_on_as_it_came(tmp_path: Path) -> None:
+def test_request_is_forwarded_unchanged(tmp_path: Path) -> None:
     with (
         played(fine) as function,
         gate(tmp_path, route(function.url, "/{rest+}")) as made,
@@ -54,7 +54,9 @@ def test_headers_of_one_hop_stay_behind(tmp_path: Path) -> None:
     ("before", "after"),
     [({}, "127.0.0.1"), ({"X-Forwarded-For": "192.0.2.1"}, "192.0.2.1, 127.0.0.1")],
 )
-def test_whom_a_request_is_from_is_told(tmp_path: Path, before: dict[str, str], after: str) -> None:
+def test_forwarded_headers_identify_the_client(
+    tmp_path: Path, before: dict[str, str], after: str
+) -> None:
     more = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "shop.test"}
     with played(fine) as function, gate(tmp_path, route(function.url)) as made:
         made.ask("GET", "/x", headers={**before, **more})
@@ -134,7 +136,7 @@ def test_a_body_is_passed_on_while_it_comes(tmp_path: Path) -> None:
     ("method", "path", "status", "word"),
     [("GET", "/none", 404, "Not Found"), ("PUT", "/x", 405, "Method Not Allowed")],
 )
-def test_what_no_route_takes_is_answered_here(
+def test_unrouted_request_is_answered_by_the_gateway(
     tmp_path: Path, method: str, path: str, status: int, word: str
 ) -> None:
     with played(fine) as function, gate(tmp_path, route(function.url, method="GET")) as made:
@@ -145,7 +147,7 @@ def test_what_no_route_takes_is_answered_here(
     assert function.calls == []
 
 
-def test_a_function_that_nobody_serves_is_503(tmp_path: Path) -> None:
+def test_unreachable_function_returns_503(tmp_path: Path) -> None:
     with gate(tmp_path, route(f"http://127.0.0.1:{free_port()}")) as made:
         assert made.ask("POST", "/x", body=b"some") == (503, b'{"message":"Service Unavailable"}')
 
@@ -179,7 +181,7 @@ def goes_on(call: PlayedCall) -> None:
     call.connection.recv(1)
 
 
-def test_a_function_that_goes_on_past_its_time_is_504(tmp_path: Path) -> None:
+def test_function_over_its_timeout_returns_504(tmp_path: Path) -> None:
     with (
         played(goes_on) as function,
         gate(tmp_path, route(function.url, seconds=1), margin=0) as made,
@@ -187,7 +189,7 @@ def test_a_function_that_goes_on_past_its_time_is_504(tmp_path: Path) -> None:
         assert made.ask("GET", "/x") == (504, b'{"message":"Gateway Timeout"}')
 
 
-def test_an_answer_may_be_silent_for_longer_than_a_connection_is_kept(tmp_path: Path) -> None:
+def test_slow_response_may_outlast_the_idle_connection_timeout(tmp_path: Path) -> None:
     def late(call: PlayedCall) -> None:
         time.sleep(2.5)
         call.send(OK)
@@ -203,7 +205,7 @@ def test_a_connection_is_used_again(tmp_path: Path) -> None:
     assert (len(function.calls), function.connections) == (5, 1)
 
 
-def test_who_goes_away_is_not_worked_for(tmp_path: Path) -> None:
+def test_client_disconnect_cancels_the_function_request(tmp_path: Path) -> None:
     has_begun, has_ended = threading.Event(), threading.Event()
 
     def answer(call: PlayedCall) -> None:
@@ -239,7 +241,7 @@ def test_a_body_that_breaks_off_breaks_off_behind_as_well(tmp_path: Path) -> Non
         assert made.is_ready()
 
 
-def test_a_gate_that_ends_answers_what_is_under_way(tmp_path: Path) -> None:
+def test_stopping_gateway_finishes_requests_in_flight(tmp_path: Path) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
     def answer(call: PlayedCall) -> None:

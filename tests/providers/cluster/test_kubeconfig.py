@@ -51,20 +51,20 @@ def test_a_kubeconfig_of_the_project_with_plain_credentials_is_used(
         ("a: &x {command: touch}, exec: *x", "exec"),
     ],
 )
-def test_one_that_runs_programs_or_reads_other_files_is_refused(
+def test_project_kubeconfig_that_runs_programs_or_reads_files_is_refused(
     tmp_path: Path, user: str, why: str
 ) -> None:
     shop = tmp_path / "shop"
     assert why in refusal(written(shop, user), shop)
 
 
-def test_one_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_unreadable_kubeconfig_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("{" * 500)
     assert refusal(path, tmp_path)
 
 
-def test_a_kubeconfig_of_the_user_may_do_what_it_likes(tmp_path: Path) -> None:
+def test_user_kubeconfig_outside_the_project_is_unrestricted(tmp_path: Path) -> None:
     mine = written(tmp_path / "home", "exec: {command: aws}")
     shop = tmp_path / "shop"
     shop.mkdir()

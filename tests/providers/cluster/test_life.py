@@ -34,7 +34,7 @@ def test_all_functions_are_one_apply(site: ClusterSite) -> None:
     assert [one[0] for one in site.cluster.door.changing] == ["apply", "apply"]
 
 
-def test_another_code_is_met_once_its_pods_are_ready(site: ClusterSite) -> None:
+def test_new_code_is_served_once_its_pods_are_ready(site: ClusterSite) -> None:
     site.up(*both(site))
     site.cluster.door.reset()
     site.up(*both(site, "two"))
@@ -42,7 +42,7 @@ def test_another_code_is_met_once_its_pods_are_ready(site: ClusterSite) -> None:
     assert [one[0] for one in site.cluster.door.changing] == ["apply"]
 
 
-def test_another_environment_needs_no_other_archive(site: ClusterSite) -> None:
+def test_environment_change_reuses_the_archive(site: ClusterSite) -> None:
     site.up(site.order("hello", HTTP, MODE="-light"))
     before = [one for one in site.cluster.left() if one.startswith("ConfigMap/")]
     site.up(site.order("hello", HTTP, MODE="-dark"))
@@ -53,7 +53,7 @@ def test_another_environment_needs_no_other_archive(site: ClusterSite) -> None:
     assert "Secret" not in kinds(site)
 
 
-def test_a_trigger_that_is_gone_is_gone_in_the_cluster(site: ClusterSite) -> None:
+def test_removed_trigger_is_deleted_in_the_cluster(site: ClusterSite) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     site.up(site.order("hello", HTTP))
     assert "CronJob" not in kinds(site)
@@ -70,7 +70,7 @@ def test_a_function_that_left_the_config_leaves_the_cluster(site: ClusterSite) -
     assert [one.partition("/")[0] for one in left] == ["ConfigMap"]
 
 
-def test_a_way_back_needs_no_archive_again(site: ClusterSite) -> None:
+def test_rollback_uploads_no_archive(site: ClusterSite) -> None:
     site.up(*both(site))
     then = site.live("hello")
     site.up(*both(site, "two"))
@@ -82,7 +82,7 @@ def test_a_way_back_needs_no_archive_again(site: ClusterSite) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_archives_that_nothing_goes_back_to_are_deleted(site: ClusterSite) -> None:
+def test_archives_outside_the_history_are_deleted(site: ClusterSite) -> None:
     for number in range(25):
         site.up(site.order("tick", EVERY_HOUR, word=str(number)))
     archives = [one for one in site.cluster.left() if one.startswith("ConfigMap/shop-dev-tick-")]
@@ -103,7 +103,7 @@ def test_a_function_is_found_by_its_mark_when_all_of_it_is_there(site: ClusterSi
     assert site.find("hello") is not None
 
 
-def test_what_somebody_deleted_comes_back(site: ClusterSite) -> None:
+def test_deleted_service_is_recreated(site: ClusterSite) -> None:
     site.up(*both(site))
     site.cluster.remove("Service/shop-dev-hello")
     site.up(*both(site))
@@ -120,12 +120,12 @@ def test_a_schedule_calls_its_function_once(site: ClusterSite) -> None:
     assert (code, "Scheduled Event" in log) == (0, True)
 
 
-def test_a_function_of_schedules_alone_keeps_no_pod(site: ClusterSite) -> None:
+def test_schedule_only_function_runs_no_pod(site: ClusterSite) -> None:
     site.up(site.order("tick", EVERY_HOUR))
     assert site.cluster.double.workloads.every() == []
     assert "Service" not in kinds(site)
 
 
-def test_the_rollout_is_told(site: ClusterSite) -> None:
+def test_rollout_progress_is_reported(site: ClusterSite) -> None:
     site.up(*both(site))
     assert "rollout: 2 of 2 pods ready" in site.talk

@@ -33,7 +33,7 @@ def live(site: ClusterSite, tmp_path: Path) -> ProviderShop:
     return made
 
 
-def test_what_a_deployed_function_said_is_there_without_its_secrets(live: ProviderShop) -> None:
+def test_function_logs_are_shown_without_secrets(live: ProviderShop) -> None:
     assert (live.said("hello"), live.said("bye")) == ("hi", "hi")
     done = live.run("logs")
     assert done.code == 0, done.out
@@ -46,15 +46,13 @@ def test_what_a_deployed_function_said_is_there_without_its_secrets(live: Provid
 
 
 @pytest.mark.parametrize("kind", ["metrics", "traces"])
-def test_what_a_cluster_does_not_keep_is_told_with_a_way_out(live: ProviderShop, kind: str) -> None:
+def test_unavailable_data_is_reported_with_an_alternative(live: ProviderShop, kind: str) -> None:
     done = live.run(kind)
     assert (done.code, done.error["code"]) == (1, "observe/none")
     assert f"FABRIC_CLUSTER_{kind.upper()}_CMD" in done.error["hint"]
 
 
-def test_a_pod_that_goes_between_two_questions_hides_no_others(
-    live: ProviderShop, site: ClusterSite
-) -> None:
+def test_pod_deleted_during_a_query_hides_no_others(live: ProviderShop, site: ClusterSite) -> None:
     assert live.said("hello") == "hi"
     gone = ToolAnswer(1, err='Error from server (NotFound): pods "x" not found\n')
     site.cluster.door.faults.append(Fault("logs", gone))

@@ -61,7 +61,7 @@ def test_routes_that_meet_need_a_gate(routes: tuple[str, ...]) -> None:
         ("GET /user/{id} one", "GET /users/{id} other"),
     ],
 )
-def test_routes_that_an_ingress_tells_apart_need_none(routes: tuple[str, ...]) -> None:
+def test_routes_distinguishable_by_an_ingress_need_no_gateway(routes: tuple[str, ...]) -> None:
     assert not gated(*routes)
 
 
@@ -69,7 +69,7 @@ def test_routes_that_an_ingress_tells_apart_need_none(routes: tuple[str, ...]) -
 @pytest.mark.timeout(90)
 @given(routes=route_sets(), asked=PLAIN)
 @settings(max_examples=150, deadline=None)
-def test_without_a_gate_an_ingress_leads_where_a_local_run_does(
+def test_ingress_without_gateway_routes_like_a_local_run(
     routes: list[HttpRoute], asked: Sequence[RoutedRequest]
 ) -> None:
     made = functions(*routes)

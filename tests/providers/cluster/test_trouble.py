@@ -33,7 +33,7 @@ def fails(site: ClusterSite, word: str, err: str, times: int = 1) -> None:
     site.cluster.door.faults.append(Fault(word, ToolAnswer(1, err=err), times=times))
 
 
-def test_a_cluster_that_is_not_reached_is_said_so(site: ClusterSite) -> None:
+def test_unreachable_cluster_is_reported(site: ClusterSite) -> None:
     site.cluster.door.faults.append(Fault("get", UNREACHABLE))
     found = problem(site)
     assert found.message == "message from Kubernetes: Unable to connect to the server: EOF"
@@ -52,14 +52,14 @@ def test_a_right_that_is_missing_is_named_by_verb_and_resource(site: ClusterSite
     assert (found.message, exit_code_of(found)) == (said, 77)
 
 
-def test_a_user_whom_nobody_knows_is_said_so(site: ClusterSite) -> None:
+def test_unauthorized_user_is_reported(site: ClusterSite) -> None:
     fails(site, "get", "error: You must be logged in to the server (Unauthorized)")
     found = problem(site)
     assert found.message == "Kubernetes does not accept the user of the context `test`"
     assert exit_code_of(found) == 77
 
 
-def test_what_the_cluster_finds_invalid_is_quoted_without_secrets(site: ClusterSite) -> None:
+def test_invalid_resource_error_is_quoted_without_secrets(site: ClusterSite) -> None:
     fails(site, "apply", f'The Deployment "x" is invalid: env: Invalid value: "{_SECRET}"')
     found = problem(site, TOKEN=_SECRET)
     assert found.code == "provider/refused"
@@ -83,7 +83,7 @@ def test_a_namespace_that_is_missing_is_named(site: ClusterSite) -> None:
     ("variable", "value", "said"),
     [("CLUSTER_CONTEXT", "other", "does not exist"), ("CLUSTER_CONFIG", "/none", "no such file")],
 )
-def test_a_context_that_is_not_there_is_told_with_its_variable(
+def test_missing_context_is_reported_with_its_variable(
     site: ClusterSite, variable: str, value: str, said: str
 ) -> None:
     environment = {**site.cluster.environment, variable: value}
@@ -94,7 +94,7 @@ def test_a_context_that_is_not_there_is_told_with_its_variable(
     assert variable in caught.value.first.hint
 
 
-def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> None:
+def test_missing_tool_is_reported_with_its_download_url(tmp_path: Path) -> None:
     names = ("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
     environment = {"PATH": str(tmp_path), **dict.fromkeys(names, "x")}
     with pytest.raises(FabricError) as caught:
@@ -112,7 +112,7 @@ def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> Non
     assert caught.value.first.message == f"missing Kubernetes settings {said}"
 
 
-def test_a_handler_that_breaks_is_told_with_its_own_last_lines(site: ClusterSite) -> None:
+def test_crashing_handler_is_reported_with_its_last_log_lines(site: ClusterSite) -> None:
     site.up(site.order("hello", HTTP))
     found = problem(site, source=_BREAKS)
     assert found.code == "deploy/rollout"
@@ -123,7 +123,7 @@ def test_a_handler_that_breaks_is_told_with_its_own_last_lines(site: ClusterSite
     assert site.said() == "one"
 
 
-def test_a_broken_handler_gives_no_secret_away(site: ClusterSite) -> None:
+def test_crash_report_redacts_secrets(site: ClusterSite) -> None:
     found = problem(site, source="throw new Error(process.env.TOKEN);", TOKEN=_SECRET)
     assert _SECRET not in found.frame + found.message
 
@@ -143,7 +143,7 @@ def test_the_same_order_after_a_rollout_that_failed_fails_again(site: ClusterSit
     assert site.said() == "one"
 
 
-def test_a_rollout_that_takes_too_long_is_told_with_how_far_it_came(site: ClusterSite) -> None:
+def test_slow_rollout_is_reported_with_its_progress(site: ClusterSite) -> None:
     site.waiting = RetryPolicy(base=0.01, cap=0.01, most=0.05)
     found = problem(site, source="await new Promise((done) => setTimeout(done, 60000));")
     assert found.message == "timeout: `shop` has 0 of 1 pods ready after 0 s"
@@ -166,7 +166,7 @@ def scaled() -> dict[str, Any]:
     }
 
 
-def test_who_scales_is_left_alone(site: ClusterSite) -> None:
+def test_replicas_set_by_an_autoscaler_are_preserved(site: ClusterSite) -> None:
     site.up(site.order("hello", HTTP))
     site.cluster.edit("autoscaler", scaled())
     site.up(site.order("hello", HTTP, word="two"))
@@ -174,7 +174,7 @@ def test_who_scales_is_left_alone(site: ClusterSite) -> None:
     assert len(site.cluster.double.workloads.every()) == 2
 
 
-def test_a_field_that_somebody_else_set_is_named_with_its_manager(site: ClusterSite) -> None:
+def test_field_conflict_is_reported_with_its_manager(site: ClusterSite) -> None:
     order = replace(site.order("hello", HTTP), provisioned_concurrency=1)
     site.up(order)
     site.cluster.edit("kubectl-edit", scaled())
@@ -192,7 +192,7 @@ def test_a_field_that_somebody_else_set_is_named_with_its_manager(site: ClusterS
     site.up(order)
 
 
-def test_what_has_our_name_and_is_not_ours_is_left_and_named(site: ClusterSite) -> None:
+def test_foreign_resource_with_our_name_is_reported_and_not_modified(site: ClusterSite) -> None:
     theirs = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -221,7 +221,7 @@ def test_a_time_zone_that_the_cluster_does_not_know_is_refused(site: ClusterSite
     site.up(site.order("tick", zoned))
 
 
-def test_doctor_is_told_who_we_are(site: ClusterSite) -> None:
+def test_doctor_reports_the_user(site: ClusterSite) -> None:
     said = f"the user of `test`, with permission to deploy to `{site.cluster.namespace}`"
     assert site.deployer.identity(site.address()) == said
     site.cluster.door.faults.append(Fault("auth", ToolAnswer(1, out="no\n")))
@@ -252,7 +252,7 @@ def test_an_archive_that_is_too_large_is_refused_with_both_sizes(site: ClusterSi
     assert site.cluster.door.changing == []
 
 
-def test_a_path_that_another_service_has_is_refused_and_stays_its_own(site: ClusterSite) -> None:
+def test_path_used_by_another_service_is_refused_and_preserved(site: ClusterSite) -> None:
     other = site.beside("books")
     other.up(other.order("hello", HTTP, word="books"), other.order("more", BYE))
     site.up(site.order("tick", EVERY_HOUR))

@@ -92,7 +92,7 @@ def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop:
     assert shop.said("late") == "404"
 
 
-def test_a_way_back_takes_triggers_along(shop: EdgeShop) -> None:
+def test_rollback_restores_triggers(shop: EdgeShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}", path="/greet")
     shop.ran("deploy")
@@ -102,7 +102,7 @@ def test_a_way_back_takes_triggers_along(shop: EdgeShop) -> None:
     assert (shop.said("hello"), shop.said("greet")) == ("one", "404")
 
 
-def test_force_brings_back_what_somebody_took_away(shop: EdgeShop) -> None:
+def test_forced_deploy_recreates_a_deleted_worker(shop: EdgeShop) -> None:
     shop.ran("deploy")
     path = f"/accounts/{shop.edge1.account}/workers/scripts/shop-dev?force=true"
     shop.edge1.api("DELETE", path)
@@ -111,7 +111,7 @@ def test_force_brings_back_what_somebody_took_away(shop: EdgeShop) -> None:
     assert shop.said("hello") == "one"
 
 
-def test_what_edge1_cannot_do_is_told_at_plan_with_its_place(shop: EdgeShop) -> None:
+def test_unsupported_schedule_is_reported_at_plan_with_its_line(shop: EdgeShop) -> None:
     shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
     done = shop.run("plan")
     (problem,) = done.error["problems"]
@@ -132,7 +132,7 @@ def test_what_edge1_cannot_do_is_told_at_plan_with_its_place(shop: EdgeShop) -> 
         ("hostname: shop.example.test", "credentials/missing", 77),
     ],
 )
-def test_a_setting_that_does_not_fit_is_told_once_at_plan_with_its_place(
+def test_invalid_setting_is_reported_once_at_plan_with_its_line(
     shop: EdgeShop, setting: str, code: str, exit_code: int
 ) -> None:
     zone = "" if code == "credentials/missing" else "EDGE1_ZONE_ID=z\n"

@@ -33,7 +33,7 @@ def there_and_back(site: Edge1Site, way: Diversion) -> None:
     site.deployer.turn_back(address, way)
 
 
-def test_a_gate_is_led_to_one_address_with_two_calls_and_back_with_one(site: Edge1Site) -> None:
+def test_diverting_the_front_worker_takes_two_calls_and_restoring_one(site: Edge1Site) -> None:
     up(site)
     address, way = site.address(site.record), diversion(site)
     site.reset()
@@ -74,7 +74,7 @@ def test_a_service_without_routes_has_nothing_to_turn(site: Edge1Site) -> None:
     assert site.deployer.diversion(address, "https://name.example.net", "m1") is None
 
 
-def test_another_machines_tunnel_is_not_led_to_ours_and_a_forced_deploy_ends_it(
+def test_tunnel_of_another_machine_is_refused_and_ended_by_a_forced_deploy(
     site: Edge1Site,
 ) -> None:
     up(site)
@@ -85,7 +85,7 @@ def test_another_machines_tunnel_is_not_led_to_ours_and_a_forced_deploy_ends_it(
     assert site.said("/hello") == "one"
 
 
-def test_what_somebody_else_lets_users_meet_is_left_alone(site: Edge1Site) -> None:
+def test_front_worker_redeployed_during_diversion_is_not_restored(site: Edge1Site) -> None:
     up(site)
     address, way = site.address(site.record), diversion(site)
     site.deployer.divert(address, way)
@@ -94,7 +94,9 @@ def test_what_somebody_else_lets_users_meet_is_left_alone(site: Edge1Site) -> No
     assert (site.said("/hello"), site.said("/bye")) == ("one", "404")
 
 
-def test_a_gate_that_other_credentials_do_not_see_is_not_taken_for_gone(site: Edge1Site) -> None:
+def test_front_worker_invisible_to_other_credentials_is_not_treated_as_deleted(
+    site: Edge1Site,
+) -> None:
     up(site)
     address, way = site.address(site.record), diversion(site)
     before = (*(one for one in way.before if one[0] != "account"), ("account", "another"))

@@ -64,7 +64,7 @@ def test_a_clock_calls_with_the_event_of_schedules(site: Edge1Site) -> None:
     assert (event["time"], event["resources"]) == ("1970-01-01T00:00:00Z", ["*/5 * * * *"])
 
 
-def test_a_timed_call_that_fails_is_told_as_failed(site: Edge1Site) -> None:
+def test_failed_scheduled_call_is_reported_as_failed(site: Edge1Site) -> None:
     source = 'export const handler = async () => { throw new Error("no clock"); };'
     site.up(site.order("hello", trigger("cron", schedule="rate(1 day)"), source=source))
     assert site.edge1.fire("shop-dev-hello", "0 0 * * *") == "exception"

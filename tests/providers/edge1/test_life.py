@@ -47,7 +47,7 @@ def test_a_first_deploy_is_four_calls_a_function_and_six_around_it(site: Edge1Si
     assert len(site.edge1.calls()) == 4 + 3 + 5
 
 
-def test_a_new_version_is_met_by_nobody_before_the_release(site: Edge1Site) -> None:
+def test_new_version_receives_no_traffic_before_release(site: Edge1Site) -> None:
     site.up(*both(site))
     site.deploy(site.order("hello", HTTP, _EVERY_HOUR, word="two"))
     assert site.said() == "one"
@@ -63,7 +63,7 @@ def test_another_code_is_three_calls(site: Edge1Site) -> None:
     assert len(site.edge1.calls()) == 3, site.edge1.calls()
 
 
-def test_another_environment_is_a_version_of_its_own(site: Edge1Site) -> None:
+def test_environment_change_creates_a_new_version(site: Edge1Site) -> None:
     secret = site.order("hello", HTTP, MODE="-dark", WORD="hidden")
     site.up(replace(secret, secret=frozenset(["WORD"])))
     assert site.said() == "one-dark"
@@ -71,7 +71,7 @@ def test_another_environment_is_a_version_of_its_own(site: Edge1Site) -> None:
     assert kinds == {"MODE": "plain_text", "WORD": "secret_text"}
 
 
-def test_a_trigger_that_is_gone_is_gone_at_the_provider(site: Edge1Site) -> None:
+def test_removed_trigger_is_deleted_at_the_provider(site: Edge1Site) -> None:
     site.up(site.order("hello", HTTP, _EVERY_HOUR))
     site.up(site.order("hello", HTTP))
     assert site.edge1.schedules(_HELLO) == []
@@ -79,7 +79,7 @@ def test_a_trigger_that_is_gone_is_gone_at_the_provider(site: Edge1Site) -> None
     assert site.edge1.left() == {"workers": [_HELLO]}
 
 
-def test_a_way_back_to_a_version_that_is_there_is_two_calls(site: Edge1Site) -> None:
+def test_rollback_to_an_existing_version_takes_two_calls(site: Edge1Site) -> None:
     site.up(*both(site))
     then = site.live("hello")
     site.up(*both(site, "two"))
@@ -91,7 +91,7 @@ def test_a_way_back_to_a_version_that_is_there_is_two_calls(site: Edge1Site) -> 
     assert len(site.edge1.calls()) == 2
 
 
-def test_what_is_met_and_what_was_made_under_a_mark_is_found(site: Edge1Site) -> None:
+def test_version_is_found_by_mark_before_and_after_release(site: Edge1Site) -> None:
     first = next(both(site))
     site.up(*both(site))
     site.deploy(site.order("hello", HTTP, word="two"))
@@ -106,7 +106,7 @@ def test_what_is_met_and_what_was_made_under_a_mark_is_found(site: Edge1Site) ->
     assert site.deployer.find(address, "none") is None
 
 
-def test_what_was_deleted_by_hand_comes_back_by_force(site: Edge1Site) -> None:
+def test_forced_deploy_recreates_deleted_workers(site: Edge1Site) -> None:
     site.up(*both(site))
     for name in ("shop-dev", _HELLO):
         site.edge1.api(
@@ -117,7 +117,7 @@ def test_what_was_deleted_by_hand_comes_back_by_force(site: Edge1Site) -> None:
     assert site.edge1.schedules(_HELLO) == ["0 * * * *"]
 
 
-def test_a_deployment_that_was_led_elsewhere_comes_back_by_force(site: Edge1Site) -> None:
+def test_forced_deploy_restores_a_moved_deployment(site: Edge1Site) -> None:
     site.up(*both(site))
     old = site.live("hello").resource_id.partition("@")[2]
     site.up(*both(site, "two"))
@@ -129,7 +129,7 @@ def test_a_deployment_that_was_led_elsewhere_comes_back_by_force(site: Edge1Site
     assert site.said() == "two"
 
 
-def test_what_was_refused_as_foreign_does_not_hinder_a_removal(site: Edge1Site) -> None:
+def test_function_refused_as_foreign_does_not_block_removal(site: Edge1Site) -> None:
     other = Edge1Site(site.edge1, site.folder, service="shop-dev")
     other.up(other.order("hello"), other.order("x"))
     site.deploy(site.order("hello"))
@@ -145,7 +145,7 @@ def test_what_was_refused_as_foreign_does_not_hinder_a_removal(site: Edge1Site) 
     other.close()
 
 
-def test_a_gate_of_somebody_else_does_not_hinder_a_removal(site: Edge1Site) -> None:
+def test_foreign_front_worker_does_not_block_removal(site: Edge1Site) -> None:
     other = Edge1Site(site.edge1, site.folder, service="sho")
     other.up(other.order("p-dev"))
     mine = Edge1Site(site.edge1, site.folder, service="sho-dev-p")
@@ -187,7 +187,7 @@ def test_a_route_of_a_host_name_is_missed(site: Edge1Site) -> None:
     assert len(site.deployer.missing(address, ())) == 1
 
 
-def test_a_worker_of_somebody_else_is_left_as_it_is(site: Edge1Site) -> None:
+def test_foreign_worker_is_not_modified(site: Edge1Site) -> None:
     other = Edge1Site(site.edge1, site.folder, service="shop-dev")
     other.up(other.order("x"))
     name = "shop-dev-dev-x"

@@ -68,7 +68,7 @@ def kept(live: ProviderShop) -> list[dict[str, str]]:
     return list(done.result["lines"])
 
 
-def test_what_a_worker_said_is_there_without_its_secrets(live: ProviderShop) -> None:
+def test_worker_logs_are_shown_without_secrets(live: ProviderShop) -> None:
     assert met(live) == 200
     live.site.reset()
     (line,) = live.run("logs").result["lines"]
@@ -98,9 +98,7 @@ def line(number: int, at: float) -> dict[str, Any]:
     return {"timestamp": round(at * 1000), "$metadata": metadata, "source": {}, "$workers": {}}
 
 
-def test_many_pages_are_read_and_the_newest_lines_are_kept(
-    live: ProviderShop, edge1: Edge1Server
-) -> None:
+def test_newest_lines_are_returned_from_many_pages(live: ProviderShop, edge1: Edge1Server) -> None:
     now = time.time_ns() / SECOND
     edge1.events([line(number, now - 60 + number / 1000) for number in range(5_000)])
     lines = live.run("logs", "--limit", "4500").result["lines"]
@@ -108,7 +106,7 @@ def test_many_pages_are_read_and_the_newest_lines_are_kept(
     assert len(live.run("logs", "--filter", "line 49").result["lines"]) == 111
 
 
-def test_the_newest_grave_lines_are_found_behind_many_others(
+def test_newest_error_lines_are_found_behind_many_others(
     live: ProviderShop, edge1: Edge1Server
 ) -> None:
     now = time.time_ns() / SECOND
@@ -119,7 +117,9 @@ def test_the_newest_grave_lines_are_found_behind_many_others(
     assert found["text"] == "line 0"
 
 
-def test_equal_lines_of_one_moment_are_all_told(live: ProviderShop, edge1: Edge1Server) -> None:
+def test_identical_lines_with_one_timestamp_are_all_returned(
+    live: ProviderShop, edge1: Edge1Server
+) -> None:
     at = time.time_ns() / SECOND - 5
     same = [
         {**line(0, at), "$metadata": {**line(0, at)["$metadata"], "id": f"e{n}"}} for n in (1, 2)
@@ -145,7 +145,7 @@ def test_a_trace_has_the_steps_of_all_its_workers(live: ProviderShop, edge1: Edg
     ]
 
 
-def test_that_no_traces_are_kept_is_told(live: ProviderShop) -> None:
+def test_missing_traces_are_explained(live: ProviderShop) -> None:
     done = live.run("traces")
     assert (done.result["traces"], done.code) == ([], 0)
     assert "only for Workers with tracing" in done.err
@@ -181,7 +181,7 @@ def ended(follower: "Popen[str]") -> tuple[str, str, int]:
     return out, err, follower.returncode
 
 
-def test_lines_are_told_as_they_come_by_the_interface(
+def test_follow_streams_lines_from_the_api(
     live: ProviderShop, edge1: Edge1Server, follows: Follows
 ) -> None:
     met(live)
@@ -234,7 +234,7 @@ def path_with(folder: Path) -> str:
     return f"{folder / 'tools'}{os.pathsep}{ENVIRONMENT['PATH']}"
 
 
-def test_its_own_tool_is_asked_where_it_is_there(
+def test_follow_uses_the_installed_tail_tool(
     live: ProviderShop, edge1: Edge1Server, follows: Follows, tmp_path: Path
 ) -> None:
     mark = tool(tmp_path, "time.sleep(60)")
@@ -248,7 +248,7 @@ def test_its_own_tool_is_asked_where_it_is_there(
     assert edge1.tails() == []
 
 
-def test_it_is_left_alone_where_it_is_not_wanted(
+def test_tail_tool_is_not_started_if_disabled(
     live: ProviderShop, edge1: Edge1Server, follows: Follows, tmp_path: Path
 ) -> None:
     mark = tool(tmp_path, "")
@@ -258,7 +258,7 @@ def test_it_is_left_alone_where_it_is_not_wanted(
     assert not mark.exists()
 
 
-def test_where_the_tool_ends_by_itself_the_interface_is_asked(
+def test_follow_falls_back_to_the_api_if_the_tool_exits(
     live: ProviderShop, edge1: Edge1Server, follows: Follows, tmp_path: Path
 ) -> None:
     tool(tmp_path, 'print("not logged in"); sys.exit(1)')
@@ -270,7 +270,7 @@ def test_where_the_tool_ends_by_itself_the_interface_is_asked(
     assert code == 0
 
 
-def test_only_so_many_programs_listen_and_the_interface_to_the_other_workers(
+def test_tail_processes_are_limited_and_the_api_covers_the_rest(
     live: ProviderShop, edge1: Edge1Server, tmp_path: Path
 ) -> None:
     mark = tool(tmp_path, "time.sleep(60)")
@@ -287,7 +287,7 @@ def test_only_so_many_programs_listen_and_the_interface_to_the_other_workers(
         api.close()
 
 
-def test_edge1s_real_tool_tells_lines(
+def test_real_edge1_tool_streams_lines(
     live: ProviderShop, edge1: Edge1Server, follows: Follows
 ) -> None:
     folder = wrangler.installed() / "node_modules" / ".bin"

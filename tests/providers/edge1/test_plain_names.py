@@ -17,7 +17,7 @@ def shares(count: int) -> tuple[EndpointShare, ...]:
 
 
 @given(st.integers(1, 99), st.data())
-def test_who_knows_an_alias_only_leads_the_name_to_the_same_endpoint(
+def test_weights_derived_from_an_alias_plan_the_same_endpoint(
     count: int, data: st.DataObject
 ) -> None:
     some = shares(count)
@@ -30,7 +30,7 @@ def test_who_knows_an_alias_only_leads_the_name_to_the_same_endpoint(
     assert alias.detail == f"60 CNAME {led_to.host}"
 
 
-def test_an_alias_to_somewhere_else_tells_nothing() -> None:
+def test_alias_to_an_unknown_host_yields_no_weights() -> None:
     assert derive_weights("elsewhere.example", shares(3)) == ()
 
 

@@ -58,20 +58,20 @@ def test_missing_credentials_are_all_named_at_once(site: Edge1Site) -> None:
     assert "`EDGE1_API_TOKEN` and `EDGE1_ACCOUNT_ID`" in error.first.message
 
 
-def test_an_address_where_nobody_answers_is_69(site: Edge1Site) -> None:
+def test_unreachable_api_exits_with_69(site: Edge1Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, env={"EDGE1_API_BASE_URL": "http://127.0.0.1:9/client/v4"})
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
-def test_a_page_in_place_of_an_answer_is_no_answer(site: Edge1Site) -> None:
+def test_html_page_instead_of_an_api_response_is_an_error(site: Edge1Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, env={"EDGE1_API_BASE_URL": f"{site.edge1.endpoint}/met"})
     assert error.first.code == "provider/refused"
     assert "unexpected response with status 404" in error.first.message
 
 
-def test_an_account_without_a_subdomain_is_told_what_to_do(site: Edge1Site) -> None:
+def test_account_without_a_subdomain_is_reported_with_a_hint(site: Edge1Site) -> None:
     site.edge1.subdomain("")
     error = refused(site)
     assert error.first.code == "provider/no-subdomain"
@@ -104,7 +104,7 @@ def test_more_variables_than_edge1_takes_are_refused_before_any_call(site: Edge1
     assert site.edge1.calls() == []
 
 
-def test_a_route_of_somebody_else_is_left_as_it_is(site: Edge1Site, edge1: Edge1Server) -> None:
+def test_foreign_route_is_not_modified(site: Edge1Site, edge1: Edge1Server) -> None:
     other = Edge1Site(edge1, site.folder, service="other")
     other.up(other.order("x", HTTP))
     routes = f"/zones/{edge1.zone}/workers/routes"
@@ -136,7 +136,7 @@ def test_a_service_moves_between_its_host_name_and_the_accounts_domain(site: Edg
     assert site.said() == "one"
 
 
-def test_a_route_goes_also_where_nobody_says_the_zone_any_more(site: Edge1Site) -> None:
+def test_route_is_removed_even_if_the_zone_is_no_longer_configured(site: Edge1Site) -> None:
     site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
     site.extension = {"hostname": "shop.example.test"}
     site.up(site.order("hello", HTTP))
@@ -145,7 +145,7 @@ def test_a_route_goes_also_where_nobody_says_the_zone_any_more(site: Edge1Site) 
     assert site.edge1.left() == {}
 
 
-def test_a_zone_that_is_set_for_something_else_is_left_alone(site: Edge1Site) -> None:
+def test_unrelated_zone_id_is_ignored(site: Edge1Site) -> None:
     site.env = {"EDGE1_ZONE_ID": "zone-of-others"}
     site.up(site.order("hello", HTTP))
     site.up(site.order("hello", HTTP), force=True)
@@ -154,7 +154,7 @@ def test_a_zone_that_is_set_for_something_else_is_left_alone(site: Edge1Site) ->
     assert site.edge1.left() == {}
 
 
-def test_who_is_asked_to_wait_comes_back_then(site: Edge1Site) -> None:
+def test_rate_limit_waits_for_retry_after(site: Edge1Site) -> None:
     pauses: list[float] = []
     site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.edge1.throttle(quota=5, left=5, seconds=7)
@@ -190,7 +190,7 @@ def test_a_redirect_is_not_followed(site: Edge1Site) -> None:
     assert "GET /accounts" in error.first.message
 
 
-def test_doctor_is_told_whose_the_token_is(site: Edge1Site) -> None:
+def test_doctor_reports_the_token_account(site: Edge1Site) -> None:
     who = site.deployer.identity(site.address())
     assert site.edge1.account in who
     assert "probe.workers.dev" in who
@@ -224,9 +224,7 @@ def refused_at(site: Edge1Site, path: str, **fault: object) -> Problem:
         ("scripts/shop-dev/subdomain", "the address of the front Worker `shop-dev`"),
     ],
 )
-def test_an_error_of_a_release_names_what_it_is_about(
-    site: Edge1Site, path: str, whose: str
-) -> None:
+def test_release_error_names_its_subject(site: Edge1Site, path: str, whose: str) -> None:
     assert refused_at(site, path, changing=True).message.startswith(f"{whose}: ")
 
 
@@ -269,7 +267,7 @@ def test_answers_that_are_lost_on_the_way_are_made_good_by_the_same_run(site: Ed
     assert site.edge1.versions() == {"shop-dev": 1, "shop-dev-bye": 1, "shop-dev-hello": 1}
 
 
-def test_a_token_goes_over_no_plain_http(site: Edge1Site) -> None:
+def test_token_is_never_sent_over_plain_http(site: Edge1Site) -> None:
     error = refused(site, env={"EDGE1_API_BASE_URL": "http://192.0.2.1/v4"})
     assert error.first.code == "credentials/plain-endpoint"
     assert "EDGE1_API_BASE_URL" in error.first.message

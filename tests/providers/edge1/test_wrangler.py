@@ -58,7 +58,7 @@ def runs(site: Edge1Site, tmp_path: Path) -> Runs:
     return run
 
 
-def test_what_wrangler_deploys_runs_and_is_not_ours(site: Edge1Site, runs: Runs) -> None:
+def test_worker_deployed_by_wrangler_runs_and_is_foreign(site: Edge1Site, runs: Runs) -> None:
     runs("deploy")
     url = f"{site.edge1.endpoint}/met/{site.edge1.account}/shop-dev-hello/"
     assert site.edge1.http("GET", url).text == "by wrangler"
@@ -69,7 +69,7 @@ def test_what_wrangler_deploys_runs_and_is_not_ours(site: Edge1Site, runs: Runs)
     assert site.edge1.versions() == {"shop-dev-hello": 1}
 
 
-def test_wrangler_reads_what_we_deploy(site: Edge1Site, runs: Runs) -> None:
+def test_wrangler_lists_versions_we_deploy(site: Edge1Site, runs: Runs) -> None:
     site.up(site.order("hello", HTTP))
     listed = runs("versions", "list")
     assert site.live("hello").resource_id.partition("@")[2] in listed

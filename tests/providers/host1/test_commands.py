@@ -54,7 +54,7 @@ def test_a_day_of_a_service(shop: HostShop) -> None:
     assert shop.run("remove", "--yes").code == 0
 
 
-def test_many_functions_share_what_stands_around_them(shop: HostShop) -> None:
+def test_functions_share_uploaded_wrapper_files(shop: HostShop) -> None:
     shop.functions = {}
     for number in range(12):
         shop.has(f"f{number}", str(number))
@@ -77,7 +77,7 @@ def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop:
     assert shop.said("late") == "404"
 
 
-def test_a_way_back_takes_triggers_and_functions_along(shop: HostShop) -> None:
+def test_rollback_restores_triggers_and_functions(shop: HostShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}", path="/greet")
     del shop.functions["bye"]
@@ -88,7 +88,7 @@ def test_a_way_back_takes_triggers_and_functions_along(shop: HostShop) -> None:
     assert (shop.said("hello"), shop.said("greet"), shop.said("bye")) == ("one", "404", "bye")
 
 
-def test_one_function_alone_is_neither_removed_nor_deployed(shop: HostShop) -> None:
+def test_single_function_removal_or_deploy_is_refused(shop: HostShop) -> None:
     shop.ran("deploy")
     shop.host1.reset()
     done = shop.run("remove", "--function", "hello", "--yes")
@@ -104,7 +104,7 @@ def test_one_function_alone_is_neither_removed_nor_deployed(shop: HostShop) -> N
     assert (shop.said("hello"), shop.said("bye")) == ("two", "bye")
 
 
-def test_force_brings_back_what_somebody_took_away(shop: HostShop) -> None:
+def test_forced_deploy_restores_a_removed_deployment(shop: HostShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "in-sync"
@@ -131,7 +131,7 @@ def test_another_project_is_refused_before_the_first_change(shop: HostShop) -> N
     assert own.left() == {}
 
 
-def test_what_host1_cannot_do_is_told_at_plan_with_its_place(shop: HostShop) -> None:
+def test_unsupported_schedule_is_reported_at_plan_with_its_line(shop: HostShop) -> None:
     shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
     done = shop.run("plan")
     (problem,) = done.error["problems"]
@@ -141,7 +141,7 @@ def test_what_host1_cannot_do_is_told_at_plan_with_its_place(shop: HostShop) -> 
     assert shop.host1.calls() == []
 
 
-def test_routes_that_cannot_be_told_apart_are_refused_at_plan(shop: HostShop) -> None:
+def test_indistinguishable_routes_are_refused_at_plan(shop: HostShop) -> None:
     shop.has("hello", "one", path="/things/{id}")
     shop.has("bye", "bye", path="/things/{name}")
     done = shop.run("plan")

@@ -78,20 +78,20 @@ def test_a_clock_calls_with_the_event_of_schedules(site: Host1Site) -> None:
     assert site.said() == "one"
 
 
-def test_each_schedule_is_called_by_itself(site: Host1Site) -> None:
+def test_each_schedule_is_registered_separately(site: Host1Site) -> None:
     twice = (EVERY_HOUR, trigger("cron", schedule="0 12 * * MON-FRI"))
     site.up(site.order("hello", *twice))
     assert site.host1.schedules() == {_HELLO: ["0 * * * *", "0 12 * * 1,2,3,4,5"]}
 
 
-def test_a_timed_call_that_fails_is_told_as_failed(site: Host1Site) -> None:
+def test_failed_scheduled_call_is_reported_as_failed(site: Host1Site) -> None:
     source = 'exports.handler = async () => { throw new Error("no clock"); };'
     site.up(site.order_of("hello", packed(source), EVERY_HOUR))
     assert site.host1.fire(_HELLO) == 500
     assert "no clock" in "\n".join(site.host1.lines(_HELLO))
 
 
-def test_nobody_can_pretend_to_be_a_clock(site: Host1Site) -> None:
+def test_http_request_cannot_pass_as_a_schedule(site: Host1Site) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR), site.order("bye"))
     project = site.host1.project
     assert project.shown is not None
@@ -105,13 +105,13 @@ def test_nobody_can_pretend_to_be_a_clock(site: Host1Site) -> None:
     assert site.host1.lines(_HELLO) == []
 
 
-def test_a_function_without_a_route_is_met_by_nobody(site: Host1Site) -> None:
+def test_function_without_a_route_is_unreachable(site: Host1Site) -> None:
     site.up(site.order("hello", HTTP), site.order("bye"))
     assert site.get("/shop-dev-bye").status == 404
     assert site.get(f"/{_HELLO}").status == 404
 
 
-def test_files_beside_the_bundle_are_where_they_were(site: Host1Site) -> None:
+def test_files_beside_the_bundle_are_readable(site: Host1Site) -> None:
     source = """const fs = require("fs"); const path = require("path");
     const words = () => fs.readFileSync(path.join(__dirname, "words.txt"), "utf8")
         + fs.readFileSync("words.txt", "utf8");

@@ -21,7 +21,7 @@ def test_a_first_deploy_brings_each_file_once(site: Host1Site) -> None:
     assert len(site.host1.calls()) == files + 3 + 9
 
 
-def test_another_code_is_uploaded_alone(site: Host1Site) -> None:
+def test_only_changed_code_is_uploaded(site: Host1Site) -> None:
     site.up(site.order("hello", HTTP), site.order("bye", BYE))
     site.reset()
     site.up(site.order("hello", HTTP, word="two"), site.order("bye", BYE))
@@ -30,14 +30,14 @@ def test_another_code_is_uploaded_alone(site: Host1Site) -> None:
     assert site.said() == "two"
 
 
-def test_a_deploy_is_met_by_nobody_before_the_release(site: Host1Site) -> None:
+def test_deploy_receives_no_traffic_before_release(site: Host1Site) -> None:
     site.up(*site.both())
     site.deploy(*site.both("two"))
     assert site.said() == "one"
     assert site.host1.deployments() == 2
 
 
-def test_a_way_back_leads_the_domains_to_the_deployment_of_then(site: Host1Site) -> None:
+def test_rollback_routes_domains_to_the_previous_deployment(site: Host1Site) -> None:
     site.up(*site.both())
     then = site.live("hello").resource_id
     site.up(*site.both("two"))
@@ -50,7 +50,7 @@ def test_a_way_back_leads_the_domains_to_the_deployment_of_then(site: Host1Site)
     assert site.said() == "one"
 
 
-def test_where_the_plan_has_no_way_back_it_is_promoted(site: Host1Site) -> None:
+def test_rollback_promotes_if_the_plan_has_no_rollback_api(site: Host1Site) -> None:
     site.up(*site.both())
     then = site.live("hello").resource_id
     site.up(*site.both("two"))
@@ -59,7 +59,7 @@ def test_where_the_plan_has_no_way_back_it_is_promoted(site: Host1Site) -> None:
     assert (site.live("hello").resource_id, site.said()) == (then, "one")
 
 
-def test_the_deployment_of_then_is_met_whatever_stood_around_its_handlers(site: Host1Site) -> None:
+def test_version_only_rollback_ignores_wrapper_changes(site: Host1Site) -> None:
     site.up(*site.both())
     then = site.live("hello").resource_id
     row = site.host1.project.deployments[then.split("/")[1]]
@@ -76,7 +76,7 @@ def test_a_service_that_is_as_it_was_released_is_looked_at_once(site: Host1Site)
     assert (len(site.host1.calls()), site.changes()) == (1, 0)
 
 
-def test_what_others_have_promoted_comes_back_by_force(site: Host1Site) -> None:
+def test_forced_deploy_replaces_a_foreign_promotion(site: Host1Site) -> None:
     site.up(*site.both())
     old = site.live("hello").resource_id.split("/")[1]
     site.up(*site.both("two"))
@@ -99,14 +99,14 @@ def test_values_of_variables_are_in_no_file_and_no_metadata(site: Host1Site) -> 
     assert site.said() == "one-dark"
 
 
-def test_whoever_waits_is_told_how_far_a_deployment_is(site: Host1Site) -> None:
+def test_deployment_progress_is_reported(site: Host1Site) -> None:
     site.host1.slow(3)
     site.up(*site.both())
     assert any("is ready" in one for one in site.talk)
     assert any("` points to the deployment dpl_" in one for one in site.talk)
 
 
-def test_a_domain_of_their_own_is_what_users_meet(site: Host1Site) -> None:
+def test_custom_domain_serves_users(site: Host1Site) -> None:
     site.host1.domain("www.shop.test", redirect="shop.test")
     site.host1.domain("preview.shop.test", gitBranch="next")
     site.host1.domain("new.shop.test", verified=False)
@@ -115,7 +115,7 @@ def test_a_domain_of_their_own_is_what_users_meet(site: Host1Site) -> None:
     assert site.said() == "one"
 
 
-def test_a_project_without_a_domain_is_told_before_the_first_change(site: Host1Site) -> None:
+def test_project_without_a_domain_is_reported_before_any_change(site: Host1Site) -> None:
     site.host1.project.domains.clear()
     with pytest.raises(FabricError) as raised:
         site.up(*site.both())
@@ -134,7 +134,7 @@ def test_a_project_with_a_root_directory_is_refused_before_the_first_change(
     assert site.changes() == 0
 
 
-def test_a_removal_deletes_what_users_meet_and_says_what_stays(site: Host1Site) -> None:
+def test_removal_deletes_deployments_and_reports_the_remaining_project(site: Host1Site) -> None:
     site.up(*site.both())
     site.up(*site.both("two"))
     site.dissolve()
@@ -143,7 +143,7 @@ def test_a_removal_deletes_what_users_meet_and_says_what_stays(site: Host1Site) 
     assert "deleted 2 deployments of shop/dev; the project was not deleted" in site.talk
 
 
-def test_a_removal_before_any_release_deletes_what_was_made(site: Host1Site) -> None:
+def test_removal_before_any_release_deletes_the_deployment(site: Host1Site) -> None:
     site.deploy(*site.both())
     site.dissolve()
     assert site.host1.left() == {}
@@ -172,7 +172,7 @@ def test_a_project_of_another_service_is_left_as_it_is(site: Host1Site) -> None:
     other.close()
 
 
-def test_a_project_has_room_for_one_service_alone(site: Host1Site) -> None:
+def test_project_holds_only_one_service(site: Host1Site) -> None:
     assert site.deployer.sole_place == f"the project `{site.host1.project.id}`"
     site.env = {"HOST1_PROJECT_ID": ""}
     assert site.deployer.sole_place == ""
@@ -212,7 +212,7 @@ def test_more_deployments_than_a_page_has_are_all_removed(site: Host1Site) -> No
     assert site.host1.left() == {}
 
 
-def test_what_only_the_deployment_of_then_can_be_is_not_made_anew(site: Host1Site) -> None:
+def test_deleted_deployment_is_not_rebuilt_by_a_version_only_rollback(site: Host1Site) -> None:
     site.up(*site.both())
     then = site.live("hello").resource_id
     site.up(*site.both("two"))

@@ -69,7 +69,9 @@ def by_the_client(site: Host1Site, folder: Path) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def test_what_the_client_deploys_runs_and_is_not_ours(site: Host1Site, tmp_path: Path) -> None:
+def test_deployment_by_the_official_client_runs_and_is_foreign(
+    site: Host1Site, tmp_path: Path
+) -> None:
     made = by_the_client(site, tmp_path)
     first, _ = made["ids"]
     assert (made["shown"], made["state"], made["substate"]) == (first, "READY", "PROMOTED")

@@ -44,13 +44,13 @@ def test_missing_credentials_are_all_named_at_once(site: Host1Site) -> None:
     assert site.host1.calls() == []
 
 
-def test_an_address_where_nobody_answers_is_69(site: Host1Site) -> None:
+def test_unreachable_api_exits_with_69(site: Host1Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, HOST1_API_BASE_URL="http://127.0.0.1:9")
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
-def test_a_page_in_place_of_an_answer_is_no_answer(site: Host1Site) -> None:
+def test_html_page_instead_of_an_api_response_is_an_error(site: Host1Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(
         site,
@@ -77,7 +77,7 @@ def test_an_upload_that_is_refused_names_its_file(site: Host1Site) -> None:
     assert "`POST /v2/files` was rejected, 422 not today" in raised.value.first.message
 
 
-def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host1Site) -> None:
+def test_failed_deployment_is_reported_with_the_provider_message(site: Host1Site) -> None:
     site.host1.failing("the functions are too large")
     error = refused(site)
     assert error.first.code == "provider/refused"
@@ -87,7 +87,7 @@ def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host1Site) -> 
     assert site.said() == "one"
 
 
-def test_a_deploy_that_never_gets_ready_is_gone_on_with(site: Host1Site) -> None:
+def test_deployment_that_timed_out_is_resumed(site: Host1Site) -> None:
     site.host1.slow(3)
     site.waiting = MAX_PARALLEL
     error = refused(site)
@@ -116,7 +116,7 @@ def test_more_variables_than_a_deployment_takes_are_refused_before_any_call(
     assert site.host1.calls() == []
 
 
-def test_who_is_asked_to_wait_comes_back_then(site: Host1Site) -> None:
+def test_rate_limit_waits_for_retry_after(site: Host1Site) -> None:
     pauses: list[float] = []
     site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.host1.fault(_CREATE, method="POST", status=429, headers={"retry-after": "7"})
@@ -152,7 +152,7 @@ def test_a_redirect_is_not_followed(site: Host1Site) -> None:
     assert "GET /v9/projects/" in error.first.message
 
 
-def test_doctor_is_told_whose_the_token_is(site: Host1Site) -> None:
+def test_doctor_reports_the_token_owner(site: Host1Site) -> None:
     who = site.deployer.identity(site.address())
     project = site.host1.project
     domain = project.domains[0]["name"]
@@ -163,7 +163,7 @@ def test_doctor_is_told_whose_the_token_is(site: Host1Site) -> None:
     assert raised.value.first.code == "credentials/refused"
 
 
-def test_a_deployment_that_failed_is_not_gone_on_with(site: Host1Site) -> None:
+def test_failed_deployment_is_not_resumed(site: Host1Site) -> None:
     site.host1.failing("no room")
     refused(site)
     site.host1.failing("")
@@ -188,7 +188,7 @@ def test_a_team_that_is_not_the_projects_is_77(site: Host1Site) -> None:
         ("HOST1_SITES_URL", "http://localhost/{domain}\n"),
     ],
 )
-def test_variables_that_cannot_be_meant_are_told_before_any_call(
+def test_invalid_variables_are_reported_before_any_call(
     site: Host1Site, name: str, value: str
 ) -> None:
     error = refused(site, **{name: value})
@@ -198,7 +198,7 @@ def test_variables_that_cannot_be_meant_are_told_before_any_call(
     assert site.calls() == 0
 
 
-def test_a_release_that_is_refused_leaves_what_is_met(site: Host1Site) -> None:
+def test_refused_release_leaves_live_traffic_unchanged(site: Host1Site) -> None:
     site.up(site.order("hello", HTTP))
     site.refuse_release()
     with pytest.raises(FabricError) as raised:
@@ -207,7 +207,7 @@ def test_a_release_that_is_refused_leaves_what_is_met(site: Host1Site) -> None:
     assert site.said() == "one"
 
 
-def test_a_token_goes_over_no_plain_http(site: Host1Site) -> None:
+def test_token_is_never_sent_over_plain_http(site: Host1Site) -> None:
     error = refused(site, HOST1_API_BASE_URL="http://192.0.2.1")
     assert error.first.code == "credentials/plain-endpoint"
     assert "HOST1_API_BASE_URL" in error.first.message

@@ -75,7 +75,7 @@ def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop:
     assert shop.said("late") == "404"
 
 
-def test_a_way_back_takes_triggers_and_functions_along(shop: SiteShop) -> None:
+def test_rollback_restores_triggers_and_functions(shop: SiteShop) -> None:
     shop.ran("deploy")
     shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}", path="/greet")
     del shop.functions["bye"]
@@ -86,7 +86,7 @@ def test_a_way_back_takes_triggers_and_functions_along(shop: SiteShop) -> None:
     assert (shop.said("hello"), shop.said("greet"), shop.said("bye")) == ("one", "404", "bye")
 
 
-def test_one_function_alone_is_neither_removed_nor_deployed(shop: SiteShop) -> None:
+def test_single_function_removal_or_deploy_is_refused(shop: SiteShop) -> None:
     shop.ran("deploy")
     shop.host2.reset()
     done = shop.run("remove", "--function", "hello", "--yes")
@@ -102,7 +102,7 @@ def test_one_function_alone_is_neither_removed_nor_deployed(shop: SiteShop) -> N
     assert (shop.said("hello"), shop.said("bye")) == ("two", "bye")
 
 
-def test_force_brings_back_what_somebody_took_away(shop: SiteShop) -> None:
+def test_forced_deploy_restores_a_removed_deploy(shop: SiteShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "in-sync"
@@ -129,7 +129,7 @@ def test_another_site_is_refused_before_the_first_change(shop: SiteShop) -> None
     assert own.left() == {}
 
 
-def test_what_host2_cannot_do_is_told_at_plan_with_its_place(shop: SiteShop) -> None:
+def test_unsupported_schedule_is_reported_at_plan_with_its_line(shop: SiteShop) -> None:
     shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
     done = shop.run("plan")
     (problem,) = done.error["problems"]
@@ -139,7 +139,7 @@ def test_what_host2_cannot_do_is_told_at_plan_with_its_place(shop: SiteShop) -> 
     assert shop.host2.calls() == []
 
 
-def test_routes_that_cannot_be_told_apart_are_refused_at_plan(shop: SiteShop) -> None:
+def test_indistinguishable_routes_are_refused_at_plan(shop: SiteShop) -> None:
     shop.has("hello", "one", path="/things/{id}")
     shop.has("bye", "bye", path="/things/{name}")
     done = shop.run("plan")
@@ -167,7 +167,7 @@ def test_values_that_went_with_their_deploy_have_to_be_known(shop: SiteShop) -> 
     assert shop.said("hello") == "onesad"
 
 
-def test_many_functions_go_back_to_values_that_nobody_knows(shop: SiteShop) -> None:
+def test_many_functions_roll_back_to_values_unknown_locally(shop: SiteShop) -> None:
     """A title has no room for the marks of so many: the record has noted which deploy it was."""
     shop.functions = {}
     for number in range(25):
@@ -187,7 +187,7 @@ def test_many_functions_go_back_to_values_that_nobody_knows(shop: SiteShop) -> N
     assert shop.said("f3") == "newmad"
 
 
-def test_the_deploy_of_then_is_met_whatever_stood_around_its_handlers(shop: SiteShop) -> None:
+def test_rollback_ignores_wrapper_changes(shop: SiteShop) -> None:
     for mood in ("glad", "sad"):
         shop.more = f"env: {{MOOD: {mood}}}\n"
         shop.ran("deploy")
@@ -199,7 +199,7 @@ def test_the_deploy_of_then_is_met_whatever_stood_around_its_handlers(shop: Site
     assert shop.said("hello") == "oneglad"
 
 
-def test_a_way_back_looks_at_what_is_published(shop: SiteShop) -> None:
+def test_rollback_checks_the_published_deploy(shop: SiteShop) -> None:
     shop.ran("deploy")
     first = shop.host2.site.published
     shop.has("hello", "two", EVERY_HOUR)

@@ -63,7 +63,7 @@ def test_a_clock_calls_with_the_event_of_schedules(site: Host2Site) -> None:
     assert (event["detail-type"], event["resources"]) == ("Scheduled Event", ["rate(1 hour)"])
 
 
-def test_each_schedule_is_called_by_itself(site: Host2Site) -> None:
+def test_each_schedule_is_registered_separately(site: Host2Site) -> None:
     twice = (EVERY_HOUR, trigger("cron", schedule="0 12 * * 1-5"))
     site.up(site.order("hello", *twice))
     rows = {f"{_HELLO}-clock": "0 * * * *", f"{_HELLO}-clock1": "0 12 * * MON,TUE,WED,THU,FRI"}
@@ -72,27 +72,27 @@ def test_each_schedule_is_called_by_itself(site: Host2Site) -> None:
     assert "0 12 * * 1-5" in site.host2.lines(f"{_HELLO}-clock1")[0]
 
 
-def test_a_timed_call_that_fails_is_told_as_failed(site: Host2Site) -> None:
+def test_failed_scheduled_call_is_reported_as_failed(site: Host2Site) -> None:
     source = 'exports.handler = async () => { throw new Error("no clock"); };'
     site.up(site.order_of("hello", packed(source), EVERY_HOUR))
     assert not site.host2.fire(f"{_HELLO}-clock")
     assert "no clock" in "\n".join(site.host2.lines(f"{_HELLO}-clock"))
 
 
-def test_nobody_can_pretend_to_be_a_clock(site: Host2Site) -> None:
+def test_http_request_cannot_pass_as_a_schedule(site: Host2Site) -> None:
     site.up(site.order("hello", HTTP, EVERY_HOUR), site.order("bye"))
     assert site.get("/hello", **{"X-NF-Event": "schedule"}).status == 404
     below = f"/.netlify/functions/{_HELLO}-clock"
     assert site.get(below, **{"X-NF-Event": "schedule"}).status == 403
 
 
-def test_a_function_without_a_route_is_met_by_nobody(site: Host2Site) -> None:
+def test_function_without_a_route_is_unreachable(site: Host2Site) -> None:
     site.up(site.order("hello", HTTP), site.order("bye"))
     assert site.get("/.netlify/functions/shop-dev-bye").status == 404
     assert site.get(f"/.netlify/functions/{_HELLO}").status == 404
 
 
-def test_files_beside_the_bundle_are_where_they_were(site: Host2Site) -> None:
+def test_files_beside_the_bundle_are_readable(site: Host2Site) -> None:
     source = """const fs = require("fs"); const path = require("path");
     const words = () => fs.readFileSync(path.join(__dirname, "words.txt"), "utf8")
         + fs.readFileSync("words.txt", "utf8");

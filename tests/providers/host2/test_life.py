@@ -20,21 +20,21 @@ def test_a_first_deploy_is_one_upload_a_function_and_seven_calls_around(site: Ho
     assert len(site.host2.calls()) == 2 + 7
 
 
-def test_another_code_is_uploaded_alone(site: Host2Site) -> None:
+def test_only_changed_code_is_uploaded(site: Host2Site) -> None:
     site.up(site.order("hello", HTTP), site.order("bye", BYE))
     site.reset()
     site.up(site.order("hello", HTTP, word="two"), site.order("bye", BYE))
     assert site.host2.changes() == {"POST": 2, "PUT": 1}
 
 
-def test_a_deploy_is_met_by_nobody_before_the_release(site: Host2Site) -> None:
+def test_deploy_receives_no_traffic_before_release(site: Host2Site) -> None:
     site.up(*site.both())
     site.deploy(*site.both("two"))
     assert site.said() == "one"
     assert site.host2.deploys() == 2
 
 
-def test_a_way_back_publishes_the_deploy_of_then(site: Host2Site) -> None:
+def test_rollback_publishes_the_previous_deploy(site: Host2Site) -> None:
     site.up(*site.both())
     then = site.live("hello").resource_id
     site.up(*site.both("two"))
@@ -53,7 +53,7 @@ def test_a_service_that_is_as_it_was_released_is_looked_at_once(site: Host2Site)
     assert (len(site.host2.calls()), site.changes()) == (1, 0)
 
 
-def test_what_others_have_published_comes_back_by_force(site: Host2Site) -> None:
+def test_forced_deploy_replaces_a_foreign_publication(site: Host2Site) -> None:
     site.up(*site.both())
     old = site.live("hello").resource_id.split("/")[1]
     site.up(*site.both("two"))
@@ -65,7 +65,7 @@ def test_what_others_have_published_comes_back_by_force(site: Host2Site) -> None
     assert site.deployer.missing(site.address(site.record), ()) == ()
 
 
-def test_secrets_are_told_as_secrets(site: Host2Site) -> None:
+def test_secret_variables_are_marked_as_secret(site: Host2Site) -> None:
     order = site.order("hello", HTTP, MODE="dark", WORD="hidden")
     site.up(replace(order, secret=frozenset(["WORD"])))
     assert site.host2.variables() == {"MODE": False, "WORD": True}
@@ -76,14 +76,14 @@ def test_secrets_are_told_as_secrets(site: Host2Site) -> None:
     assert site.said() == "onedark"
 
 
-def test_whoever_waits_is_told_how_far_a_deploy_is(site: Host2Site) -> None:
+def test_deploy_progress_is_reported(site: Host2Site) -> None:
     site.host2.slow(3)
     site.up(*site.both())
     assert any("is processing" in one for one in site.talk)
     assert any("receives all traffic" in one for one in site.talk)
 
 
-def test_a_removal_leaves_an_empty_deploy_and_says_so(site: Host2Site) -> None:
+def test_removal_leaves_an_empty_deploy_and_reports_it(site: Host2Site) -> None:
     site.up(*site.both())
     site.up(*site.both("two"))
     site.dissolve()
@@ -93,7 +93,7 @@ def test_a_removal_leaves_an_empty_deploy_and_says_so(site: Host2Site) -> None:
     assert "deleted 2 deploys of shop/dev" in site.talk
 
 
-def test_a_removal_before_any_release_deletes_what_was_made(site: Host2Site) -> None:
+def test_removal_before_any_release_deletes_the_deploy(site: Host2Site) -> None:
     site.deploy(*site.both())
     site.dissolve()
     assert site.host2.left() == {}
@@ -109,7 +109,7 @@ def test_a_site_of_a_removed_service_is_free_for_another(site: Host2Site) -> Non
     other.close()
 
 
-def test_a_site_of_somebody_else_is_left_as_it_is(site: Host2Site) -> None:
+def test_foreign_site_is_not_modified(site: Host2Site) -> None:
     site.up(*site.both())
     before = site.host2.deploys()
     other = Host2Site(site.host2, site.folder, "other")
@@ -124,7 +124,7 @@ def test_a_site_of_somebody_else_is_left_as_it_is(site: Host2Site) -> None:
     other.close()
 
 
-def test_what_somebody_published_by_hand_is_not_replaced(site: Host2Site) -> None:
+def test_manually_published_deploy_is_not_replaced(site: Host2Site) -> None:
     path = f"/sites/{site.host2.site.id}/deploys"
     site.host2.api("POST", path, {"files": {}, "functions": {}})
     with pytest.raises(FabricError) as raised:
@@ -167,7 +167,7 @@ def test_more_deploys_than_a_page_has_are_all_removed(site: Host2Site) -> None:
     assert site.host2.left() == {}
 
 
-def test_what_only_the_deploy_of_then_can_be_is_not_made_anew(site: Host2Site) -> None:
+def test_deleted_deploy_is_not_rebuilt_by_a_version_only_rollback(site: Host2Site) -> None:
     site.up(*site.both())
     then = site.live("hello").resource_id
     site.up(*site.both("two"))

@@ -60,7 +60,7 @@ def by_the_client(site: Host2Site, folder: Path) -> dict[str, Any]:
     return {**made, "digest": digest}
 
 
-def test_what_the_client_deploys_runs_and_is_not_ours(site: Host2Site, tmp_path: Path) -> None:
+def test_deploy_by_the_official_client_runs_and_is_foreign(site: Host2Site, tmp_path: Path) -> None:
     made = by_the_client(site, tmp_path)
     assert (made["state"], made["required"]) == ("ready", [made["digest"]])
     answer = site.host2.http("GET", f"{site.host2.site.url}/hello")

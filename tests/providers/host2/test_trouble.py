@@ -43,13 +43,13 @@ def test_missing_credentials_are_all_named_at_once(site: Host2Site) -> None:
     assert site.host2.calls() == []
 
 
-def test_an_address_where_nobody_answers_is_69(site: Host2Site) -> None:
+def test_unreachable_api_exits_with_69(site: Host2Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, HOST2_API_BASE_URL="http://127.0.0.1:9/api/v1")
     assert error.exit_code is ExitCode.UNREACHABLE
 
 
-def test_a_page_in_place_of_an_answer_is_no_answer(site: Host2Site) -> None:
+def test_html_page_instead_of_an_api_response_is_an_error(site: Host2Site) -> None:
     site.waiting = MAX_PARALLEL
     error = refused(site, HOST2_API_BASE_URL=site.host2.site.url)
     assert "unexpected response with status 404" in error.first.message
@@ -73,7 +73,7 @@ def test_an_upload_that_is_refused_names_its_function(site: Host2Site) -> None:
     assert "not today" in raised.value.first.message
 
 
-def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host2Site) -> None:
+def test_failed_deploy_is_reported_with_the_provider_message(site: Host2Site) -> None:
     site.host2.failing("the functions are too large")
     error = refused(site)
     assert error.first.code == "provider/refused"
@@ -83,7 +83,7 @@ def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host2Site) -> 
     assert site.said() == "one"
 
 
-def test_a_deploy_that_never_gets_ready_is_gone_on_with(site: Host2Site) -> None:
+def test_deploy_that_timed_out_is_resumed(site: Host2Site) -> None:
     site.host2.slow(3)
     site.waiting = MAX_PARALLEL
     error = refused(site)
@@ -110,7 +110,7 @@ def test_more_variables_than_a_site_takes_are_refused_before_any_call(site: Host
     assert site.host2.calls() == []
 
 
-def test_who_is_asked_to_wait_comes_back_then(site: Host2Site) -> None:
+def test_rate_limit_waits_for_retry_after(site: Host2Site) -> None:
     pauses: list[float] = []
     site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.host2.fault("deploys$", method="POST", status=429, headers={"retry-after": "7"})
@@ -146,7 +146,7 @@ def test_a_redirect_is_not_followed(site: Host2Site) -> None:
     assert "GET /sites/" in error.first.message
 
 
-def test_doctor_is_told_whose_the_token_is(site: Host2Site) -> None:
+def test_doctor_reports_the_token_owner(site: Host2Site) -> None:
     who = site.deployer.identity(site.address())
     ident = site.host2.site.id
     assert who == f"{ident}@example.test, with the site name-of-{ident} at {site.host2.site.url}"
@@ -156,7 +156,7 @@ def test_doctor_is_told_whose_the_token_is(site: Host2Site) -> None:
     assert raised.value.first.code == "credentials/refused"
 
 
-def test_a_deploy_that_waits_for_what_nobody_has_is_not_gone_on_with(site: Host2Site) -> None:
+def test_deploy_waiting_for_unavailable_files_is_not_resumed(site: Host2Site) -> None:
     site.host2.fault("functions/", status=422, message="not today")
     with pytest.raises(FabricError):
         site.up(site.order("hello", HTTP))
@@ -169,7 +169,7 @@ def test_a_deploy_that_waits_for_what_nobody_has_is_not_gone_on_with(site: Host2
     assert site.left() == {}
 
 
-def test_a_token_goes_over_no_plain_http(site: Host2Site) -> None:
+def test_token_is_never_sent_over_plain_http(site: Host2Site) -> None:
     error = refused(site, HOST2_API_BASE_URL="http://192.0.2.1/v1")
     assert error.first.code == "credentials/plain-endpoint"
     assert "HOST2_API_BASE_URL" in error.first.message

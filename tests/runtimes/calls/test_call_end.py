@@ -13,7 +13,7 @@ from fabric.runtimes.calls.call_end import (
     ("runtime", "version"),
     [("nodejs20.x", "20.1.0"), ("nodejs", "18.0.0"), ("python3.11", "3.11.7"), ("python", "3.12")],
 )
-def test_the_version_that_the_runtime_names_is_nothing_to_tell(runtime: str, version: str) -> None:
+def test_matching_runtime_version_gives_no_notice(runtime: str, version: str) -> None:
     assert format_version_notice(runtime, version) == ""
 
 
@@ -21,12 +21,12 @@ def test_the_version_that_the_runtime_names_is_nothing_to_tell(runtime: str, ver
     ("runtime", "version"),
     [("nodejs22.x", "20.1.0"), ("nodejs2.x", "20.1.0"), ("python3.1", "3.11.7")],
 )
-def test_another_version_is_told(runtime: str, version: str) -> None:
+def test_other_runtime_version_is_reported(runtime: str, version: str) -> None:
     assert version in format_version_notice(runtime, version)
 
 
 @pytest.mark.parametrize("line", [b"hello", b"[]", b"{}", b'{"id": "1"}', b"\xff", b""])
-def test_what_the_harness_would_not_say_is_no_answer(line: bytes) -> None:
+def test_invalid_harness_line_is_not_an_answer(line: bytes) -> None:
     assert parse_answer_line(line) is None
 
 
@@ -43,6 +43,6 @@ def test_what_the_harness_would_not_say_is_no_answer(line: bytes) -> None:
         ("failed: Error: no such order", ""),
     ],
 )  # fmt: skip
-def test_a_missing_module_is_answered_with_what_to_install(message: str, hint: str) -> None:
+def test_missing_module_error_hints_what_to_install(message: str, hint: str) -> None:
     assert hint in format_missing_hint(message)
     assert bool(format_missing_hint(message)) == bool(hint)

@@ -182,14 +182,14 @@ def why(end: CallEnd) -> Failing | None:
 
 
 @EACH
-def test_a_child_answers_one_call_after_the_other(language: Language) -> None:
+def test_child_answers_consecutive_calls(language: Language) -> None:
     with calls(function(language, language.counts)) as made:
         assert made.answer() == [pids(made)[0], 1]
         assert [made.answer(), made.answer()] == [[pids(made)[0], 2], [pids(made)[0], 3]]
 
 
 @EACH
-def test_calls_side_by_side_have_children_of_their_own_up_to_a_bound(
+def test_parallel_calls_use_separate_children_up_to_the_limit(
     language: Language, tmp_path: Path
 ) -> None:
     limits = PoolLimits(instances=2)
@@ -206,7 +206,7 @@ def test_functions_share_no_child(language: Language) -> None:
 
 
 @EACH
-def test_what_is_written_belongs_to_the_call_that_wrote_it(language: Language) -> None:
+def test_output_belongs_to_the_call_that_wrote_it(language: Language) -> None:
     with calls(function(language, language.says)) as made:
         begun = [made.begin({"word": f"w{n}"}) for n in range(8)]
         for end in made.end(*begun):
@@ -246,7 +246,7 @@ def test_a_child_that_dies_has_given_no_answer_and_is_followed_by_another(
 
 
 @EACH
-def test_an_answer_is_no_larger_than_hosts_pass_on(language: Language) -> None:
+def test_response_above_the_host_size_limit_fails(language: Language) -> None:
     with calls(function(language, language.large)) as made:
         assert len(made.call({"size": 6_000_000}).response) == 6_000_002
         end = made.call({"size": 6_500_000})
@@ -263,7 +263,7 @@ def test_output_without_end_ends_the_child(language: Language) -> None:
 
 
 @EACH
-def test_a_handler_that_writes_where_answers_go_has_not_answered(language: Language) -> None:
+def test_handler_that_writes_to_the_answer_channel_has_no_answer(language: Language) -> None:
     with calls(function(language, language.writes_answers)) as made:
         assert why(made.call()) is Failing.NO_ANSWER
 
@@ -315,7 +315,7 @@ def test_an_equal_version_starts_no_child(language: Language) -> None:
 
 
 @EACH
-def test_a_broken_version_fails_until_it_is_mended(language: Language) -> None:
+def test_broken_version_fails_until_it_is_fixed(language: Language) -> None:
     good = function(language, language.counts)
     with calls(good) as made:
         made.answer()
@@ -329,7 +329,7 @@ def test_a_broken_version_fails_until_it_is_mended(language: Language) -> None:
         assert made.answer() == [pids(made)[0], 1]
 
 
-def test_all_functions_together_have_so_many_children() -> None:
+def test_total_number_of_children_is_limited() -> None:
     python = LANGUAGES[1]
     names = [f"f{n}" for n in range(5)]
     with calls(
@@ -349,14 +349,14 @@ def test_a_child_that_has_nothing_to_do_for_long_ends() -> None:
         assert made.answer() == [pids(made)[0], 1]
 
 
-def test_what_a_handler_forks_answers_nothing() -> None:
+def test_forked_handler_process_does_not_answer() -> None:
     python = LANGUAGES[1]
     text = "import os\ndef handler(event, context):\n    return os.fork() and 1\n"
     with calls(function(python, text)) as made:
         assert [made.answer() for _ in range(3)] == [1, 1, 1]
 
 
-def test_what_waits_for_an_event_that_never_comes_is_told_at_once() -> None:
+def test_handler_waiting_forever_is_reported_at_once() -> None:
     node = LANGUAGES[0]
     text = "exports.handler = ({ go }) => go ? 1 : new Promise(() => 0);"
     with calls(function(node, text)) as made:
@@ -365,7 +365,7 @@ def test_what_waits_for_an_event_that_never_comes_is_told_at_once() -> None:
         assert made.answer({"go": True}) == 1
 
 
-def test_what_nobody_caught_fails_its_call_and_the_next_has_a_new_child() -> None:
+def test_uncaught_error_fails_its_call_and_replaces_the_child() -> None:
     node = LANGUAGES[0]
     text = (
         "exports.handler = ({ go }) => go ? process.pid : "
@@ -438,7 +438,9 @@ THROWN = {
 
 
 @pytest.mark.parametrize(("text", "words"), THROWN.values(), ids=THROWN)
-def test_what_is_no_error_and_what_is_no_json_is_told_by_its_name(text: str, words: str) -> None:
+def test_non_error_throws_and_non_json_responses_are_reported_by_name(
+    text: str, words: str
+) -> None:
     with calls(function(LANGUAGES[0], text)) as made:
         for _ in range(2):
             end = made.call()
@@ -452,7 +454,7 @@ def test_an_answer_of_nothing_is_null() -> None:
 
 
 @EACH
-def test_bytes_that_are_no_text_are_logs_all_the_same(language: Language) -> None:
+def test_non_utf8_output_is_logged(language: Language) -> None:
     text = {
         "node": "exports.handler = () => { require('fs').writeSync(1, Buffer.from([255, 10])); };",
         "python": "import os\ndef handler(event, context):\n    os.write(1, b'\\xff\\n')\n",
@@ -470,7 +472,7 @@ DEEP = {
 
 
 @EACH
-def test_an_answer_that_is_nested_too_deeply_fails_its_call_alone(language: Language) -> None:
+def test_deeply_nested_response_fails_only_its_call(language: Language) -> None:
     other = function(language, language.counts, "b")
     with calls(function(language, DEEP[language.id]), other) as made:
         assert why(made.call()) in (Failing.TOO_LARGE, Failing.THREW)
@@ -490,7 +492,7 @@ def test_a_text_that_is_cut_in_the_middle_of_a_character_is_an_answer(language: 
         assert len(pids(made)) == 1
 
 
-def test_who_waits_for_room_has_it_when_a_call_of_another_ends() -> None:
+def test_call_waiting_for_a_slot_runs_when_another_call_ends() -> None:
     python = LANGUAGES[1]
     both = function(python, python.sleeps, "a"), function(python, python.counts, "b")
     with calls(*both, limits=PoolLimits(instances=2, most=2)) as made:
@@ -499,7 +501,7 @@ def test_who_waits_for_room_has_it_when_a_call_of_another_ends() -> None:
         made.end(*slow, waiting)
 
 
-def test_a_function_that_goes_while_it_is_called_leaves_nothing_behind() -> None:
+def test_function_dropped_during_a_call_leaves_no_child() -> None:
     python = LANGUAGES[1]
     with calls(function(python, python.sleeps)) as made:
         slow = made.begin({"ms": 300})
@@ -515,7 +517,7 @@ def test_a_function_that_goes_while_it_is_called_leaves_nothing_behind() -> None
             made.loop.turn()
 
 
-def test_what_ends_a_child_between_two_calls_is_told() -> None:
+def test_child_exit_between_calls_is_reported() -> None:
     told: list[tuple[str, CallEnd]] = []
     text = (
         "exports.handler = () => { setTimeout(() => { console.log('later'); "
@@ -537,7 +539,7 @@ def test_what_ends_a_child_between_two_calls_is_told() -> None:
     assert "Error: late" in end.said
 
 
-def test_what_is_secret_is_hidden_in_all_that_is_told() -> None:
+def test_secrets_are_redacted_in_logs_and_failures() -> None:
     text = "def handler(event, context):\n    print('hunter2')\n    raise ValueError('hunter2')\n"
     made_of = function(LANGUAGES[1], text)
     hidden = replace(made_of, hide=lambda said: said.replace("hunter2", "[REDACTED]"))
@@ -549,7 +551,7 @@ def test_what_is_secret_is_hidden_in_all_that_is_told() -> None:
     assert hidden.is_as(made_of)
 
 
-def test_an_error_that_cannot_be_shown_is_told_by_its_type() -> None:
+def test_unprintable_error_is_reported_by_type() -> None:
     text = (
         "class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError\n"
         "def handler(event, context):\n    raise Odd\n"

@@ -54,7 +54,7 @@ def named(*names: str, **more: object) -> list[dict[str, object]]:
     return [{"name": name, **more} for name in names]
 
 
-def test_what_waits_together_is_one_call() -> None:
+def test_queued_builds_are_batched_into_one_call() -> None:
     calls, answers = told(*named("a", "b", "c"))
     assert calls == [["a", "b", "c"]]
     assert answers == [[f"/at/{name}.js", name] for name in "abc"]
@@ -66,7 +66,7 @@ def test_functions_of_one_entry_share_its_bundle() -> None:
     assert answers == [[f"/at/{name}.js", name] for name in "aba"]
 
 
-def test_other_options_are_another_call() -> None:
+def test_builds_with_other_options_are_a_separate_call() -> None:
     calls, _ = told(*named("a", "b"), *named("c", "d", minify=True))
     assert calls == [["a", "b"], ["c", "d"]]
 

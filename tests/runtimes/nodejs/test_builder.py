@@ -138,7 +138,7 @@ def test_any_project_builds_the_same_at_once_as_one_by_one(
     assert count or edits is not CALM
 
 
-def test_an_entry_that_fails_takes_nobody_along(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_failing_entry_does_not_fail_others(tmp_path: Path, runtimes: Runtimes) -> None:
     good = {f"api/src/f{n}.ts": f"export const handler = () => {n};" for n in range(8)}
     bad = {f"api/src/b{n}.ts": f'import "./missing-{n}";' for n in range(2)}
     write(tmp_path, {**good, **bad})
@@ -171,9 +171,7 @@ def test_source_maps_and_stylesheets_keep_their_names(tmp_path: Path, runtimes: 
     assert together == alone
 
 
-def test_what_a_computed_import_finds_belongs_to_its_function(
-    tmp_path: Path, runtimes: Runtimes
-) -> None:
+def test_computed_import_is_attributed_to_its_function(tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, {f"api/src/f{n}.ts": f"export const handler = () => {n};" for n in range(6)})
     write(tmp_path, {"api/src/lib/a.ts": "export const a = 1;"})
     text = "export const handler = (n) => import(`./lib/${n}.ts`);"
@@ -182,7 +180,7 @@ def test_what_a_computed_import_finds_belongs_to_its_function(
     assert together == alone
 
 
-def test_what_a_framework_imports_unasked_belongs_to_its_function(
+def test_implicit_framework_import_is_attributed_to_its_function(
     tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, {f"api/src/f{n}.tsx": f"export const handler = <b>{n}</b>;" for n in range(6)})

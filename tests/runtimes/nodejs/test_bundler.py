@@ -71,7 +71,7 @@ def test_the_output_runs_whatever_the_package_type_is(
     assert call(runtimes.build(tmp_path, node()), tmp_path / "out") == 7
 
 
-def test_a_default_export_is_the_handler_where_no_export_is_named(
+def test_default_export_is_the_handler_if_no_export_is_named(
     tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, {"api/src/hello.js": "export default async () => 'hi';"})
@@ -229,7 +229,7 @@ def test_a_new_settings_file_is_noticed(name: str, tmp_path: Path, runtimes: Run
     assert not unchanged(tmp_path, built.seen, known)
 
 
-def test_what_a_tsconfig_extends_counts(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_extended_tsconfig_is_an_input(tmp_path: Path, runtimes: Runtimes) -> None:
     write(
         tmp_path,
         {

@@ -55,7 +55,7 @@ def test_files_with_decorators_go_through_the_projects_typescript(
     assert not unchanged(tmp_path, built.seen, known)
 
 
-def test_without_a_typescript_the_build_says_why_it_cannot(
+def test_decorators_without_typescript_fail_with_a_reason(
     tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, PROJECT)
@@ -67,9 +67,7 @@ def test_without_a_typescript_the_build_says_why_it_cannot(
     assert problem.where.file == "api/src/service.ts"
 
 
-def test_without_a_decorator_nothing_is_asked_of_anybody(
-    tmp_path: Path, runtimes: Runtimes
-) -> None:
+def test_code_without_decorators_needs_no_typescript(tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, {**PROJECT, "api/src/service.ts": "export const asked = 'a@b.c'; // @nobody"})
     write(tmp_path, {"api/src/service.ts": "export const asked = 'a@b.c';"})
     built = runtimes.build(tmp_path, node())

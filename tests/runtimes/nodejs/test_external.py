@@ -31,7 +31,7 @@ def package(
 
 
 @pytest.mark.parametrize("external", ["left", "l*", "node_modules", "*"])
-def test_an_external_package_comes_along_with_what_it_needs(
+def test_external_package_is_packed_with_its_dependencies(
     external: str, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     modules = "node_modules"
@@ -152,7 +152,7 @@ def test_a_workspace_brings_no_file_from_outside_of_the_project(
     assert caught.value.first.code == "build/include-outside"
 
 
-def test_what_is_not_installed_is_a_warning(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_external_package_not_installed_is_a_warning(tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, {"api/src/hello.ts": HELLO})
     built = runtimes.build(tmp_path, node(external=("left",)))
     assert [problem.code for problem in built.warnings] == ["build/not-packed"]

@@ -96,7 +96,7 @@ FETCH = {"handlers": ("default", "app"), "methods": ("fetch", "scheduled")}
         "export const handler = () => 1;\nexport default {};",
     ],
 )
-def test_what_a_provider_calls_besides_is_a_handler(
+def test_provider_specific_method_is_a_handler(
     source: str, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, {**BESIDE, "api/src/hello.js": source})
@@ -111,7 +111,7 @@ def test_what_a_provider_calls_besides_is_a_handler(
         ("// one\nexport default {\n  a: 1,\n};", ("fetch",), "is an object"),
     ],
 )
-def test_an_object_that_nobody_calls_fails_the_build(
+def test_object_without_a_callable_method_fails_the_build(
     source: str, methods: tuple[str, ...], words: str, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, {**BESIDE, "api/src/hello.js": source})
@@ -121,7 +121,7 @@ def test_an_object_that_nobody_calls_fails_the_build(
     assert words in caught.value.first.message
 
 
-def test_the_names_that_were_looked_for_are_told(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_searched_export_names_are_reported(tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, {**BESIDE, "api/src/hello.js": "export const other = () => 1;"})
     with pytest.raises(FabricError) as caught:
         runtimes.build(tmp_path, node("src/hello.js", **FETCH))

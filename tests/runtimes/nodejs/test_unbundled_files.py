@@ -83,7 +83,7 @@ def test_a_package_of_plain_code_is_not_named(files: dict[str, str], tmp_path: P
         FILES + "module.exports = fs.createReadStream(path.resolve(__dirname, `./data/a.afm`));",
     ],
 )
-def test_a_package_that_reads_its_own_file_is_named(code: str, tmp_path: Path) -> None:
+def test_package_that_reads_its_files_is_reported(code: str, tmp_path: Path) -> None:
     files = {**package("left", code), "node_modules/left/data/a.afm": "x"}
     (found,) = warned(tmp_path, files)
     assert "package `left` reads its file `data/a.afm`" in found
@@ -97,7 +97,7 @@ def test_a_package_that_reads_its_own_file_is_named(code: str, tmp_path: Path) -
         "module.exports = __dirname + '/data/a.afm';",
     ],
 )
-def test_a_package_that_reads_nothing_of_its_own_is_not_named(code: str, tmp_path: Path) -> None:
+def test_package_that_reads_no_files_is_not_reported(code: str, tmp_path: Path) -> None:
     files = {**package("left", code), "node_modules/left/data/a.afm": "x"}
     assert warned(tmp_path, files) == []
 

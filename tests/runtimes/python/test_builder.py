@@ -87,7 +87,7 @@ def test_a_module_that_would_now_win_is_noticed(name: str, tmp_path: Path) -> No
     assert not unchanged(tmp_path, seen, known)
 
 
-def test_a_shared_library_stands_at_the_top_of_the_archive(tmp_path: Path) -> None:
+def test_included_shared_library_is_at_the_archive_root(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -109,21 +109,21 @@ def test_a_null_byte_is_a_problem_with_its_file(tmp_path: Path) -> None:
     assert str(caught.value.first.where).startswith("api/src/hello.py")
 
 
-def test_a_star_import_of_a_package_with_an_error_tells_its_place(tmp_path: Path) -> None:
+def test_error_in_a_star_imported_package_is_reported_with_its_place(tmp_path: Path) -> None:
     write(tmp_path, {"api/src/hello.py": "from pkg import *", "api/pkg/__init__.py": "def"})
     with pytest.raises(FabricError) as caught:
         RUNTIME.build(tmp_path, python())
     assert str(caught.value.first.where) == "api/pkg/__init__.py:1:4"
 
 
-def test_a_file_that_changed_is_read_anew_by_the_next_function(tmp_path: Path) -> None:
+def test_changed_file_is_read_again_for_the_next_function(tmp_path: Path) -> None:
     write(tmp_path, {"api/src/hello.py": "import a" + HANDLER, "api/a.py": "", "api/b.py": ""})
     assert build_names(tmp_path) == ["a.py", "src/hello.py"]
     write(tmp_path, {"api/a.py": "import b"})
     assert build_names(tmp_path) == ["a.py", "b.py", "src/hello.py"]
 
 
-def test_a_syntax_error_is_told_to_each_function_that_meets_it(tmp_path: Path) -> None:
+def test_syntax_error_is_reported_for_each_importing_function(tmp_path: Path) -> None:
     write(tmp_path, {"api/src/hello.py": "import a" + HANDLER, "api/a.py": "x = = 1"})
     for _ in range(2):
         with pytest.raises(FabricError) as caught:

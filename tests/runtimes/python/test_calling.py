@@ -68,7 +68,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.id not in ELSEWHERE], ids=lambda case: case.id
 )
-def test_each_convention_gives_what_its_handlers_expect(case: Case, tmp_path: Path) -> None:
+def test_each_convention_returns_the_expected_response(case: Case, tmp_path: Path) -> None:
     found = answered(tmp_path, case)
     if isinstance(found, dict) and isinstance(case.response, dict):
         found = {name: found[name] for name in case.response}
@@ -105,7 +105,7 @@ def test_a_plain_request_reads_its_body_by_its_type() -> None:
     assert sent.get_json() is None
 
 
-def test_a_body_that_is_no_json_may_be_passed_over_in_silence() -> None:
+def test_invalid_json_body_can_be_ignored_silently() -> None:
     request = PlainRequest(request_of({**POST, "body": "{"}, SAID))
     assert request.get_json(silent=True) is None
     with pytest.raises(ValueError, match="Expecting"):
@@ -137,7 +137,7 @@ def test_answers_are_read_as_flask_reads_them(
     assert headers.items() <= found["headers"].items()
 
 
-def test_a_function_has_flask_where_the_archive_has_it(tmp_path: Path) -> None:
+def test_flask_is_used_if_the_archive_contains_it(tmp_path: Path) -> None:
     text = (
         "import flask\n"
         "def shop(request):\n"
@@ -170,7 +170,7 @@ def test_older_shapes_of_http_events_are_requests_too() -> None:
     assert request.body == b'{"n": 1}'
 
 
-def test_a_body_of_bytes_comes_and_goes_as_base64() -> None:
+def test_binary_body_round_trips_as_base64() -> None:
     request = request_of({**POST, "body": "/wE=", "isBase64Encoded": True}, SAID)
     assert request.body == b"\xff\x01"
     answer = answer_of(200, [], request.body)
@@ -236,12 +236,12 @@ def test_an_application_may_start_without_a_word_of_its_life(tmp_path: Path) -> 
         ("async def app(scope, receive, send):\n    pass\n", "without a response"),
     ],
 )
-def test_an_application_that_gives_no_answer_is_told(text: str, words: str, tmp_path: Path) -> None:
+def test_application_without_a_response_is_reported(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=words):
         answered(tmp_path, Case("", "host1", text, None, GET, "main.app"))
 
 
-def test_what_the_harness_was_told_is_read_in_full() -> None:
+def test_harness_settings_are_read_completely() -> None:
     told: dict[str, object] = {
         "folder": "/code",
         "module": "src/a",

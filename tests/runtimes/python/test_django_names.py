@@ -73,7 +73,7 @@ def test_a_module_that_a_text_names_counts_once_it_is_there(
     assert "api/blog/models.py" in built.seen.absent
 
 
-def test_texts_of_other_sources_name_nothing(tmp_path: Path, runtimes: Runtimes) -> None:
+def test_strings_outside_settings_name_no_modules(tmp_path: Path, runtimes: Runtimes) -> None:
     source = 'NAME = "polls.models"\ndef handler(event, context): ...\n'
     write(tmp_path, {**SITE, "api/src/hello.py": source})
     assert names(runtimes.build(tmp_path, python())) == ["src/hello.py"]

@@ -32,13 +32,13 @@ def test_the_first_name_that_is_surely_there_is_the_handler(
     assert handler_of(tmp_path, text) == f"src/hello.{name}"
 
 
-def test_a_name_that_the_entry_says_is_the_only_one(tmp_path: Path) -> None:
+def test_named_export_is_the_only_handler_candidate(tmp_path: Path) -> None:
     assert handler_of(tmp_path, "app = other = 1", "src/hello.other") == "src/hello.other"
     with pytest.raises(FabricError):
         handler_of(tmp_path, "app = 1", "src/hello.other")
 
 
-def test_every_name_that_was_looked_for_is_told(tmp_path: Path) -> None:
+def test_all_searched_handler_names_are_reported(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         handler_of(tmp_path, "def serve(): ...")
     problem = caught.value.first

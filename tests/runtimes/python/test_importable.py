@@ -41,18 +41,18 @@ def test_an_entry_that_comes_out_as_another_module_is_refused(
     assert found.where.file == f"api/{entry}"
 
 
-def test_an_init_file_does_not_help_where_python_has_loaded_its_own(tmp_path: Path) -> None:
+def test_init_file_does_not_help_if_python_preloads_the_module(tmp_path: Path) -> None:
     found = refused(tmp_path, "email/x.py", "api/email/__init__.py")
     assert found.code == "build/entry-not-importable"
 
 
 @pytest.mark.parametrize("entry", ["src/json.py", "my-jobs/queue.py", "1st/lambda.py", "tools.py"])
-def test_other_names_are_no_hindrance(entry: str, tmp_path: Path) -> None:
+def test_other_names_are_importable(entry: str, tmp_path: Path) -> None:
     write(tmp_path, {f"api/{entry}": HANDLER})
     assert names(RUNTIME.build(tmp_path, python(entry))) == [entry]
 
 
-def test_the_names_are_those_of_the_version_it_will_run_on(tmp_path: Path) -> None:
+def test_module_names_depend_on_the_target_python_version(tmp_path: Path) -> None:
     write(tmp_path, {"api/imp/x.py": HANDLER})
     inputs = python("imp/x.py")
     with pytest.raises(FabricError):

@@ -76,13 +76,13 @@ def answer(read: ImportMemory | None, source: bytes) -> SourceImports | str:
 
 
 @given(SOURCES)
-def test_statements_alone_give_what_every_node_gives(source: bytes) -> None:
+def test_statement_walk_finds_the_same_imports_as_a_full_walk(source: bytes) -> None:
     ast.parse(source)
     assert list(read_imports(source).names) == slow(source)
 
 
 @given(st.lists(ANY, max_size=8), st.integers(1, 4))
-def test_what_is_remembered_never_changes_the_answer(sources: list[bytes], most: int) -> None:
+def test_import_cache_never_changes_the_result(sources: list[bytes], most: int) -> None:
     memory = ImportMemory(most)
     for source in [*sources, *sources, *reversed(sources)]:
         assert answer(memory, source) == answer(None, source)
@@ -98,7 +98,7 @@ def test_many_threads_get_the_answers_of_one() -> None:
 
 
 @pytest.mark.parametrize("source", ["__all__ = ['a', 'b']", "__all__ = ('a', 'b', x)"])
-def test_names_for_a_star_import_are_those_of_its_list(source: str) -> None:
+def test_star_import_names_come_from_dunder_all(source: str) -> None:
     assert read_imports(source.encode()).listed == ("a", "b")
 
 

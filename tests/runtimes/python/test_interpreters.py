@@ -19,7 +19,7 @@ def program(path: Path) -> str:
 
 
 @pytest.mark.parametrize("runtime", ["python", f"python{OWN}"])
-def test_fabrics_own_interpreter_runs_its_own_version(runtime: str) -> None:
+def test_fabric_interpreter_runs_its_version(runtime: str) -> None:
     found = find_interpreter(runtime, {})
     assert (found.program, found.wanted) == (sys.executable, "")
     assert not find_version_problems({"a": runtime}, {})
@@ -46,7 +46,7 @@ def test_interpreters_that_uv_and_pyenv_manage_are_found(tmp_path: Path, place: 
     assert find_interpreter(f"python{OTHER}", {"HOME": str(tmp_path)}).program == real
 
 
-def test_where_there_is_none_both_versions_are_named(tmp_path: Path) -> None:
+def test_missing_interpreter_reports_both_versions(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PATH": str(tmp_path)}
     runtimes = {"b": f"python{OTHER}", "a": f"python{OTHER}", "c": "nodejs20.x"}
     (found,) = find_version_problems(runtimes, env)
@@ -57,6 +57,6 @@ def test_where_there_is_none_both_versions_are_named(tmp_path: Path) -> None:
     assert f"python{OTHER}" in found.hint
 
 
-def test_one_that_is_too_old_for_the_harness_is_not_started(tmp_path: Path) -> None:
+def test_interpreter_too_old_for_the_harness_is_not_used(tmp_path: Path) -> None:
     program(tmp_path / "python3.8")
     assert find_interpreter("python3.8", {"PATH": str(tmp_path)}).wanted == "3.8"

@@ -44,7 +44,7 @@ def unanswered(folder: Path, source: str, more: Mapping[str, str] | None = None)
         "import importlib.util\nif importlib.util.find_spec('x'):\n    import x",
     ],
 )
-def test_what_is_there_or_can_be_done_without_is_not_told(source: str, tmp_path: Path) -> None:
+def test_available_or_optional_modules_are_not_reported(source: str, tmp_path: Path) -> None:
     assert unanswered(tmp_path, source) == []
 
 
@@ -62,7 +62,7 @@ def test_what_is_there_or_can_be_done_without_is_not_told(source: str, tmp_path:
         ("import x\nimport x", ["1 x"]),
     ],
 )
-def test_what_nothing_answers_is_told_with_its_line(
+def test_unresolved_module_is_reported_with_its_line(
     source: str, told: list[str], tmp_path: Path
 ) -> None:
     assert unanswered(tmp_path, source) == [f"api/src/hello.py:{one}" for one in told]

@@ -24,7 +24,7 @@ def until_said(served: Served, text: str) -> None:
 
 
 @_LANGUAGES
-def test_what_is_under_way_is_answered_before_the_end(language: str, tmp_path: Path) -> None:
+def test_requests_in_flight_are_answered_before_shutdown(language: str, tmp_path: Path) -> None:
     with (
         serving(language, tmp_path, handler(language, "slow"), {}) as served,
         concurrent.futures.ThreadPoolExecutor(1) as pool,

@@ -22,7 +22,7 @@ def served(
         yield made
 
 
-def test_a_handler_sees_its_own_environment_alone(served: Served) -> None:
+def test_handler_sees_only_its_environment(served: Served) -> None:
     assert served.ask("GET", "/env").json == ["dark", []]
 
 
@@ -32,7 +32,7 @@ def test_calls_go_on_side_by_side(served: Served) -> None:
     assert {one.body for one in replies} == {b"slow"}
 
 
-def test_an_answer_leaves_in_one_piece_on_a_kept_connection(served: Served) -> None:
+def test_response_is_sent_in_one_packet_on_a_persistent_connection(served: Served) -> None:
     """In two, the second would wait for the first to be acknowledged: forty milliseconds a call."""
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as kept:
         for _ in range(5):

@@ -115,7 +115,7 @@ def test_a_build_elsewhere_equals_the_build_here(seed: int, tmp_path: Path) -> N
     assert Built in kinds
 
 
-def test_what_arrives_while_another_thread_builds_is_built_elsewhere(tmp_path: Path) -> None:
+def test_concurrent_build_runs_in_a_child_process(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
     with busy(tmp_path, MAX_PARALLEL) as (builder, here):
         built = builder.build(tmp_path, INPUTS)
@@ -136,7 +136,7 @@ def test_an_error_elsewhere_is_the_error_here(text: str, tmp_path: Path) -> None
     assert elsewhere == result(RUNTIMES, tmp_path, INPUTS)
 
 
-def test_names_that_are_no_unicode_are_built_here(tmp_path: Path) -> None:
+def test_non_unicode_names_are_built_in_process(tmp_path: Path) -> None:
     write(tmp_path, {**SOURCE, "api/data/a": ""})
     (tmp_path / "api/data/a").rename(tmp_path / "api/data" / os.fsdecode(b"\xff"))
     inputs = replace(INPUTS, include=("data/**",))
@@ -178,7 +178,7 @@ def test_a_child_that_cannot_start_is_lost(tmp_path: Path) -> None:
     ],
     ids=["one core", "little work", "short builds"],
 )
-def test_no_child_is_started_where_none_is_worth_it(spreading: Spreading, tmp_path: Path) -> None:
+def test_no_child_is_started_if_builds_are_fast(spreading: Spreading, tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
     here = HeldBuilder(RUNTIMES)
     with contextlib.closing(ManyInterpreters(here, spreading)) as builder:
@@ -192,7 +192,7 @@ def test_no_child_is_started_where_none_is_worth_it(spreading: Spreading, tmp_pa
         assert builder.pids == ()
 
 
-def test_one_thread_alone_starts_no_child(tmp_path: Path) -> None:
+def test_single_thread_starts_no_child(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
     with contextlib.closing(ManyInterpreters(RUNTIMES, MAX_PARALLEL)) as builder:
         for _ in range(3):
@@ -222,5 +222,5 @@ def test_the_child_is_given_no_secret(tmp_path: Path) -> None:
     [b"", b"\0", b"a module printed this", encode_message(BuildAnswer())[:-1]],
     ids=["nothing", "half a length", "somebody's words", "half an answer"],
 )
-def test_what_is_no_whole_message_is_none(said: bytes) -> None:
+def test_incomplete_message_reads_as_none(said: bytes) -> None:
     assert read_message(io.BytesIO(said), BuildAnswer) is None

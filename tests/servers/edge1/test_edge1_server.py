@@ -65,7 +65,7 @@ def test_a_form_that_does_not_fit_is_refused(edge1: Edge1Server, metadata: Any, 
     assert edge1.left() == {}
 
 
-def test_a_worker_is_met_once_its_subdomain_is_on(edge1: Edge1Server) -> None:
+def test_worker_is_reachable_after_its_subdomain_is_enabled(edge1: Edge1Server) -> None:
     assert put(edge1, _GOOD).status == 200
     url = f"{edge1.endpoint}/met/{edge1.account}/hello/"
     assert edge1.http("GET", url).status == 404
@@ -88,7 +88,7 @@ def test_a_deployment_of_two_versions_is_shared_out(edge1: Edge1Server) -> None:
     assert half.status == 400
 
 
-def test_what_is_not_written_is_not_there(edge1: Edge1Server) -> None:
+def test_unimplemented_path_returns_404(edge1: Edge1Server) -> None:
     answer = called(edge1, "GET", "/durable_objects/namespaces")
     assert (answer.status, code(answer)) == (404, 7003)
 
@@ -102,7 +102,7 @@ def test_another_accounts_token_is_refused(edge1: Edge1Server) -> None:
 
 
 @pytest.mark.parametrize("cron", ["* * * *", "0 9 * * 0", "0 9 ? * MON", "rate(1 hour)"])
-def test_a_schedule_that_is_none_is_refused(edge1: Edge1Server, cron: str) -> None:
+def test_invalid_schedule_is_refused(edge1: Edge1Server, cron: str) -> None:
     put(edge1, _GOOD)
     answer = called(edge1, "PUT", "/scripts/hello/schedules", json.dumps([{"cron": cron}]).encode())
     assert (answer.status, code(answer)) == (400, 10100)

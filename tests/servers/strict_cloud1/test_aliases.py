@@ -39,7 +39,7 @@ def test_an_alias_shares_calls_out_by_weight(cloud1: StrictCloud1) -> None:
     ],
     ids=["latest", "to latest", "three", "itself", "unknown other", "unknown", "too heavy"],
 )
-def test_an_alias_has_at_most_one_other_version_and_never_the_latest(
+def test_alias_allows_one_additional_version_and_never_latest(
     cloud1: StrictCloud1, main: str, others: dict[str, float], code: str
 ) -> None:
     create(cloud1)
@@ -55,7 +55,7 @@ def test_an_alias_has_at_most_one_other_version_and_never_the_latest(
         )
 
 
-def test_an_alias_that_is_there_is_a_conflict_and_one_that_is_not_is_not_found(
+def test_existing_alias_is_a_conflict_and_a_missing_one_is_not_found(
     cloud1: StrictCloud1,
 ) -> None:
     live(cloud1)
@@ -75,7 +75,7 @@ def test_an_alias_is_changed_only_at_the_revision_that_is_named(cloud1: StrictCl
         client.update_alias(FunctionName="hello", Name="live", Description="b", RevisionId=old)
 
 
-def test_each_qualifier_has_a_policy_of_its_own(cloud1: StrictCloud1) -> None:
+def test_each_qualifier_has_a_separate_policy(cloud1: StrictCloud1) -> None:
     live(cloud1)
     client = cloud1.client("lambda")
     asked = {
@@ -110,7 +110,7 @@ def test_a_permission_of_a_qualifier_that_is_not_there_is_refused(cloud1: Strict
         )
 
 
-def test_a_call_says_its_version_its_error_and_the_end_of_its_log(cloud1: StrictCloud1) -> None:
+def test_invoke_returns_version_error_and_log_tail(cloud1: StrictCloud1) -> None:
     text = """export const handler = async (event) => {
         console.log("said", process.env.WORD);
         if (event === "fail") throw new TypeError("failed"); return 1 }"""
@@ -128,7 +128,7 @@ def test_a_call_says_its_version_its_error_and_the_end_of_its_log(cloud1: Strict
     assert json.loads(bad["Payload"].read())["errorType"] == "TypeError"
 
 
-def test_what_a_function_prints_stands_in_its_log_group(cloud1: StrictCloud1) -> None:
+def test_function_output_is_stored_in_its_log_group(cloud1: StrictCloud1) -> None:
     code = {"ZipFile": archive(app_py="def handler(event, context): print('seen', event)")}
     live(cloud1, Code=code, Runtime="python3.12", Handler="app.handler")
     call(cloud1, qualifier="live", event=7)
@@ -143,7 +143,7 @@ def test_a_function_that_ends_itself_or_takes_too_long_fails(cloud1: StrictCloud
     assert "Task timed out after 1.00 seconds" in call(cloud1)["errorMessage"]
 
 
-def test_a_function_has_the_address_and_the_key_of_its_own_account(cloud1: StrictCloud1) -> None:
+def test_function_receives_endpoint_and_key_of_its_account(cloud1: StrictCloud1) -> None:
     text = """
 import os
 def handler(event, context):

@@ -38,7 +38,7 @@ def test_a_call_finds_the_runtime_of_the_last_one(tmp_path: Path) -> None:
     children.close()
 
 
-def test_a_function_that_is_gone_has_no_runtime_any_more(tmp_path: Path) -> None:
+def test_deleted_function_has_no_running_child(tmp_path: Path) -> None:
     children = Children(tmp_path)
     gone, other, next_of_its_name = (
         called(children, version("a")),

@@ -54,7 +54,7 @@ def permit(cloud1: StrictCloud1, principal: str, source: str) -> None:
     )
 
 
-def test_a_queue_feeds_the_function_and_keeps_what_failed(cloud1: StrictCloud1) -> None:
+def test_queue_invokes_the_function_and_retains_failed_messages(cloud1: StrictCloud1) -> None:
     arn = recording(cloud1)
     url, source = queue(cloud1)
     cloud1.client("lambda").create_event_source_mapping(
@@ -162,7 +162,7 @@ def of_puts(ident: str, arn: str, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def test_a_bucket_tells_a_function_that_lets_it(cloud1: StrictCloud1) -> None:
+def test_bucket_notifies_only_functions_that_permit_it(cloud1: StrictCloud1) -> None:
     arn, name = recording(cloud1), bucket(cloud1)
     words = "Unable to validate the following destination configurations"
     with refused("InvalidArgument", words):
@@ -205,7 +205,7 @@ def test_a_rule_calls_the_function_when_its_time_comes(cloud1: StrictCloud1) -> 
     assert cloud1.left()["rules"] == ["default/nightly"]
 
 
-def test_a_rule_of_a_bus_calls_the_function_with_what_fits(cloud1: StrictCloud1) -> None:
+def test_event_bus_rule_invokes_the_function_for_matching_events(cloud1: StrictCloud1) -> None:
     arn, events = recording(cloud1), cloud1.client("events")
     events.create_event_bus(Name="shop")
     pattern = json.dumps({"source": ["orders"]})
@@ -269,7 +269,7 @@ def test_a_call_without_waiting_is_carried_out_later(cloud1: StrictCloud1) -> No
     until(lambda: given(cloud1) == [7])
 
 
-def test_policies_of_roles_are_among_what_is_left(cloud1: StrictCloud1) -> None:
+def test_role_policies_are_listed_among_leftovers(cloud1: StrictCloud1) -> None:
     role_of(cloud1)
     statement = {"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})

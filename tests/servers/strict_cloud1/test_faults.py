@@ -38,7 +38,7 @@ def test_calls_are_counted_by_operation_until_they_are_forgotten(cloud1: StrictC
     assert list(cloud1.left()) == ["functions"]
 
 
-def test_calls_of_others_are_not_counted(cloud1: StrictCloud1) -> None:
+def test_calls_of_other_clients_are_not_counted(cloud1: StrictCloud1) -> None:
     other = StrictCloud1(cloud1.endpoint)
     other.fault("*", times=9, status=500)
     role_of(cloud1)
@@ -61,7 +61,7 @@ def test_calls_of_functions_are_neither_counted_nor_refused(cloud1: StrictCloud1
     assert cloud1.calls() == {}
 
 
-def test_a_planned_refusal_comes_after_those_that_are_skipped(cloud1: StrictCloud1) -> None:
+def test_planned_fault_is_raised_after_the_skipped_calls(cloud1: StrictCloud1) -> None:
     gateway = cloud1.client("apigatewayv2")
     cloud1.fault("CreateApi", skip=1, times=1, status=503, code="ServiceUnavailableException")
     gateway.create_api(Name="a", ProtocolType="HTTP")

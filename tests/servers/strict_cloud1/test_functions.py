@@ -59,7 +59,7 @@ def test_two_functions_of_one_name_are_a_conflict(cloud1: StrictCloud1) -> None:
         create(cloud1)
 
 
-def test_publishing_what_is_equal_publishes_nothing(cloud1: StrictCloud1) -> None:
+def test_publishing_unchanged_code_creates_no_version(cloud1: StrictCloud1) -> None:
     create(cloud1)
     client = cloud1.client("lambda")
     settle(cloud1)
@@ -142,7 +142,7 @@ def test_an_environment_that_is_too_large_or_has_reserved_names_is_refused(
         create(cloud1, Environment={"Variables": variables})
 
 
-def test_an_archive_that_is_none_is_refused(cloud1: StrictCloud1) -> None:
+def test_invalid_archive_is_refused(cloud1: StrictCloud1) -> None:
     with refused("InvalidParameterValueException", "Could not unzip"):
         create(cloud1, Code={"ZipFile": b"not a zip"})
 
@@ -187,19 +187,19 @@ def test_an_archive_may_come_from_a_bucket(cloud1: StrictCloud1) -> None:
     ],
     ids=["pattern", "closed list", "range", "length", "role", "name"],
 )
-def test_what_the_description_of_the_service_forbids_is_refused(
+def test_values_outside_the_service_model_are_refused(
     cloud1: StrictCloud1, changed: dict[str, Any], words: str
 ) -> None:
     with refused("ValidationException", words):
         create(cloud1, **changed)
 
 
-def test_an_option_that_the_server_does_not_heed_is_not_taken(cloud1: StrictCloud1) -> None:
+def test_unsupported_option_is_refused(cloud1: StrictCloud1) -> None:
     with refused("NotWrittenInThisServer", "SnapStart"):
         create(cloud1, SnapStart={"ApplyOn": "None"})
 
 
-def test_a_function_goes_with_its_versions_and_aliases(cloud1: StrictCloud1) -> None:
+def test_deleting_a_function_deletes_its_versions_and_aliases(cloud1: StrictCloud1) -> None:
     live(cloud1)
     client = cloud1.client("lambda")
     client.delete_function(FunctionName="hello")
@@ -232,7 +232,7 @@ def test_a_function_is_of_its_region(cloud1: StrictCloud1) -> None:
     abroad.close()
 
 
-def test_concurrency_is_kept_back_and_given_back(cloud1: StrictCloud1) -> None:
+def test_concurrency_can_be_reserved_and_released(cloud1: StrictCloud1) -> None:
     live(cloud1)
     client = cloud1.client("lambda")
     client.put_function_concurrency(FunctionName="hello", ReservedConcurrentExecutions=0)

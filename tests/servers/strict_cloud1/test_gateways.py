@@ -112,13 +112,13 @@ def test_the_most_specific_route_answers(cloud1: StrictCloud1) -> None:
     assert taken == ["GET /hello/me", "GET /hello/{name}", "ANY /{proxy+}"]
 
 
-def test_what_a_function_throws_is_a_500(cloud1: StrictCloud1) -> None:
+def test_handler_exception_returns_500(cloud1: StrictCloud1) -> None:
     code = {"ZipFile": archive(index_mjs="export const handler = () => { throw Error('no') }")}
     api = expose(cloud1, live(cloud1, Code=code))
     assert cloud1.http_get(f"{api['ApiEndpoint']}/hello/ada").status == 500
 
 
-def test_an_api_that_is_asked_for_twice_is_there_twice(cloud1: StrictCloud1) -> None:
+def test_creating_an_api_twice_creates_two_apis(cloud1: StrictCloud1) -> None:
     gateway = cloud1.client("apigatewayv2")
     tags = {"fabric:service": "shop"}
     for _ in range(2):
@@ -145,7 +145,7 @@ def test_lists_come_in_pages_and_end_at_300(cloud1: StrictCloud1) -> None:
     assert len([one for page in pages for one in page["Items"]]) == 300
 
 
-def test_routes_and_integrations_are_checked_against_each_other(cloud1: StrictCloud1) -> None:
+def test_routes_and_integrations_are_validated_together(cloud1: StrictCloud1) -> None:
     gateway = cloud1.client("apigatewayv2")
     api = expose(cloud1, live(cloud1))
     ident = api["ApiId"]
@@ -164,7 +164,7 @@ def test_routes_and_integrations_are_checked_against_each_other(cloud1: StrictCl
         integrate(cloud1, ident, "hello")
 
 
-def test_a_route_may_lead_to_another_server_with_its_own_path(cloud1: StrictCloud1) -> None:
+def test_route_may_proxy_to_another_server_with_the_request_path(cloud1: StrictCloud1) -> None:
     gateway = cloud1.client("apigatewayv2")
     api = expose(cloud1, live(cloud1))
     route = gateway.get_routes(ApiId=api["ApiId"])["Items"][0]
@@ -212,7 +212,7 @@ def test_credentials_are_not_for_every_origin(cloud1: StrictCloud1) -> None:
         )
 
 
-def test_a_body_that_is_not_text_comes_and_goes_as_base64(cloud1: StrictCloud1) -> None:
+def test_binary_body_round_trips_as_base64(cloud1: StrictCloud1) -> None:
     echo = """export const handler = async (event) => ({ statusCode: 200,
         body: event.body, isBase64Encoded: event.isBase64Encoded, cookies: ["a=b", "c=d"] })"""
     arn = live(cloud1, Code={"ZipFile": archive(index_mjs=echo)})
@@ -223,7 +223,7 @@ def test_a_body_that_is_not_text_comes_and_goes_as_base64(cloud1: StrictCloud1) 
     assert (answer.body, answer.headers["set-cookie"]) == (b"\xff\x00\xfe", "a=b, c=d")
 
 
-def test_a_warm_function_keeps_what_it_knows(cloud1: StrictCloud1) -> None:
+def test_warm_function_retains_its_state(cloud1: StrictCloud1) -> None:
     code = {"ZipFile": archive(index_mjs="let n = 0; export const handler = () => ++n")}
     live(cloud1, Code=code)
     assert [call(cloud1, qualifier="live") for _ in range(3)] == [1, 2, 3]

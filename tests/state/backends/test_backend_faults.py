@@ -45,7 +45,7 @@ def backend(gcs: Gcs, tmp_path: Path) -> Iterator[Backend]:
     made.close()
 
 
-def test_a_create_whose_reply_was_lost_is_the_callers_own(gcs: Gcs, backend: Backend) -> None:
+def test_create_with_a_lost_reply_is_recognized_as_ours(gcs: Gcs, backend: Backend) -> None:
     gcs.lost_replies = 1
     version = backend.write(KEY, b"mine", None)
     found = backend.read(KEY)
@@ -53,7 +53,7 @@ def test_a_create_whose_reply_was_lost_is_the_callers_own(gcs: Gcs, backend: Bac
     assert (found.content, found.version) == (b"mine", version)
 
 
-def test_a_swap_whose_reply_was_lost_is_the_callers_own(gcs: Gcs, backend: Backend) -> None:
+def test_swap_with_a_lost_reply_is_recognized_as_ours(gcs: Gcs, backend: Backend) -> None:
     first = backend.write(KEY, b"one", None)
     gcs.lost_replies = 1
     second = backend.write(KEY, b"two", first)
@@ -74,7 +74,7 @@ def test_the_same_bytes_under_the_expected_version_were_not_written_now(tmp_path
     assert LostReplies(Stubborn(local)).write(KEY, b"one", Version("older")) == version
 
 
-def test_a_delete_whose_reply_was_lost_finds_nothing_left(gcs: Gcs, backend: Backend) -> None:
+def test_delete_with_a_lost_reply_finds_the_key_deleted(gcs: Gcs, backend: Backend) -> None:
     version = backend.write(KEY, b"one", None)
     gcs.lost_replies = 1
     with pytest.raises(MovedError):
@@ -160,7 +160,7 @@ def test_a_conflict_of_two_conditional_writes_is_tried_again(gcs: Gcs, tmp_path:
         (400, "EntityTooLarge", "backend/failed"),
     ],
 )
-def test_what_a_bucket_answers_is_a_problem_of_its_kind(
+def test_bucket_errors_map_to_error_codes(
     status: int, code: str, problem: str, gcs: Gcs, tmp_path: Path
 ) -> None:
     gcs.faults = [xml_error(status, code)]
@@ -197,9 +197,7 @@ def test_a_connection_that_the_server_ended_is_made_again(fleet: Fleet, tmp_path
 
 
 @pytest.mark.slow
-def test_a_row_that_somebody_keeps_locked_is_not_waited_for_without_end(
-    fleet: Fleet, tmp_path: Path
-) -> None:
+def test_wait_for_a_locked_row_times_out(fleet: Fleet, tmp_path: Path) -> None:
     space = stores.POSTGRES.space(fleet, tmp_path)
     url, table = space.env["MY_URL"], space.settings["sqlTable"]
     backend = Sql(Postgres(url, "MY_URL", IMPATIENT, silence=0.3), table)

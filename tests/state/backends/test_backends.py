@@ -61,12 +61,12 @@ def all_words(error: BaseException) -> str:
     return own if cause is None else f"{own} {all_words(cause)}"
 
 
-def test_what_is_not_there_reads_as_none(backend: Backend) -> None:
+def test_missing_key_reads_as_none(backend: Backend) -> None:
     assert backend.read(KEY) is None
     assert backend.list("") == ()
 
 
-def test_what_was_written_is_read_with_its_version(backend: Backend) -> None:
+def test_written_content_is_read_with_its_version(backend: Backend) -> None:
     version = backend.write(KEY, b"one", None)
     found = backend.read(KEY)
     assert found is not None
@@ -80,7 +80,7 @@ def test_empty_content_is_content(backend: Backend) -> None:
     assert (found.content, found.version) == (b"", version)
 
 
-def test_what_is_there_is_not_created_again(backend: Backend) -> None:
+def test_existing_key_is_not_created_again(backend: Backend) -> None:
     backend.write(KEY, b"one", None)
     with pytest.raises(MovedError):
         backend.write(KEY, b"two", None)
@@ -136,7 +136,7 @@ def test_an_old_version_moves_nothing(backend: Backend) -> None:
     assert content(backend) == b"two"
 
 
-def test_a_version_of_what_is_gone_moves_nothing(backend: Backend) -> None:
+def test_version_of_a_deleted_key_changes_nothing(backend: Backend) -> None:
     version = backend.write(KEY, b"one", None)
     backend.delete(KEY, version)
     with pytest.raises(MovedError):
@@ -154,7 +154,7 @@ def test_a_version_on_a_store_that_was_never_used_moves_nothing(backend: Backend
     assert backend.read(KEY) is None
 
 
-def test_what_comes_back_after_a_delete_is_a_new_thing(backend: Backend) -> None:
+def test_key_recreated_after_a_delete_has_a_new_version(backend: Backend) -> None:
     first = backend.write(KEY, b"one", None)
     backend.delete(KEY, first)
     second = backend.write(KEY, b"two", None)
@@ -185,7 +185,7 @@ def test_an_archive_comes_back_byte_by_byte(space: Space, backend: Backend) -> N
     assert found.content == archive
 
 
-def test_two_instances_see_what_the_other_wrote(space: Space, backend: Backend) -> None:
+def test_two_instances_see_each_others_writes(space: Space, backend: Backend) -> None:
     other = space.open()
     try:
         version = backend.write(KEY, b"one", None)
@@ -203,7 +203,7 @@ def test_a_good_store_passes_the_probe_and_keeps_nothing_of_it(backend: Backend)
     assert backend.list("") == ()
 
 
-def test_no_secret_is_in_what_people_see(space: Space, backend: Backend) -> None:
+def test_displayed_backend_fields_contain_no_secret(space: Space, backend: Backend) -> None:
     backend.write(KEY, b"one", None)
     seen = f"{backend.place} {backend!r} {backend.kind}"
     assert backend.kind == space.kind.value

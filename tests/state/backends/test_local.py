@@ -31,7 +31,7 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_last_good_state_is_kept_beside_the_new_one(tmp_path: Path) -> None:
+def test_previous_state_is_stored_as_a_backup(tmp_path: Path) -> None:
     local = Local(tmp_path)
     backup = tmp_path / f"{KEY}.bak"
     first = local.write(KEY, b"one", None)
@@ -75,7 +75,7 @@ def test_a_deleted_state_takes_its_backup_and_empty_folders_along(tmp_path: Path
     assert [path.name for path in root.iterdir()] == [".lock"]
 
 
-def test_what_a_killed_writer_left_is_no_key_and_goes_with_the_next_write(tmp_path: Path) -> None:
+def test_temporary_file_of_a_killed_writer_is_ignored_and_cleaned_up(tmp_path: Path) -> None:
     local = Local(tmp_path)
     version = local.write(KEY, b"one", None)
     (tmp_path / "api" / "dev" / ".cloud1-lambda.state.json.1-2-dead.tmp").write_bytes(b"ha")

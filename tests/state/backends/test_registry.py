@@ -153,7 +153,7 @@ def test_the_embedded_database_is_made_by_the_first_write_for_its_owner_only(
     ("url", "file"),
     [("sqlite:///own%20state.db", "own state.db"), ("sqlite:////{tmp}/deep/x.db", "deep/x.db")],
 )
-def test_a_sqlite_url_lies_below_the_project_or_where_it_says(
+def test_sqlite_url_is_relative_to_the_project_or_absolute(
     url: str, file: str, tmp_path: Path
 ) -> None:
     env = {"OWN_URL": url.replace("/{tmp}", str(tmp_path))}
@@ -166,7 +166,7 @@ def test_a_sqlite_url_lies_below_the_project_or_where_it_says(
     reader.close()
 
 
-def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+def test_invalid_sqlite_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_bytes(b"something else" * 100)
     backend = open_backend(BackendKind.SQL, {}, {}, tmp_path).state
     with pytest.raises(FabricError, match="not a SQLite database") as caught:
@@ -175,7 +175,7 @@ def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
     backend.close()
 
 
-def test_a_table_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_table_is_not_modified(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "state.db")
     other.execute("CREATE TABLE fabric_state (key TEXT, version INTEGER, content TEXT)")
     other.execute("INSERT INTO fabric_state VALUES (?, 1, 'theirs')", (KEY,))
@@ -198,7 +198,7 @@ def test_a_table_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         '{"client_email": "a@b", "private_key": "hush", "token_uri": "https://t"}',
     ],
 )
-def test_a_file_that_is_no_service_account_is_refused_and_not_quoted(
+def test_invalid_service_account_file_is_refused_without_quoting_it(
     text: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "key.json"
@@ -218,7 +218,7 @@ def test_a_connection_string_names_account_key_and_endpoint() -> None:
     assert "key==" not in repr(found)
 
 
-def test_locks_lie_beside_the_state_unless_a_table_is_named(tmp_path: Path) -> None:
+def test_locks_are_stored_with_the_state_unless_a_table_is_configured(tmp_path: Path) -> None:
     keys = {"CLOUD1_ACCESS_KEY_ID": "k", "CLOUD1_SECRET_ACCESS_KEY": "s"}
     plain = open_backend(BackendKind.OBJSTORE1, {"objstore1Bucket": "b"}, keys, tmp_path)
     assert plain.locks is plain.state

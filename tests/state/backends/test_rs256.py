@@ -83,7 +83,7 @@ def test_the_older_form_of_a_key_is_read(tmp_path: Path) -> None:
         f"{HEADER}\n\n{FOOTER}",
     ],
 )
-def test_what_is_no_key_is_refused_without_a_word_of_it(pem: str) -> None:
+def test_invalid_key_is_refused_without_quoting_it(pem: str) -> None:
     with pytest.raises(ValueError, match="key") as caught:
         read_key(pem)
     assert "hush" not in str(caught.value)

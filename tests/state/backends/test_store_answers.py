@@ -120,7 +120,7 @@ def test_no_answer_of_a_store_is_an_accident(
 
 @pytest.mark.parametrize("cut", [0, 1, len(_BODY) - 1])
 @pytest.mark.parametrize("kind", ["objstore1", "objstore2", "objstore3"])
-def test_a_body_that_is_cut_off_is_asked_for_again(
+def test_truncated_response_body_is_requested_again(
     kind: str, cut: int, server: Gcs, tmp_path: Path
 ) -> None:
     whole = Answer(200, _BODY, _GOOD)

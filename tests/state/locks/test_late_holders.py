@@ -181,9 +181,7 @@ def _stopped(folder: Path, *, at: int, overslept: bool) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("overslept", [True, False], ids=["its lease ran out", "unlocked"])
-def test_a_holder_that_is_stopped_at_any_step_overwrites_nobody(
-    tmp_path: Path, *, overslept: bool
-) -> None:
+def test_holder_paused_at_any_step_overwrites_nothing(tmp_path: Path, *, overslept: bool) -> None:
     steps = _steps_of_a_deploy(tmp_path / "alone")
     wrong = [
         f"step {at} of {steps}: {one}"
@@ -193,7 +191,7 @@ def test_a_holder_that_is_stopped_at_any_step_overwrites_nobody(
     assert wrong == []
 
 
-def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
+def test_late_write_of_a_replaced_holder_is_merged_by_the_current_one(
     tmp_path: Path,
 ) -> None:
     """It had confirmed its lock, was stopped, and writes before the other's first write."""
@@ -219,7 +217,7 @@ def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
         assert {one.code for one in problems} == {"state/lock-lost"}
 
 
-def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
+def test_log_of_a_later_holder_is_not_modified(tmp_path: Path) -> None:
     scene = Scene(Local(tmp_path / "state"), tmp_path)
     later = build_wal_path(tmp_path, REF, 99)
     later.parent.mkdir(parents=True)
@@ -229,9 +227,7 @@ def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("operation", ["restore", "rm"])
-def test_who_puts_a_record_right_by_hand_and_is_late_overwrites_nobody(
-    operation: str, tmp_path: Path
-) -> None:
+def test_late_manual_record_repair_overwrites_nothing(operation: str, tmp_path: Path) -> None:
     scene = Scene(Local(tmp_path / "state"), tmp_path)
     assert Deploy(scene.record_store(), FIRST, HandClock()).run() == ()
     old = scene.stored()

@@ -107,7 +107,7 @@ def patient(keep: Keep, clock: HandClock | None = None) -> LockManager:
     return keep(clock or HandClock(step=SHORT), wait=10, lease=SHORT)
 
 
-def test_who_comes_second_is_told_who_holds_the_lock(keep: Keep) -> None:
+def test_second_caller_gets_an_error_naming_the_lock_holder(keep: Keep) -> None:
     take(keep())
     with pytest.raises(FabricError, match="somebody@another-host") as caught:
         take(keep())
@@ -116,7 +116,7 @@ def test_who_comes_second_is_told_who_holds_the_lock(keep: Keep) -> None:
     assert "force-unlock --service api --stage dev" in caught.value.first.hint
 
 
-def test_a_waiter_says_once_what_it_waits_for(keep: Keep) -> None:
+def test_waiter_reports_the_lock_holder_once(keep: Keep) -> None:
     take(keep())
     told: list[str] = []
     waiter = keep(HandClock(step=0.1), wait=SHORT / 2, lease=SHORT)
@@ -160,7 +160,7 @@ def test_a_beat_makes_a_waiter_begin_to_count_again(keep: Keep) -> None:
     assert holder.holds(REF)
 
 
-def test_a_holder_beats_without_being_asked(backend: Backend, keep: Keep) -> None:
+def test_holder_renews_its_lease_automatically(backend: Backend, keep: Keep) -> None:
     take(keep(SystemClock(), lease=1.0))
     wait_for_a_beat(backend)
 
@@ -225,7 +225,7 @@ def test_fences_only_grow(backend: Backend, keep: Keep) -> None:
     assert take(keep(), known=fences[-1]) > fences[-1], "the state knows it when no lock does"
 
 
-def test_who_was_taken_over_frees_nothing_of_the_winner(backend: Backend, keep: Keep) -> None:
+def test_replaced_lock_holder_does_not_release_the_new_lock(backend: Backend, keep: Keep) -> None:
     late = keep()
     take(late)
     take(patient(keep))
@@ -324,7 +324,7 @@ def overtaken(tools: Desk, keep: Keep) -> tuple[LockedRecord, LockedRecord]:
     return first, second
 
 
-def test_who_was_taken_over_writes_no_record(tools: Desk, keep: Keep) -> None:
+def test_replaced_lock_holder_does_not_write_record(tools: Desk, keep: Keep) -> None:
     first, _ = overtaken(tools, keep)
     before = tools.stored()
     first.add(FunctionGone("deploy:api/one", "one"))
@@ -334,14 +334,14 @@ def test_who_was_taken_over_writes_no_record(tools: Desk, keep: Keep) -> None:
     assert not (tools.home / "errored").exists(), "nobody has to push what is void"
 
 
-def test_who_was_taken_over_does_not_take_the_record_away(tools: Desk, keep: Keep) -> None:
+def test_replaced_lock_holder_does_not_delete_record(tools: Desk, keep: Keep) -> None:
     first, _ = overtaken(tools, keep)
     before = tools.stored()
     assert code_of(lambda: first.close(None)) == "state/lock-lost"
     assert tools.stored() == before
 
 
-def test_the_log_of_who_was_taken_over_spoils_nobodys(tools: Desk, keep: Keep) -> None:
+def test_replaced_lock_holder_does_not_damage_other_logs(tools: Desk, keep: Keep) -> None:
     first, second = overtaken(tools, keep)
     second.add(FunctionGone("deploy:api/two", "two"))
     logged = build_wal_path(tools.home, REF, second.record.fence).read_bytes()
@@ -350,14 +350,14 @@ def test_the_log_of_who_was_taken_over_spoils_nobodys(tools: Desk, keep: Keep) -
     assert first.record.fence < second.record.fence
 
 
-def test_nobody_begins_under_a_lock_that_is_gone(tools: Desk, keep: Keep) -> None:
+def test_run_does_not_begin_with_an_expired_lock(tools: Desk, keep: Keep) -> None:
     clock = HandClock()
     locked_record = tools.locked_record(keep(clock), clock)
     clock.at += LEASE
     assert code_of(lambda: locked_record.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
 
 
-def test_a_lock_that_somebody_took_is_noticed_before_the_first_call(
+def test_lost_lock_is_detected_before_the_first_call(
     backend: Backend, tools: Desk, keep: Keep
 ) -> None:
     locked_record = tools.locked_record(keep(), HandClock())
@@ -366,7 +366,7 @@ def test_a_lock_that_somebody_took_is_noticed_before_the_first_call(
 
 
 @pytest.mark.slow
-def test_one_thread_beats_for_all_back_ends_of_a_run(tmp_path: Path) -> None:
+def test_one_thread_renews_leases_for_all_backends_of_a_run(tmp_path: Path) -> None:
     terms = Terms(lease=6)
     pulse = Pulse(terms)
     before = set(threading.enumerate())

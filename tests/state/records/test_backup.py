@@ -31,7 +31,7 @@ def redone(**changes: Any) -> bytes:
     return json.dumps({**document, "digest": hash_bytes(text.encode())}).encode()
 
 
-def test_what_is_kept_comes_back() -> None:
+def test_backup_round_trips() -> None:
     assert decode_backup(encode_backup(BACKUP), "b.json") == BACKUP
 
 
@@ -41,7 +41,7 @@ def test_the_order_of_records_does_not_matter() -> None:
 
 
 @given(st.data())
-def test_no_changed_byte_goes_unseen(data: st.DataObject) -> None:
+def test_every_changed_byte_is_detected(data: st.DataObject) -> None:
     content = encode_backup(BACKUP)
     place = data.draw(st.integers(0, len(content) - 2))
     other = data.draw(st.integers(0x21, 0x7E).filter(lambda one: one != content[place]))
@@ -55,7 +55,7 @@ def test_no_changed_byte_goes_unseen(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b"{}", b"\xff", b"[" * 9999])
-def test_what_is_no_backup_is_refused(content: bytes) -> None:
+def test_invalid_backup_is_refused(content: bytes) -> None:
     assert refusal(content).first.code == "input/broken-backup"
 
 

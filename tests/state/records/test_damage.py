@@ -39,14 +39,14 @@ def test_a_lock_comes_back_as_it_was(holder: LockHolder) -> None:
 
 
 @given(mutations(LOCK))
-def test_a_damaged_lock_has_a_holder_or_none(document: Any) -> None:
+def test_damaged_lock_decodes_to_a_holder_or_none(document: Any) -> None:
     content = json.dumps(document).encode()
     assert isinstance(decode_lock(content), LockHolder | None)
     assert isinstance(free_lock(content), int)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"[" * 99_999, b"\xff", b'{"id":1}'])
-def test_what_is_no_lock_is_free(content: bytes) -> None:
+def test_invalid_lock_content_counts_as_free(content: bytes) -> None:
     assert decode_lock(content) is None
     assert free_lock(content) == 0
 
@@ -78,7 +78,7 @@ def test_a_log_with_an_entry_of_no_kind_is_void(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"functions": "ab"}', '{"functions": [1]}'])
-def test_a_damaged_note_says_nothing(text: str, tmp_path: Path) -> None:
+def test_damaged_unsure_file_reads_as_empty(text: str, tmp_path: Path) -> None:
     path = build_unsure_path(tmp_path, REF)
     path.parent.mkdir(parents=True)
     path.write_text(text)

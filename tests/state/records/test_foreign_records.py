@@ -18,7 +18,7 @@ _STATE = ".fabric/state/shop/{stage}/cloud1-lambda.state.json"
 
 
 @pytest.mark.parametrize("part", ["service", "stage", "provider"])
-def test_a_record_of_another_key_is_no_record_of_this_one(part: str, tmp_path: Path) -> None:
+def test_record_stored_under_another_key_is_corrupt(part: str, tmp_path: Path) -> None:
     store = Local(tmp_path / "state")
     ref = replace(record().ref, **{part: "other"})
     store.write(build_state_key(ref), encode(record()), None)

@@ -36,7 +36,7 @@ def test_an_old_state_is_read_and_written_as_it_was(name: str) -> None:
     assert encode(old_record(name)) == old_file(name)
 
 
-def test_an_old_state_says_what_it_said() -> None:
+def test_old_state_file_decodes_to_the_same_values() -> None:
     found = old_record("state-odd.json")
     assert (found.ref, found.serial, found.fence, found.mode) == (REF, 4, 2, Mode.COMMAND)
     assert found.outputs == (("z", "1"), ("a", "ü"))
@@ -107,7 +107,7 @@ def test_an_old_receipt_is_in_sync_with_its_record() -> None:
     ]
 
 
-def test_another_service_in_an_old_receipt_stays_what_it_was(tmp_path: Path) -> None:
+def test_other_services_in_an_old_receipt_are_preserved(tmp_path: Path) -> None:
     path = build_receipt_path(tmp_path, "dev")
     path.write_bytes(old_file("receipt.json"))
     other = replace(old_record(), ref=replace(REF, service="other"))

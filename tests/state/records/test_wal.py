@@ -67,13 +67,15 @@ def folded(base: Record, entries: list[RecordChange]) -> Record:
     return base
 
 
-def test_without_a_log_a_record_is_what_it_was(tmp_path: Path) -> None:
+def test_record_without_a_log_is_unchanged(tmp_path: Path) -> None:
     assert replay_log(record(), read_log(build_wal_path(tmp_path, REF, 7))) == record()
 
 
 @in_a_folder
 @given(entries=st.lists(ENTRIES, max_size=6))
-def test_a_log_replays_to_what_the_run_knew(entries: list[RecordChange], tmp_path: Path) -> None:
+def test_replayed_log_restores_all_entries_of_the_run(
+    entries: list[RecordChange], tmp_path: Path
+) -> None:
     path = logged(tmp_path, entries, record())
     assert replay_log(record(), read_log(path)) == folded(record(), entries)
 
@@ -102,7 +104,7 @@ def test_a_torn_tail_takes_nothing_with_it_that_was_whole(
 
 @in_a_folder
 @given(entries=st.lists(ENTRIES, min_size=1, max_size=6))
-def test_what_is_learned_together_replays_like_one_by_one(
+def test_entries_appended_together_replay_like_separate_ones(
     entries: list[RecordChange], tmp_path: Path
 ) -> None:
     one_by_one = logged(tmp_path, entries, record()).read_bytes()
@@ -123,12 +125,12 @@ def test_a_header_that_was_written_again_voids_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other", [replace(record(), lineage="another"), record(fence=8)], ids=["lineage", "fence"]
 )
-def test_a_log_that_stands_on_another_state_is_void(other: Record, tmp_path: Path) -> None:
+def test_log_of_another_state_is_ignored(other: Record, tmp_path: Path) -> None:
     path = logged(tmp_path, [FunctionGone("deploy:api/one", "one")], record())
     assert replay_log(other, read_log(path)) == other
 
 
-def test_a_header_that_is_no_header_voids_the_log(tmp_path: Path) -> None:
+def test_log_without_a_valid_header_is_ignored(tmp_path: Path) -> None:
     path = logged(tmp_path, [FunctionGone("deploy:api/one", "one")], record())
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
     assert read_log(path) is None
@@ -180,7 +182,7 @@ except FabricError:
 """
 
 
-def test_a_line_that_found_no_room_hides_none_that_comes_after_it(tmp_path: Path) -> None:
+def test_line_lost_to_a_full_disk_hides_no_later_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     subprocess.run([sys.executable, "-c", _FULL_FOR_A_MOMENT, path], check=True, cwd=REPO)
     assert read_lines(path) == ["first", "last"]

@@ -128,7 +128,7 @@ def test_a_lock_on_either_side_keeps_a_migration_away(
     assert list_record_refs(sqlite) == ()
 
 
-def test_a_target_with_another_lineage_is_left_alone(
+def test_target_with_another_lineage_is_not_modified(
     local: RecordStore, sqlite: RecordStore
 ) -> None:
     store(local, [record(), record("prod")])
@@ -148,7 +148,7 @@ def test_a_stub_is_in_nobodys_way(local: RecordStore, sqlite: RecordStore) -> No
 
 
 @pytest.mark.parametrize("change", [{"serial": 5}, {"endpoint": "https://other.example"}])
-def test_a_target_that_went_on_is_left_alone(
+def test_newer_target_is_not_modified(
     change: dict[str, Any], local: RecordStore, sqlite: RecordStore
 ) -> None:
     store(local, [record()])
@@ -163,7 +163,7 @@ def test_an_older_target_is_brought_up_to_date(local: RecordStore, sqlite: Recor
     assert content(sqlite, record()) == encode(record(serial=7))
 
 
-def test_an_archive_that_is_lost_is_no_reason_not_to_move(
+def test_missing_archive_does_not_prevent_migration(
     local: RecordStore, sqlite: RecordStore
 ) -> None:
     gone = record(functions=(function(artifact_sha256="0" * 64),))

@@ -30,7 +30,7 @@ def status(evidence: Evidence) -> SyncStatus:
     return summarize_divergences(find_divergences(evidence)).status
 
 
-def test_what_agrees_is_in_sync() -> None:
+def test_matching_evidence_is_in_sync() -> None:
     assert find_divergences(GOOD) == ()
     assert status(GOOD) is SyncStatus.IN_SYNC
 
@@ -58,7 +58,7 @@ def test_what_agrees_is_in_sync() -> None:
         (replace(GOOD, live={"hello": function().artifact_sha256}), SyncStatus.IN_SYNC),
     ],
 )
-def test_what_does_not_agree_has_a_status(evidence: Evidence, expected: SyncStatus) -> None:
+def test_mismatches_have_specific_statuses(evidence: Evidence, expected: SyncStatus) -> None:
     assert status(evidence) is expected
 
 
@@ -70,7 +70,7 @@ def test_the_worst_is_the_status_and_all_is_in_the_detail() -> None:
     assert found.detail.count(";") == 2
 
 
-def test_only_receipts_can_be_made_anew() -> None:
+def test_only_receipts_can_be_recreated() -> None:
     assert has_receipt_drift(replace(GOOD, receipt=None))
     assert not has_receipt_drift(replace(GOOD, record=None))
     assert not has_receipt_drift(replace(GOOD, lost_archives=("a",), functions=None))

@@ -153,7 +153,7 @@ def test_a_body_without_a_length_is_read_to_its_end(
     assert got(machine, f"https://pub.test/{path}", tmp_path).sha256 == SHA
 
 
-def test_no_more_is_read_than_was_announced(machine: Machine, tmp_path: Path) -> None:
+def test_response_is_not_read_beyond_its_announced_length(machine: Machine, tmp_path: Path) -> None:
     assert got(machine, "https://pub.test/lying", tmp_path).size == 10
 
 
@@ -222,7 +222,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("url", "code", "why"), REFUSED.values(), ids=REFUSED)
-def test_what_must_not_be_fetched_is_refused(
+def test_forbidden_source_is_refused(
     url: str, code: str, why: str, machine: Machine, tmp_path: Path
 ) -> None:
     problem = problem_of(lambda: got(machine, url, tmp_path), tmp_path)
@@ -288,7 +288,7 @@ def test_a_file_that_is_there_is_not_written_to(machine: Machine, tmp_path: Path
     assert (tmp_path / "source").read_text() == "mine"
 
 
-def test_tls_is_for_the_name_that_was_asked_for(tmp_path: Path) -> None:
+def test_tls_uses_the_requested_hostname(tmp_path: Path) -> None:
     """The first bytes of a TLS talk hold the name; an answer that is no TLS ends it."""
     heard: list[bytes] = []
 

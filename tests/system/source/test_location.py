@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.system.source.addresses import Hop, explain_refusal, is_public
+from fabric.system.source.fetch import Hop, explain_refusal, is_public
 from fabric.system.source.location import locate
 
 PUBLIC = ("93.184.215.14", "1.1.1.1", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101")
@@ -88,7 +88,7 @@ BAD_URLS = {
 
 
 @pytest.mark.parametrize("url", BAD_URLS.values(), ids=BAD_URLS)
-def test_a_url_that_is_none_is_refused_without_being_quoted(url: str) -> None:
+def test_invalid_url_is_refused_without_quoting_it(url: str) -> None:
     with pytest.raises(FabricError) as caught:
         locate(url)
     assert caught.value.first.code == "input/source-url"

@@ -134,7 +134,7 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("kind", EMPTY)
-def test_an_archive_without_files_is_no_error(kind: str, tmp_path: Path) -> None:
+def test_empty_archive_is_not_an_error(kind: str, tmp_path: Path) -> None:
     assert good(EMPTY[kind], tmp_path) == {}
 
 
@@ -324,7 +324,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("content", OTHERS.values(), ids=OTHERS)
-def test_other_files_are_no_archives(content: bytes, tmp_path: Path) -> None:
+def test_non_archive_files_are_refused(content: bytes, tmp_path: Path) -> None:
     assert "neither a zip nor a tar.gz" in refused(content, tmp_path).message
 
 
