@@ -220,14 +220,14 @@ def _describe_artifact(task: Task, outcome: Outcome, output: Output, prefix: str
     name = "" if task.inputs.owns_folder else f"/{output.files[0].path}"
     cached = outcome.status is Status.SKIPPED
     return BuiltArtifact(
-        task.inputs.service,
-        task.inputs.function,
-        f"{prefix}{task.inputs.shown_in}{name}",
-        output.fact("sha256", output.digest),
-        sum(one.size for one in output.files),
-        cached,
-        outcome.reason,
-        outcome.trace.ms if cached and outcome.trace else 0,
+        service=task.inputs.service,
+        function=task.inputs.function,
+        path=f"{prefix}{task.inputs.shown_in}{name}",
+        sha256=output.fact("sha256", output.digest),
+        size_bytes=sum(one.size for one in output.files),
+        cached=cached,
+        reason=outcome.reason,
+        saved_ms=outcome.trace.ms if cached and outcome.trace else 0,
     )
 
 

@@ -49,14 +49,14 @@ def find_calling_provider(
     region = entry.outputs.get("region", "")
     return build_calling_provider(
         CalledFunction(
-            function.name,
-            provider,
-            function.runtime,
-            [one for one in function.triggers if isinstance(one, dict)],
-            own.memory if own else 0,
-            urlsplit(entry.endpoint).netloc or "localhost",
-            region,
-            _format_resource_id(provider, function, region),
+            name=function.name,
+            provider=provider,
+            runtime=function.runtime,
+            triggers=[one for one in function.triggers if isinstance(one, dict)],
+            memory=own.memory if own else 0,
+            host=urlsplit(entry.endpoint).netloc or "localhost",
+            region=region,
+            resource=_format_resource_id(provider, function, region),
         )
     )
 
@@ -85,16 +85,16 @@ def build_calling_provider(called: CalledFunction) -> CallingProvider:
     calls = find_conventions(called.provider).of(called.runtime)
     kinds = tuple(str(one.get("type")) for one in called.triggers)
     return CallingProvider(
-        calls.convention(kinds),
-        calls.names,
-        calls.methods,
-        kinds,
-        _find_trigger_value(called.triggers, "http", "path") or "/",
-        called.host,
-        _find_trigger_value(called.triggers, "cron", "schedule"),
-        called.memory or (facts.memory[0] if facts else 0),
-        called.region,
-        called.resource,
+        convention=calls.convention(kinds),
+        names=calls.names,
+        methods=calls.methods,
+        kinds=kinds,
+        path=_find_trigger_value(called.triggers, "http", "path") or "/",
+        host=called.host,
+        schedule=_find_trigger_value(called.triggers, "cron", "schedule"),
+        memory=called.memory or (facts.memory[0] if facts else 0),
+        region=called.region,
+        resource=called.resource,
         is_lambda=called.provider == _LAMBDA,
     )
 

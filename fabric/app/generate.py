@@ -89,13 +89,13 @@ def generate(
     if not options.dry_run:
         change_files(changes, opened.path.parent)
     outcome = GenerateOutcome(
-        wanted.noun,
-        wanted.name,
-        opened.source.file,
-        options.dry_run,
-        tuple(_describe_file(opened, change, settings) for change in changes),
-        "\n".join(_diff(opened, change, settings) for change in changes),
-        _suggest_next_step(opened, wanted),
+        kind=wanted.noun,
+        name=wanted.name,
+        config=opened.source.file,
+        dry_run=options.dry_run,
+        files=tuple(_describe_file(opened, change, settings) for change in changes),
+        diff="\n".join(_diff(opened, change, settings) for change in changes),
+        next_step=_suggest_next_step(opened, wanted),
     )
     return Report(f"generate {wanted.noun}", outcome, warnings=_find_newly_unset(opened, found))
 

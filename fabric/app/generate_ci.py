@@ -32,13 +32,13 @@ def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings
     name = _format_path(path, settings)
     before = None if old is None else old.decode("utf-8", "replace")
     outcome = GenerateOutcome(
-        "ci",
-        "github-actions",
-        opened.source.file,
-        options.dry_run,
-        (GeneratedFile(name, "create" if old is None else "replace"),),
-        format_file_diff(name, before, content.decode()),
-        _NEXT,
+        kind="ci",
+        name="github-actions",
+        config=opened.source.file,
+        dry_run=options.dry_run,
+        files=(GeneratedFile(name, "create" if old is None else "replace"),),
+        diff=format_file_diff(name, before, content.decode()),
+        next_step=_NEXT,
     )
     return Report("generate ci", outcome)
 

@@ -227,17 +227,17 @@ def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
     choices = made.choices
     is_installed = made.installs and not problems
     outcome = InitOutcome(
-        choices.service,
-        str(made.folder),
-        choices.template,
-        choices.provider,
-        choices.lang,
-        tuple(one.path for one in made.written),
-        tuple(one.path for one in made.kept),
-        is_installed,
-        tuple(_list_next_steps(made, is_installed=is_installed)),
-        _format_title(choices),
-        _LOCAL_STATE if back_end_facts(choices.backend).is_own_folder else "",
+        service=choices.service,
+        folder=str(made.folder),
+        template=choices.template,
+        provider=choices.provider,
+        lang=choices.lang,
+        files=tuple(one.path for one in made.written),
+        kept=tuple(one.path for one in made.kept),
+        installed=is_installed,
+        next=tuple(_list_next_steps(made, is_installed=is_installed)),
+        title=_format_title(choices),
+        advice=_LOCAL_STATE if back_end_facts(choices.backend).is_own_folder else "",
     )
     return Report(
         "init",

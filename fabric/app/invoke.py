@@ -102,15 +102,17 @@ def _invoke_locally(
     unit = _find_unit(called, project)
     env = _build_environment(called, project, settings)
     call = Invocation(
-        called.name,
-        _read_archive(called, home, project, settings),
-        called.function.handler,
-        called.function.runtime,
-        event,
-        env,
-        float(called.function.timeout or _SECONDS),
-        list_runtime_packages(project, unit, called.function.runtime) if project and unit else (),
-        find_calling_provider(called.entry, called.function, unit.config if unit else None),
+        function=called.name,
+        archive=_read_archive(called, home, project, settings),
+        handler=called.function.handler,
+        runtime=called.function.runtime,
+        event=event,
+        env=env,
+        timeout=float(called.function.timeout or _SECONDS),
+        brought=list_runtime_packages(project, unit, called.function.runtime)
+        if project and unit
+        else (),
+        caller=find_calling_provider(called.entry, called.function, unit.config if unit else None),
     )
     secrets = unit.config.secret_values.reveal() if unit else ()
     hide = build_redaction(secrets, env.reveal()).over

@@ -209,12 +209,12 @@ def explain(request: Request, task_id: str, settings: Settings) -> Report:
     number = _number(made, task_id)
     decision = made.decisions[number]
     outcome = ExplainOutcome(
-        task_id,
-        decision.action.value,
-        decision.reason,
-        _list_changed_inputs(decision),
-        decision.inputs,
-        tuple(_find_causes(made, number)),
+        task=task_id,
+        action=decision.action.value,
+        reason=decision.reason,
+        changed=_list_changed_inputs(decision),
+        inputs=decision.inputs,
+        causes=tuple(_find_causes(made, number)),
     )
     return Report(request.command, outcome, warnings=work.info.warnings)
 
@@ -255,13 +255,13 @@ def _find_dns_factory(work: Compiled, request: Request) -> "DnsSyncFactory | Non
 def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
     modes = {service.mode for service in work.services}
     return PlanOutcome(
-        work.info.stage,
-        modes.pop() if len(modes) == 1 else "mixed",
-        work.services,
-        list_task_rows(made),
-        made.graph.levels,
-        _summarize_plan(work.services, made),
-        tuple(encode_problem(one) for one in work.info.warnings),
+        stage=work.info.stage,
+        mode=modes.pop() if len(modes) == 1 else "mixed",
+        services=work.services,
+        tasks=list_task_rows(made),
+        levels=made.graph.levels,
+        summary=_summarize_plan(work.services, made),
+        warnings=tuple(encode_problem(one) for one in work.info.warnings),
     )
 
 
@@ -284,17 +284,17 @@ def list_task_rows(made: Plan) -> list[PlannedTask]:
     ids = graph.ids
     return [
         PlannedTask(
-            task.id,
-            task.kind,
-            task.inputs.service,
-            task.inputs.function,
-            getattr(task.inputs, "provider", ""),
-            level,
-            tuple(ids[need] for need in needs),
-            decision.action.value,
-            decision.reason,
-            decision.inputs,
-            decision.key,
+            id=task.id,
+            kind=task.kind,
+            service=task.inputs.service,
+            function=task.inputs.function,
+            provider=getattr(task.inputs, "provider", ""),
+            level=level,
+            depends_on=tuple(ids[need] for need in needs),
+            action=decision.action.value,
+            reason=decision.reason,
+            inputs=decision.inputs,
+            key=decision.key,
         )
         for task, level, needs, decision in zip(
             graph.tasks, graph.level_of, graph.needs, made.decisions, strict=True

@@ -123,7 +123,14 @@ def announce_run(
     """Open the event stream of a run with its start event. The caller sends the end."""
     run_id, clock = _run_id(session.settings), session.settings.clock
     home = choose_journal_home(request, work.info)
-    info = RunInfo(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
+    info = RunInfo(
+        run=run_id,
+        home=home,
+        graph=job.graph,
+        seconds=job.seconds,
+        width=job.caps.total,
+        known=frozenset(job.known),
+    )
     bus = Bus(run_id, clock, make_listeners(info))
     count = len(job.graph) + work.untouched
     total = len(job.graph) - len(job.known)
@@ -235,12 +242,12 @@ def tell_idle(
 def run_ended(result: RunResult, untouched: int = 0) -> RunEnded:
     status = "cancelled" if result.interrupted else "succeeded" if result.ok else "failed"
     return RunEnded(
-        status,
-        result.count(Status.RAN),
-        result.count(Status.SKIPPED) + untouched,
-        result.count(Status.FAILED),
-        result.count(Status.BLOCKED),
-        result.ms,
+        status=status,
+        ran=result.count(Status.RAN),
+        skipped=result.count(Status.SKIPPED) + untouched,
+        failed=result.count(Status.FAILED),
+        blocked=result.count(Status.BLOCKED),
+        ms=result.ms,
     )
 
 

@@ -14,7 +14,14 @@ def list_test_cases(result: RunResult) -> tuple[Case, ...]:
     """List every task with its outcome. Later failures are separate cases."""
     rows = zip(result.graph.tasks, result.outcomes, strict=True)
     cases = [
-        Case(task.inputs.service, task.id, str(one.status), one.reason, one.ms, one.problems)
+        Case(
+            service=task.inputs.service,
+            task=task.id,
+            status=str(one.status),
+            reason=one.reason,
+            ms=one.ms,
+            problems=one.problems,
+        )
         for task, one in rows
     ]
     if result.aftermath:

@@ -232,7 +232,14 @@ def _open_stores(
         now_ns=options.started_ns,
         remembered=there and not options.warm,
     )
-    return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo, shared)
+    return Stores(
+        workspace=workspace,
+        trace_store=TraceStore(memo, project, blobs.flush),
+        blobs=blobs,
+        files=files,
+        memo=memo,
+        shared=shared,
+    )
 
 
 def _vendor_packages(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:

@@ -145,14 +145,14 @@ def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedL
     keys = parse_seal_keys(settings.own(REMOTE_KEY_VARIABLE).reveal() or "")
     cache = hash_fields((env[URL_VARIABLE], env.get(TEAM_VARIABLE, ""), scope, keys.first.id))
     return SharedLink(
-        keys,
-        cache,
-        scope,
-        VERSION,
-        modes.reads_remote,
-        modes.writes_remote,
-        wait_s,
-        upload_s,
+        keys=keys,
+        cache=cache,
+        scope=scope,
+        tool=VERSION,
+        reads=modes.reads_remote,
+        writes=modes.writes_remote,
+        wait_s=wait_s,
+        upload_s=upload_s,
         is_part=request.shard is not None,
     )
 

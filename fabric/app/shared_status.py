@@ -95,7 +95,14 @@ def _inspect_shared_cache(access: SharedAccess, settings: Settings) -> SharedLoo
     link, ms = cache.link, cache.use.ms
     place = _format_address(settings)
     return SharedLook(
-        place, link.scope, link.reads, link.writes, len(segments), len(tasks), ms, problems
+        place=place,
+        scope=link.scope,
+        reads=link.reads,
+        writes=link.writes,
+        segments=len(segments),
+        tasks=len(tasks),
+        ms=ms,
+        problems=problems,
     )
 
 

@@ -73,15 +73,15 @@ def stage_status(where: Where, settings: Settings) -> StageStatus:
     planned, problems = _plan_stage(where, settings)
     stages = {*list_completions(NameKind.STAGE, where, settings), *_with_receipts(found)}
     return StageStatus(
-        config.service,
-        planned.outcome.services[0].provider if planned else config.provider.label,
-        project.stage,
-        tuple(sorted({*stages, project.stage})),
-        config.is_protected,
-        _list_deployed_records(found),
-        tuple(row for record in found.records.values() for row in list_releases(record)),
-        planned,
-        problems,
+        service=config.service,
+        provider=planned.outcome.services[0].provider if planned else config.provider.label,
+        stage=project.stage,
+        stages=tuple(sorted({*stages, project.stage})),
+        is_protected=config.is_protected,
+        live=_list_deployed_records(found),
+        releases=tuple(row for record in found.records.values() for row in list_releases(record)),
+        planned=planned,
+        problems=problems,
     )
 
 

@@ -131,13 +131,13 @@ def build_call_line(call: ServedCall) -> CallLine:
     end = call.end
     why = end.failure.message if end.failure else ""
     return CallLine(
-        call.method,
-        call.path,
-        call.status,
-        call.function,
-        end.ms,
-        end.memory,
-        end.said,
-        why,
-        call.warning,
+        method=call.method,
+        path=call.path,
+        status=call.status,
+        function=call.function,
+        ms=end.ms,
+        memory=end.memory,
+        logs=end.said,
+        why=why,
+        warning=call.warning,
     )

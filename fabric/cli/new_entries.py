@@ -218,7 +218,12 @@ def _collect_fields(name: str, kind: str, given: GivenOptions, person: Person) -
         if row.kind == kind and row.asked and isinstance(said, str):
             default = f"GET:/{name}" if kind == "http" else f"{template[row.field]}"
             questions[row.field] = OpenQuestion(
-                row.title, row.option, said, default, row.check, row.needed
+                title=row.title,
+                option=row.option,
+                given=said,
+                default=default,
+                check=row.check,
+                needed=row.needed,
             )
     fields: dict[str, Json] = dict(collect_answers(questions, person))
     rest = {option: one for option, one in given.items() if not TRIGGER_OPTIONS[option].asked}

@@ -38,14 +38,14 @@ def build_supply(root: Mapping, scope: BindingScope) -> Supply:
     found = {name: _read_addon_values(node, scope) for name, node in addon_nodes}
     connections = frozenset(one.connection_env for one in resources if one.connection_env)
     return Supply(
-        resources,
-        addons,
-        values,
-        {name: pairs for name, (pairs, _) in found.items()},
-        connections
+        resources=resources,
+        addons=addons,
+        resource_values=values,
+        addon_values={name: pairs for name, (pairs, _) in found.items()},
+        secret_names=connections
         | {one.env_var for one in resources if one.env_var}
         | {name for addon in addons for name, _ in addon.secrets},
-        connections.union(*(names for _, names in found.values())),
+        bound_names=connections.union(*(names for _, names in found.values())),
     )
 
 

@@ -109,15 +109,15 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
     root = apply_stage_overlays(remove_anchor_keys(raw), source.stage)
     root = place_alone(root, keeps_router=source.keeps_router) if source.only_place else root
     scope = BindingScope(
-        source.env,
-        source.stage,
-        list_secret_leaves(root),
-        list_param_leaves(root),
-        source.params,
-        source.read_text,
-        source.read_secret,
-        source.withheld,
-        source.secret_use,
+        env=source.env,
+        stage=source.stage,
+        secrets=list_secret_leaves(root),
+        params=list_param_leaves(root),
+        given=source.params,
+        read_text=source.read_text,
+        read_secret=source.read_secret,
+        withheld=source.withheld,
+        secret_use=source.secret_use,
     )
     filled = fill(remove_keys(root, *_LATER), scope)
     root = _with_later(filled.node, root)
@@ -136,7 +136,16 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
     findings = _drop_late_consequences(findings)
     names = filled.names | chosen.names
     values = filled.secret_values | chosen.secret_values
-    loaded = Loaded(source.file, root, chosen.label, chosen.own, scope, names, values, ())
+    loaded = Loaded(
+        file=source.file,
+        root=root,
+        label=chosen.label,
+        own=chosen.own,
+        scope=scope,
+        names=names,
+        secret_values=values,
+        warnings=(),
+    )
     return loaded, list(_redact_findings(findings, values))
 
 

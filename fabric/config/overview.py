@@ -52,14 +52,16 @@ def read_overview(source: ConfigText) -> Overview:
     root = loaded.root
     limits = () if wrong else limit_problems(root, source.stage)
     return Overview(
-        file,
-        _read_known_text(root, "name"),
-        _read_known_text(root, "runtime"),
-        {key: _list_places(file, root, key) for key in ("functions", "resources", "addons")},
-        place_in_file(file, document.text, wrong),
-        place_in_file(file, document.text, limits),
-        place_in_file(file, document.text, unset),
-        _read_backend_kind(root),
+        file=file,
+        provider=_read_known_text(root, "name"),
+        runtime=_read_known_text(root, "runtime"),
+        sections={
+            key: _list_places(file, root, key) for key in ("functions", "resources", "addons")
+        },
+        problems=place_in_file(file, document.text, wrong),
+        limits=place_in_file(file, document.text, limits),
+        unset=place_in_file(file, document.text, unset),
+        backend=_read_backend_kind(root),
     )
 
 

@@ -54,9 +54,16 @@ def _route(
 ) -> ApiRoute:
     good = (GoodAnswer(done), GoodAnswer(schemas.ACCEPTED, 202))
     return ApiRoute(
-        "POST", f"/action/{name}", f"action-{name}", Right.CHANGE, answer, about,
-        (STAGE, CONFIRM, WAIT), good, _REFUSED,
-    )  # fmt: skip
+        method="POST",
+        path=f"/action/{name}",
+        name=f"action-{name}",
+        right=Right.CHANGE,
+        answer=answer,
+        about=about,
+        parameters=(STAGE, CONFIRM, WAIT),
+        good=good,
+        statuses=_REFUSED,
+    )
 
 
 def _answer_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnswer:

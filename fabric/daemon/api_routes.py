@@ -17,14 +17,20 @@ def build_config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
     """Build the routes of the Configuration API, which the daemon has too."""
     own = (
         _build_config_route(
-            "validate", endpoints.validate, "Check a config for errors.",
-            (STAGE, PROVIDER), schemas.VALIDATED,
+            "validate",
+            endpoints.validate,
+            "Check a config for errors.",
+            (STAGE, PROVIDER),
+            schemas.VALIDATED,
         ),
         _build_config_route(
-            "resolve", endpoints.resolve, "Resolve a config for a stage, with secrets redacted.",
-            (STAGE, PROVIDER), schemas.RESOLVED,
+            "resolve",
+            endpoints.resolve,
+            "Resolve a config for a stage, with secrets redacted.",
+            (STAGE, PROVIDER),
+            schemas.RESOLVED,
         ),
-    )  # fmt: skip
+    )
     return tuple(replace(one, only_computes=True) for one in own)
 
 
@@ -32,22 +38,38 @@ def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
     """Build the routes of the daemon only."""
     return (
         _build_config_route(
-            "plan", endpoints.plan, "Plan a deploy: the changes and their reasons.",
-            (STAGE, PROVIDER, FUNCTION), schemas.PLANNED,
+            "plan",
+            endpoints.plan,
+            "Plan a deploy: the changes and their reasons.",
+            (STAGE, PROVIDER, FUNCTION),
+            schemas.PLANNED,
         ),
         _build_config_route(
-            "releases", endpoints.releases, "List current deployments and rollback targets.",
-            (STAGE, PROVIDER), schemas.RELEASES,
+            "releases",
+            endpoints.releases,
+            "List current deployments and rollback targets.",
+            (STAGE, PROVIDER),
+            schemas.RELEASES,
         ),
-        _require_change_right(_build_config_route(
-            "deploy", endpoints.deploy, "Deploy a service.",
-            (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.DEPLOYED,
-        )),
-        _require_change_right(_build_config_route(
-            "remove", endpoints.remove, "Remove a deployed service.",
-            (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.REMOVED,
-        )),
-    )  # fmt: skip
+        _require_change_right(
+            _build_config_route(
+                "deploy",
+                endpoints.deploy,
+                "Deploy a service.",
+                (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT),
+                schemas.DEPLOYED,
+            )
+        ),
+        _require_change_right(
+            _build_config_route(
+                "remove",
+                endpoints.remove,
+                "Remove a deployed service.",
+                (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT),
+                schemas.REMOVED,
+            )
+        ),
+    )
 
 
 def _build_config_route(
@@ -58,10 +80,17 @@ def _build_config_route(
     schema: schemas.Schema,
 ) -> ApiRoute:
     return ApiRoute(
-        "POST", f"/{name}", name, Right.LOOK, answer, about, parameters, (GoodAnswer(schema),),
-        _LOOKING,
+        method="POST",
+        path=f"/{name}",
+        name=name,
+        right=Right.LOOK,
+        answer=answer,
+        about=about,
+        parameters=parameters,
+        good=(GoodAnswer(schema),),
+        statuses=_LOOKING,
         takes_config=True,
-    )  # fmt: skip
+    )
 
 
 def _require_change_right(route: ApiRoute) -> ApiRoute:

@@ -35,12 +35,12 @@ class RequestSpans:
         }
         self._export.add(
             FinishedSpan(
-                f"{line.method} {line.route}",
-                place,
-                now - int(line.ms * 1_000_000),
-                now,
-                about,
-                parent,
+                name=f"{line.method} {line.route}",
+                place=place,
+                begun_ns=now - int(line.ms * 1_000_000),
+                ended_ns=now,
+                attributes=about,
+                parent=parent,
                 is_request=True,
                 has_failed=line.status >= _FAILED,
             )

@@ -63,25 +63,46 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
     one, of_run = "/runs/<run>", (404,)
     return (
         ApiRoute(
-            "GET", "/runs", "runs", Right.LOOK, endpoints.list, "List the runs, newest first.",
-            (LIMIT,), good=(GoodAnswer(schemas.RUNS),),
+            method="GET",
+            path="/runs",
+            name="runs",
+            right=Right.LOOK,
+            answer=endpoints.list,
+            about="List the runs, newest first.",
+            parameters=(LIMIT,),
+            good=(GoodAnswer(schemas.RUNS),),
         ),
         ApiRoute(
-            "GET", one, "run", Right.LOOK, endpoints.show, "Show a run and its result.",
-            good=(GoodAnswer(schemas.RUN),), statuses=of_run,
+            method="GET",
+            path=one,
+            name="run",
+            right=Right.LOOK,
+            answer=endpoints.show,
+            about="Show a run and its result.",
+            good=(GoodAnswer(schemas.RUN),),
+            statuses=of_run,
         ),
         ApiRoute(
-            "DELETE", one, "stop", Right.CHANGE, endpoints.stop,
-            "Stop a run. A second request cancels it immediately.",
-            good=(GoodAnswer(schemas.RUN),), statuses=of_run,
+            method="DELETE",
+            path=one,
+            name="stop",
+            right=Right.CHANGE,
+            answer=endpoints.stop,
+            about="Stop a run. A second request cancels it immediately.",
+            good=(GoodAnswer(schemas.RUN),),
+            statuses=of_run,
         ),
         ApiRoute(
-            "GET", f"{one}/events", "events", Right.LOOK, endpoints.events,
-            "Stream the events of a run. `Last-Event-ID` resumes after that event.",
+            method="GET",
+            path=f"{one}/events",
+            name="events",
+            right=Right.LOOK,
+            answer=endpoints.events,
+            about="Stream the events of a run. `Last-Event-ID` resumes after that event.",
             good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)),
             statuses=of_run,
         ),
-    )  # fmt: skip
+    )
 
 
 def _limit(text: str) -> int:

@@ -44,27 +44,52 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
 
     own = (
         ApiRoute(
-            "GET", "/healthz", "healthz", Right.OPEN, health, "Check that the server is running.",
+            method="GET",
+            path="/healthz",
+            name="healthz",
+            right=Right.OPEN,
+            answer=health,
+            about="Check that the server is running.",
             is_free=True,
             good=(GoodAnswer(schemas.HEALTHY),),
         ),
         ApiRoute(
-            "GET", "/readyz", "readyz", Right.LOOK, ready, "Check that the server is ready.",
+            method="GET",
+            path="/readyz",
+            name="readyz",
+            right=Right.LOOK,
+            answer=ready,
+            about="Check that the server is ready.",
             good=(GoodAnswer(schemas.READY), GoodAnswer(schemas.READY, NOT_NOW)),
         ),
         ApiRoute(
-            "GET", "/version", "version", Right.LOOK, version, "Show the version of the server.",
+            method="GET",
+            path="/version",
+            name="version",
+            right=Right.LOOK,
+            answer=version,
+            about="Show the version of the server.",
             good=(GoodAnswer(schemas.VERSION),),
         ),
         ApiRoute(
-            "GET", "/metrics", "metrics", Right.LOOK, metrics, "Metrics in the Prometheus format.",
+            method="GET",
+            path="/metrics",
+            name="metrics",
+            right=Right.LOOK,
+            answer=metrics,
+            about="Metrics in the Prometheus format.",
             good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
         ),
         ApiRoute(
-            "GET", "/openapi.json", "openapi", Right.LOOK, describe_api, "This OpenAPI document.",
+            method="GET",
+            path="/openapi.json",
+            name="openapi",
+            right=Right.LOOK,
+            answer=describe_api,
+            about="This OpenAPI document.",
             good=(GoodAnswer(schemas.ANYTHING),),
         ),
-    )  # fmt: skip
+    )
     routes = (*others, *own)
     return own
 

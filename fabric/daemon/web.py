@@ -71,7 +71,15 @@ def _call(
     known = admission if isinstance(admission, Admission) else Admission("", right=Right.CHANGE)
     parameters = read_parameters(_query(environ.get("QUERY_STRING", "")), route.parameters)
     right = known.right or Right.OPEN
-    return ApiCall(known.id, parameters, values, _read_headers(environ), body, known.client, right)
+    return ApiCall(
+        id=known.id,
+        query=parameters,
+        values=values,
+        headers=_read_headers(environ),
+        body=body,
+        client=known.client,
+        right=right,
+    )
 
 
 def _query(text: str) -> Sequence[tuple[str, str]]:

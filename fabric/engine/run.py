@@ -62,12 +62,12 @@ class Run:
         self._bus = bus
         self._clock = clock
         agenda = Agenda(
-            graph.needs,
-            [task.inputs.lane for task in graph.tasks],
-            job.seconds,
-            releases,
-            () if job.keep_going else list_gates(graph),
-            self._lenient,
+            needs=graph.needs,
+            lanes=[task.inputs.lane for task in graph.tasks],
+            seconds=job.seconds,
+            closing=releases,
+            gates=() if job.keep_going else list_gates(graph),
+            tolerating=self._lenient,
         )
         self._schedule = Schedule(agenda, job.caps, frozenset(job.known))
         self._outcomes: dict[int, Outcome] = dict(job.known)
@@ -314,6 +314,13 @@ def _get_output(outcome: Outcome) -> Output:
 
 def _add_times(outcome: Outcome, started: float, ms: int) -> Outcome:
     return Outcome(
-        outcome.status, outcome.reason, outcome.output, outcome.decision, ms,
-        started, outcome.problems, outcome.warnings, outcome.trace,
-    )  # fmt: skip
+        status=outcome.status,
+        reason=outcome.reason,
+        output=outcome.output,
+        decision=outcome.decision,
+        ms=ms,
+        started=started,
+        problems=outcome.problems,
+        warnings=outcome.warnings,
+        trace=outcome.trace,
+    )

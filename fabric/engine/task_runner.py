@@ -80,12 +80,12 @@ class TaskRunner:
     @property
     def memory(self) -> Memory:
         return Memory(
-            self._list_code_entries,
-            self._stores.trace_store.traces if self._use_cache else lambda _: (),
-            self._stores.files,
-            self._decide_by_record,
-            self._is_available,
-            self._stores.trace_store.is_learned,
+            code=self._list_code_entries,
+            traces=self._stores.trace_store.traces if self._use_cache else lambda _: (),
+            look=self._stores.files,
+            live=self._decide_by_record,
+            at_hand=self._is_available,
+            is_learned=self._stores.trace_store.is_learned,
         )
 
     def believe(self, elsewhere: RemoteResults) -> None:
@@ -214,9 +214,14 @@ class TaskRunner:
         ms = made.took_ms or round((self._clock.monotonic() - begin) * 1000)
         trace, moved = self._remember(task, upstream, made, (output, ms, began_ns))
         return Outcome(
-            Status.RAN, decision.reason, output, decision, ms,
-            warnings=(*made.warnings, *_find_moved_inputs(task, made, moved)), trace=trace,
-        )  # fmt: skip
+            Status.RAN,
+            decision.reason,
+            output,
+            decision,
+            ms,
+            warnings=(*made.warnings, *_find_moved_inputs(task, made, moved)),
+            trace=trace,
+        )
 
     def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> TaskResult:
         outputs = {need.id: output for need, output in upstream}
@@ -249,9 +254,17 @@ class TaskRunner:
         pairs = tuple(sorted(_list_output_hashes(upstream)))
         static = compute_static_hash(task.kind, entries)
         trace = Trace(
-            static, entries, read, tuple(sorted(set(made.absent))), made.listings, pairs,
-            made.links, compute_full_key(static, read, pairs), output, ms,
-        )  # fmt: skip
+            static=static,
+            entries=entries,
+            files=read,
+            absent=tuple(sorted(set(made.absent))),
+            listings=made.listings,
+            upstream=pairs,
+            links=made.links,
+            key=compute_full_key(static, read, pairs),
+            output=output,
+            ms=ms,
+        )
         self._stores.trace_store.remember(task.id, trace)
         if self._stores.shared is not None:
             self._stores.shared.offer(task, trace)

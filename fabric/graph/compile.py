@@ -166,8 +166,8 @@ def _release(
         ("healthCheckUrl", health.health_check_url),
     )
     inputs = ReleaseInputs(
-        unit.service, config.provider.label, config.stage, unit.mode,
-        (*place_of(unit), *checks), names, unit.outside,
+        service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,
+        place=(*place_of(unit), *checks), functions=names, outside=unit.outside,
     )  # fmt: skip
     needs = (*deploys, *_list_upstream_releases(services, unit))
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
@@ -243,7 +243,13 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     glibc = find_glibc_version(facts, version) if facts else OLDEST_GLIBC
     name = hash_fields((asked.folder, version, platform, str(glibc), *asked.without))[:12]
     inputs = VendorInputs(
-        unit.service, asked.folder, asked.text, version, platform, asked.without, glibc
+        service=unit.service,
+        root=asked.folder,
+        source=asked.text,
+        python=version,
+        platform=platform,
+        without=asked.without,
+        glibc=glibc,
     )
     return Task(build_task_id("vendor", name), inputs)
 

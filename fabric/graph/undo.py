@@ -78,7 +78,13 @@ def _restore(
 ) -> RestoreInputs:
     ref = record.ref
     return RestoreInputs(
-        ref.service, function, ref.provider, ref.stage, target.mode, target.deployment_id, functions
+        service=ref.service,
+        function=function,
+        provider=ref.provider,
+        stage=ref.stage,
+        mode=target.mode,
+        deployment=target.deployment_id,
+        functions=functions,
     )
 
 

@@ -45,7 +45,16 @@ class Exchange(Struct, frozen=True):
     ) -> None:
         self.reply(answer)
         head = self.head
-        self.tell(ServedCall(head.method, head.path, answer.status, name, end, warning))
+        self.tell(
+            ServedCall(
+                method=head.method,
+                path=head.path,
+                status=answer.status,
+                function=name,
+                end=end,
+                warning=warning,
+            )
+        )
 
     def refuse(self, status: int, message: str, more: JsonObject | None = None) -> None:
         self.send(build_json_answer(status, {"message": message, **(more or {})}))

@@ -49,7 +49,9 @@ def make_warning_check(name: str, problem: Problem) -> Check:
 def _make_problem_check(name: str, problem: Problem, severity: Severity) -> Check:
     place = f"{problem.where}: " if problem.where and problem.where.line else ""
     message = f"{place}{problem.message}"
-    return Check(name, False, severity, message, problem.hint, problem.code)  # noqa: FBT003
+    return Check(
+        name=name, ok=False, severity=severity, message=message, fix=problem.hint, code=problem.code
+    )
 
 
 def encode_checks(checks: Iterable[Check]) -> str:

@@ -111,13 +111,13 @@ class ObservedByCommand(Struct, frozen=True):
         found = self._run_query(service, (window, {}), _CountsDocument, watch)
         return [
             FunctionNumbers(
-                whose.service,
-                one.function,
-                whose.label,
-                one.calls,
-                one.errors,
-                one.p50_ms,
-                one.p95_ms,
+                service=whose.service,
+                function=one.function,
+                provider=whose.label,
+                calls=one.calls,
+                errors=one.errors,
+                p50_ms=one.p50_ms,
+                p95_ms=one.p95_ms,
             )
             for one in _select_own_rows(found.functions, service, watch)
         ]
@@ -192,12 +192,12 @@ def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]
 def _call(address: DeploymentAddress, one: _CallDocument) -> TracedCall:
     steps = tuple(
         TracedStep(
-            step.id,
-            step.parent,
-            step.name,
-            convert_to_nanoseconds(step.started_at),
-            step.ms,
-            step.status,
+            id=step.id,
+            parent=step.parent,
+            name=step.name,
+            started_at=convert_to_nanoseconds(step.started_at),
+            ms=step.ms,
+            status=step.status,
         )
         for step in one.spans
     )

@@ -131,47 +131,47 @@ def _build_document(
     functions: tuple[FunctionRow, ...] | tuple[LiveRow, ...],
 ) -> OrderDocument:
     return OrderDocument(
-        FORMAT_VERSION,
-        kind,
-        address.service,
-        address.stage,
-        address.label,
-        address.provider_id,
-        address.region,
-        address.deployment_id,
-        functions,
-        tuple(
+        format_version=FORMAT_VERSION,
+        operation=kind,
+        service=address.service,
+        stage=address.stage,
+        provider=address.label,
+        provider_id=address.provider_id,
+        region=address.region,
+        deployment_id=address.deployment_id,
+        functions=functions,
+        resources=tuple(
             ResourceRow(one.name, one.type, one.env_var, one.address.reveal())
             for one in address.resources
         ),
-        tuple(
+        workflows=tuple(
             WorkflowRow(name, json.loads(steps), format_resource_name(address, name))
             for name, steps in address.workflows
         ),
-        dict(address.secret_refs),
-        json.loads(address.extension),
-        _build_previous_row(address.previous),
+        secret_references=dict(address.secret_refs),
+        extension=json.loads(address.extension),
+        previous=_build_previous_row(address.previous),
     )
 
 
 def _build_function_row(order: FunctionOrder) -> FunctionRow:
     settings = dict(order.settings)
     return FunctionRow(
-        order.name,
-        settings.get("entry", ""),
-        order.artifact.handler,
-        order.artifact.runtime,
-        _count(settings.get("memory", "")),
-        _count(settings.get("timeout", "")),
-        settings.get("architecture", ""),
-        order.reserved_concurrency,
-        order.provisioned_concurrency,
-        [json.loads(text) for text in order.triggers],
-        order.layers,
-        dict(order.env.reveal()),
-        dict(order.tags),
-        _build_artifact_row(order.artifact),
-        order.artifact.changed,
+        name=order.name,
+        entry=settings.get("entry", ""),
+        handler=order.artifact.handler,
+        runtime=order.artifact.runtime,
+        memory=_count(settings.get("memory", "")),
+        timeout=_count(settings.get("timeout", "")),
+        architecture=settings.get("architecture", ""),
+        reserved_concurrency=order.reserved_concurrency,
+        provisioned_concurrency=order.provisioned_concurrency,
+        triggers=[json.loads(text) for text in order.triggers],
+        layers=order.layers,
+        environment=dict(order.env.reveal()),
+        tags=dict(order.tags),
+        artifact=_build_artifact_row(order.artifact),
+        changed=order.artifact.changed,
     )
 
 
@@ -197,25 +197,25 @@ def _build_previous_row(record: Record | None) -> PreviousRow | None:
     if not functions and not record.endpoint:
         return None
     return PreviousRow(
-        record.deployment_id,
-        record.mode,
-        record.endpoint,
-        dict(record.outputs),
-        functions,
-        record.updated_at,
+        deployment_id=record.deployment_id,
+        mode=record.mode,
+        endpoint=record.endpoint,
+        outputs=dict(record.outputs),
+        functions=functions,
+        updated_at=record.updated_at,
     )
 
 
 def _convert_record(one: FunctionRecord) -> LiveRow:
     return LiveRow(
-        one.name,
-        one.resource_name,
-        one.resource_id,
-        one.endpoint,
-        one.artifact_sha256,
-        one.handler,
-        dict(one.settings).get("runtime", ""),
-        list_trigger_documents(one),
-        one.layers,
-        one.updated_at,
+        name=one.name,
+        resource_name=one.resource_name,
+        resource_id=one.resource_id,
+        endpoint=one.endpoint,
+        artifact_sha256=one.artifact_sha256,
+        handler=one.handler,
+        runtime=dict(one.settings).get("runtime", ""),
+        triggers=list_trigger_documents(one),
+        layers=one.layers,
+        updated_at=one.updated_at,
     )

@@ -98,7 +98,12 @@ def encode_segment(segment: Segment) -> bytes:
     }
     lines = tuple(_ListingLine(one.folder, one.pattern, one.ignore, one.digest) for one in lists)
     document = _SegmentDocument(
-        VERSION, tuple(pairs), lines, rows, dict(segment.streams), dict(segment.contents)
+        version=VERSION,
+        pairs=tuple(pairs),
+        listings=lines,
+        traces=rows,
+        streams=dict(segment.streams),
+        contents=dict(segment.contents),
     )
     return Encoder().encode(document)
 
@@ -108,16 +113,18 @@ def _build_row(
 ) -> _KeyedRow:
     output = trace.output
     return _KeyedRow(
-        trace.static,
-        tuple(pairs.setdefault(pair, len(pairs)) for pair in trace.files),
-        trace.absent,
-        tuple(lists.setdefault(one, len(lists)) for one in trace.listings),
-        trace.upstream,
-        trace.links,
-        trace.ms,
-        output.digest,
-        output.facts,
-        tuple(_FileRow(one.path, one.digest, one.size, one.executable) for one in output.files),
+        static=trace.static,
+        files=tuple(pairs.setdefault(pair, len(pairs)) for pair in trace.files),
+        absent=trace.absent,
+        listings=tuple(lists.setdefault(one, len(lists)) for one in trace.listings),
+        upstream=trace.upstream,
+        links=trace.links,
+        ms=trace.ms,
+        digest=output.digest,
+        facts=output.facts,
+        made=tuple(
+            _FileRow(one.path, one.digest, one.size, one.executable) for one in output.files
+        ),
     )
 
 

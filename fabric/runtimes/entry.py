@@ -61,7 +61,15 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
             if not os.access(real, os.R_OK):
                 raise unreadable_file_error(place(base, path), "permission denied")
             looked_at = tuple(_join_normalized(root, name) for name, _ in candidates[: at + 1])
-            return EntryFile(base, root, path, name, export, looked_at, probe)
+            return EntryFile(
+                workspace=base,
+                root=root,
+                path=path,
+                name=name,
+                export=export,
+                looked_at=looked_at,
+                probe=probe,
+            )
     raise _missing_entry_error(inputs, place(base, os.path.join(root, candidates[0][0])))
 
 

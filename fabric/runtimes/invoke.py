@@ -34,12 +34,12 @@ class Invocation(Struct, frozen=True):
     def local(self) -> LocalFunction:
         code = CodeArchive(sha256(self.archive).hexdigest(), lambda: self.archive)
         return LocalFunction(
-            self.function,
-            code,
-            self.handler,
-            self.runtime,
-            self.env,
-            self.timeout,
+            name=self.function,
+            code=code,
+            handler=self.handler,
+            runtime=self.runtime,
+            env=self.env,
+            timeout=self.timeout,
             brought=self.brought,
             caller=self.caller,
         )

@@ -140,7 +140,14 @@ def read_source(
     around.check(name, text, file)
     seen = record_tried(base, [*looked_at, *plain.others, *around.looked_at])
     warnings = around.unread_locks(name, text)
-    return VendorSource(file, text, seen, Secret(list_index_lines(plain.text)), without, warnings)
+    return VendorSource(
+        file=file,
+        text=text,
+        seen=seen,
+        where=Secret(list_index_lines(plain.text)),
+        without=without,
+        warnings=warnings,
+    )
 
 
 def _choose_text(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[str, str]:

@@ -45,12 +45,12 @@ def identify_this_process() -> Process:
 @functools.cache
 def _process(pid: int) -> Process:
     return Process(
-        _read_user(),
-        os.uname().nodename,
-        pid,
-        _read_boot_id(),
-        _read_namespace(),
-        _read_start_time(pid),
+        user=_read_user(),
+        host=os.uname().nodename,
+        pid=pid,
+        boot=_read_boot_id(),
+        namespace=_read_namespace(),
+        started=_read_start_time(pid),
     )
 
 

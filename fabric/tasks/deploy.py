@@ -106,12 +106,12 @@ class DeployKind:
         with shop.away():
             archive = self._tools.archives.keep(ref, content)
         artifact = Artifact(
-            archive,
-            package.fact("sha256"),
-            len(content),
-            package.fact("handler"),
-            settings["runtime"],
-            changed,
+            path=archive,
+            sha256=package.fact("sha256"),
+            size=len(content),
+            handler=package.fact("handler"),
+            runtime=settings["runtime"],
+            changed=changed,
         )
         plain = tuple((name, settings[name]) for name in _PLAIN)
         return _Share(one, values, order_of(one.name, artifact, plain, values))
@@ -226,15 +226,15 @@ class DeployKind:
 
 def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> FunctionOrder:
     return FunctionOrder(
-        name,
-        artifact,
-        settings,
-        values.triggers,
-        values.layers,
-        values.env,
-        values.tags,
-        values.reserved_concurrency,
-        values.provisioned_concurrency,
+        name=name,
+        artifact=artifact,
+        settings=settings,
+        triggers=values.triggers,
+        layers=values.layers,
+        env=values.env,
+        tags=values.tags,
+        reserved_concurrency=values.reserved_concurrency,
+        provisioned_concurrency=values.provisioned_concurrency,
         secret=values.secret,
     )
 

@@ -78,7 +78,12 @@ def _get_process_side() -> WorkerSide:
     places = BuildPlaces(home, packs, ChildProgram(_CHILD, settings.env))
     atexit.register(_close, places)
     return WorkerSide(
-        worker.address, build_worker_side(store), store, packs, places, settings.clock
+        place=worker.address,
+        side=build_worker_side(store),
+        store=store,
+        packs=packs,
+        places=places,
+        clock=settings.clock,
     )
 
 

@@ -117,7 +117,14 @@ def _run_change(
     info = add_cache_warnings(work.info, work.graph, session)
     session.share(result)
     info = add_run_warnings(info, session, result)
-    return Changed(scope, info, result, finals, back.refs, use_of(change.shared))
+    return Changed(
+        scope=scope,
+        info=info,
+        result=result,
+        finals=finals,
+        rolled_back=back.refs,
+        remote=use_of(change.shared),
+    )
 
 
 def _must_roll_back(purpose: Purpose, result: RunResult) -> bool:

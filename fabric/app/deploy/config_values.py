@@ -40,17 +40,17 @@ class ConfigValues:
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            _encode_triggers(found, frozenset()),
-            found.layers,
-            _encode_triggers(found, hidden),
-            tuple(redact_values(layer, hidden) for layer in found.layers),
-            Secret(env),
-            Secret(found.env),
-            build_spec(unit, found),
-            found.tags,
-            found.reserved_concurrency,
-            found.provisioned_concurrency,
-            config.secret_names & {name for name, _ in env},
+            triggers=_encode_triggers(found, frozenset()),
+            layers=found.layers,
+            shown_triggers=_encode_triggers(found, hidden),
+            shown_layers=tuple(redact_values(layer, hidden) for layer in found.layers),
+            env=Secret(env),
+            declared=Secret(found.env),
+            spec=build_spec(unit, found),
+            tags=found.tags,
+            reserved_concurrency=found.reserved_concurrency,
+            provisioned_concurrency=found.provisioned_concurrency,
+            secret=config.secret_names & {name for name, _ in env},
         )
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
@@ -70,14 +70,14 @@ class ConfigValues:
         hidden = config.secret_values.reveal()
         return tuple(
             FunctionDraft(
-                one.name,
-                build_spec(unit, one)[1],
-                _encode_triggers(one, hidden),
-                one.layers,
-                tuple(name for name, _ in one.env),
-                one.provisioned_concurrency,
-                one.tags,
-                _list_known_values(config, one),
+                name=one.name,
+                settings=build_spec(unit, one)[1],
+                triggers=_encode_triggers(one, hidden),
+                layers=one.layers,
+                variables=tuple(name for name, _ in one.env),
+                provisioned_concurrency=one.provisioned_concurrency,
+                tags=one.tags,
+                known=_list_known_values(config, one),
             )
             for one in config.functions
         )

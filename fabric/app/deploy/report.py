@@ -114,15 +114,15 @@ def _build_service_end(
     error: str | None = None,
 ) -> ServiceEnd:
     return ServiceEnd(
-        placement.service,
-        placement.provider,
-        placement.mode,
-        record.deployment_id if record else "",
-        record.endpoint if record else "",
-        dict(record.outputs) if record else {},
-        status,
-        error,
-        functions,
+        service=placement.service,
+        provider=placement.provider,
+        mode=placement.mode,
+        deployment_id=record.deployment_id if record else "",
+        endpoint=record.endpoint if record else "",
+        outputs=dict(record.outputs) if record else {},
+        status=status,
+        error=error,
+        functions=functions,
     )
 
 

@@ -164,11 +164,11 @@ def report_releases(request: Request, settings: Settings) -> Report:
 def list_releases(record: Record) -> Iterator[PastDeployment]:
     for one in record.history:
         yield PastDeployment(
-            record.ref.service,
-            record.ref.stage,
-            record.ref.provider,
-            one.deployment_id,
-            one.endpoint,
-            one.updated_at,
+            service=record.ref.service,
+            stage=record.ref.stage,
+            provider=record.ref.provider,
+            deployment_id=one.deployment_id,
+            endpoint=one.endpoint,
+            updated_at=one.updated_at,
             current=one.deployment_id == record.deployment_id,
         )

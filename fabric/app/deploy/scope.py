@@ -132,18 +132,26 @@ def _build_scope(
     values, targets = ConfigValues(work, upstreams), RollbackTargets()
     kept_values = ValueSeal(work.settings.state_key, work.settings.chance)
     tools = DeployTools(
-        KnownRecords(transaction, work.settings.clock),
-        PlacedDeployers(work, upstreams, connections),
-        values,
-        StoredArchives(transaction, work.placements),
-        targets,
-        kept_values,
-        ProblemPlaces(work),
-        options.force,
-        options.takes_today,
-        options.names(work, transaction.record) if options.names else None,
+        records=KnownRecords(transaction, work.settings.clock),
+        deployers=PlacedDeployers(work, upstreams, connections),
+        values=values,
+        archives=StoredArchives(transaction, work.placements),
+        targets=targets,
+        kept_values=kept_values,
+        places=ProblemPlaces(work),
+        force=options.force,
+        takes_today=options.takes_today,
+        names=options.names(work, transaction.record) if options.names else None,
     )
-    return DeployScope(work, dependencies, transaction, values, targets, kept_values, tools)
+    return DeployScope(
+        work=work,
+        dependencies=dependencies,
+        transaction=transaction,
+        values=values,
+        targets=targets,
+        kept_values=kept_values,
+        tools=tools,
+    )
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
@@ -176,13 +184,13 @@ def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock:
         for task in tasks
     )
     return Claim(
-        placement.ref,
-        operation,
-        Mode(placement.mode),
-        placement.provider_id,
-        placement.region,
-        intents,
-        lambda record: mode_mismatch_problem(placement, record),
+        ref=placement.ref,
+        operation=operation,
+        mode=Mode(placement.mode),
+        provider_id=placement.provider_id,
+        region=placement.region,
+        intents=intents,
+        refuse=lambda record: mode_mismatch_problem(placement, record),
     )
 
 

@@ -65,15 +65,15 @@ def build_artifacts(
         result = run_graph(request, session, GraphJob(work.info, work.graph), make_listeners)
         info = add_cache_warnings(work.info, work.graph, session)
     return Artifacts(
-        dict(_list_packages(result, workspace)),
-        dict(_list_broken_functions(result)),
-        frozenset(str(workspace / path) for path in _list_input_paths(work, result)),
-        frozenset(workspace / path for path in _list_searched_folders(result)),
-        workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
-        started,
-        all(outcome.trace is not None for _, outcome in result.rows),
-        (*info.warnings, *result.warnings),
-        result.interrupted,
+        packages=dict(_list_packages(result, workspace)),
+        broken=dict(_list_broken_functions(result)),
+        looked_at=frozenset(str(workspace / path) for path in _list_input_paths(work, result)),
+        searched=frozenset(workspace / path for path in _list_searched_folders(result)),
+        root=workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
+        began=started,
+        is_whole=all(outcome.trace is not None for _, outcome in result.rows),
+        warnings=(*info.warnings, *result.warnings),
+        interrupted=result.interrupted,
     )
 
 

@@ -63,7 +63,13 @@ def run_dev_loop(
     problems = failed if options.once else ()
     code = ExitCode.FAILED if problems else ExitCode.OK
     return Report(
-        request.command, DevOutcome(loop.last), None, loop.note, problems, first.warnings, code
+        command=request.command,
+        outcome=DevOutcome(loop.last),
+        text=None,
+        notes=loop.note,
+        problems=problems,
+        warnings=first.warnings,
+        exit_code=code,
     )
 
 
@@ -170,15 +176,15 @@ class _DevLoop:
         response: Json = None if problem else decode_response(end)
         batch = _parse_batch_result(preset, response, is_failed=problem is not None)
         return PresetCall(
-            preset.function,
-            preset.kind,
-            response,
-            problem.message if problem else "",
-            end.said,
-            end.ms,
-            batch.back if batch else (),
-            batch.done if batch else (),
-            batch.why if batch else "",
+            function=preset.function,
+            preset=preset.kind,
+            response=response,
+            error=problem.message if problem else "",
+            logs=end.said,
+            ms=end.ms,
+            messages_back=batch.back if batch else (),
+            messages_done=batch.done if batch else (),
+            batch_note=batch.why if batch else "",
         )
 
 

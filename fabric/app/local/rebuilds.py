@@ -152,7 +152,14 @@ class Rebuilds:
             looked_at = artifacts.looked_at | more
             before = _merge_stats(looked_at, artifacts, before)
             shown, project = self._format_paths(found), made.project
-            done = Round(shown, changed, made.service, (), project, _measure_ms(started))
+            done = Round(
+                moved=shown,
+                changed=changed,
+                service=made.service,
+                problems=(),
+                project=project,
+                ms=_measure_ms(started),
+            )
             self._tell(done, counts=counts)
 
     def _format_paths(self, paths: tuple[str, ...]) -> tuple[str, ...]:

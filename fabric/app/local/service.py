@@ -50,28 +50,28 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     redaction = build_redaction(config.secret_values.reveal(), _list_variables(given.values))
     functions = {
         one.name: LocalFunction(
-            one.name,
-            _read_code_archive(artifacts.packages[one.name], one.name),
-            artifacts.packages[one.name].handler,
-            found[one.name],
-            given.values[one.name],
-            float(one.timeout or _SECONDS),
-            one.memory,
-            brought[found[one.name]],
-            build_simulated_caller(config, one),
-            redaction.over,
+            name=one.name,
+            code=_read_code_archive(artifacts.packages[one.name], one.name),
+            handler=artifacts.packages[one.name].handler,
+            runtime=found[one.name],
+            env=given.values[one.name],
+            timeout=float(one.timeout or _SECONDS),
+            memory=one.memory,
+            brought=brought[found[one.name]],
+            caller=build_simulated_caller(config, one),
+            hide=redaction.over,
         )
         for one in chosen
         if one.name in found
     }
     return LocalService(
-        config.service,
-        config.provider.label,
-        functions,
-        tuple(list_routes(chosen)),
-        {one.name: one.memory for one in chosen},
-        artifacts.broken,
-        given.warnings,
+        name=config.service,
+        provider=config.provider.label,
+        functions=functions,
+        routes=tuple(list_routes(chosen)),
+        memory={one.name: one.memory for one in chosen},
+        broken=artifacts.broken,
+        warnings=given.warnings,
     )
 
 

@@ -143,7 +143,12 @@ def _build_journal(
     began = stamp(settings.clock)
     region = service.address.region
     return DevJournal(
-        service.ref, service.provider_id, region, identify_this_process(), began, diversion
+        ref=service.ref,
+        provider_id=service.provider_id,
+        region=region,
+        process=identify_this_process(),
+        began_at=began,
+        diversion=diversion,
     )
 
 

@@ -89,14 +89,14 @@ def _summarize_calls(
 ) -> FunctionNumbers:
     times = sorted(one.ms for one in calls)
     return FunctionNumbers(
-        service.address.service,
-        function,
-        service.address.label,
-        len(calls),
-        sum(bool(one.error) for one in calls),
-        compute_percentile(times, 50),
-        compute_percentile(times, 95),
-        window.in_parts((one.at, 1) for one in calls),
+        service=service.address.service,
+        function=function,
+        provider=service.address.label,
+        calls=len(calls),
+        errors=sum(bool(one.error) for one in calls),
+        p50_ms=compute_percentile(times, 50),
+        p95_ms=compute_percentile(times, 95),
+        over_time=window.in_parts((one.at, 1) for one in calls),
     )
 
 
@@ -110,15 +110,22 @@ def compute_percentile(ordered: Sequence[int], share: int) -> float | None:
 
 def _trace(service: ObservedService, call: CallEntry) -> TracedCall:
     status = "error" if call.error else "ok"
-    step = TracedStep(call.request, "", call.function, call.at, float(call.ms), status)
+    step = TracedStep(
+        id=call.request,
+        parent="",
+        name=call.function,
+        started_at=call.at,
+        ms=float(call.ms),
+        status=status,
+    )
     address = service.address
     return TracedCall(
-        call.request,
-        address.service,
-        call.function,
-        address.label,
-        call.at,
-        float(call.ms),
-        status,
-        (step,),
+        id=call.request,
+        service=address.service,
+        function=call.function,
+        provider=address.label,
+        started_at=call.at,
+        ms=float(call.ms),
+        status=status,
+        steps=(step,),
     )

@@ -30,7 +30,15 @@ class CallNotes:
     def put_down(self, function: str, said: str, ms: int, error: str = "") -> None:
         at = convert_to_nanoseconds(self._settings.clock.now()) - ms * _MS
         request, lines = self._settings.chance(8), tuple(said.splitlines())
-        entry = CallEntry(at, function, request, ms, self._provider, error, lines)
+        entry = CallEntry(
+            at=at,
+            function=function,
+            request=request,
+            ms=ms,
+            provider=self._provider,
+            error=error,
+            lines=lines,
+        )
         self._log.note(entry)
 
 

@@ -67,7 +67,15 @@ def observe(
     # Where nobody could be asked, "there is nothing" would be no answer.
     text = "" if problems and not (found.lines or found.numbers or found.traces) else None
     code = choose_exit_code(result) if not result.interrupted else result.exit_code
-    return Report(request.command, outcome, text, notes, problems, targets.warnings, code)
+    return Report(
+        command=request.command,
+        outcome=outcome,
+        text=text,
+        notes=notes,
+        problems=problems,
+        warnings=targets.warnings,
+        exit_code=code,
+    )
 
 
 def choose_exit_code(result: RunResult) -> ExitCode:

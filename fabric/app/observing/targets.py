@@ -121,7 +121,12 @@ def open_observed_targets(request: Request, settings: Settings) -> Iterator[Obse
         ]
         chosen = _select_targets(_drop_undeployed(every), request.functions)
         yield ObservedTargets(
-            project.workspace, project.stage, deployers, chosen, settings.env, warnings
+            workspace=project.workspace,
+            stage=project.stage,
+            deployers=deployers,
+            targets=chosen,
+            env=settings.env,
+            warnings=warnings,
         )
 
 

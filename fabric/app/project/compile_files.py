@@ -27,15 +27,15 @@ def compile_project(project: Project, request: Request) -> Compiled:
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
     return Compiled(
-        ProjectInfo(str(project.workspace), project.stage, project.warnings),
-        compile_graph(
+        info=ProjectInfo(str(project.workspace), project.stage, project.warnings),
+        graph=compile_graph(
             project.units, request.verb, functions=request.functions, strict=request.strict
         ),
-        tuple(build_service_row(unit, request.verb) for unit in project.units),
-        frozenset(str(path) for path in (*project.sources, *project.looked_for)),
-        project.bound_names,
-        _list_placements(project.units, project, request.where.home),
-        _list_placements(project.dependencies, project),
+        services=tuple(build_service_row(unit, request.verb) for unit in project.units),
+        sources=frozenset(str(path) for path in (*project.sources, *project.looked_for)),
+        bound_names=project.bound_names,
+        placements=_list_placements(project.units, project, request.where.home),
+        dependencies=_list_placements(project.dependencies, project),
         units=project.units,
         may_be_kept=not any(unit.config.asked_managers for unit in project.units),
     )

@@ -153,20 +153,20 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     managers = ManagedSecrets(env, settings.env, reads=reads)
     config = load_config(
         ConfigText(
-            file,
-            text,
-            {**variables.env, **asked.upstream_outputs},
-            asked.stage,
-            asked.provider,
-            asked.params,
-            refuse_file_binding if bindable.is_restrained else files.text,
-            managers.read,
-            asked.only_place,
-            asked.keeps_router,
-            variables.withheld,
-            bindable.secrets,
-            bindable.is_restrained,
-            bindable.backend,
+            file=file,
+            text=text,
+            env={**variables.env, **asked.upstream_outputs},
+            stage=asked.stage,
+            provider=asked.provider,
+            params=asked.params,
+            read_text=refuse_file_binding if bindable.is_restrained else files.text,
+            read_secret=managers.read,
+            only_place=asked.only_place,
+            keeps_router=asked.keeps_router,
+            withheld=variables.withheld,
+            secret_use=bindable.secrets,
+            strangers=bindable.is_restrained,
+            own_backend=bindable.backend,
         )
     )
     told = dict.fromkeys(_warn_of_endpoints(config, list_env_sources(place, settings.env)))

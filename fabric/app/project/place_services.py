@@ -24,20 +24,20 @@ def build_placement(unit: ServiceUnit, workspace: Path, home: str = "") -> Place
     config = unit.config
     folder = workspace / unit.root
     return Placement(
-        config.service,
-        config.stage,
-        config.provider.label,
-        config.provider.id,
-        config.provider.region,
-        Mode(unit.mode).value,
-        str(folder),
-        home or str(folder / ".fabric"),
-        config.backend.kind.value,
-        config.backend.settings,
-        config.labels,
-        _list_route_numbers(unit),
-        str(workspace),
-        _list_declared_variables(unit),
+        service=config.service,
+        stage=config.stage,
+        provider=config.provider.label,
+        provider_id=config.provider.id,
+        region=config.provider.region,
+        mode=Mode(unit.mode).value,
+        folder=str(folder),
+        home=home or str(folder / ".fabric"),
+        backend=config.backend.kind.value,
+        settings=config.backend.settings,
+        labels=config.labels,
+        taken=_list_route_numbers(unit),
+        workspace=str(workspace),
+        declared=_list_declared_variables(unit),
     )
 
 

@@ -140,7 +140,12 @@ def _build_config_request(where: Where, stage: str, path: Path) -> ConfigRequest
 def _build_default_request(where: Where, stage: str) -> ConfigRequest:
     params = dict(where.params)
     return ConfigRequest(
-        stage, where.provider, params, where.only_place, where.keeps_router, where.reads_secrets
+        stage=stage,
+        provider=where.provider,
+        params=params,
+        only_place=where.only_place,
+        keeps_router=where.keeps_router,
+        reads_secrets=where.reads_secrets,
     )
 
 

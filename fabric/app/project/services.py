@@ -46,12 +46,12 @@ def build_service_unit(
     if listed.warnings:
         config = replace(config, warnings=(*config.warnings, *listed.warnings))
     unit = ServiceUnit(
-        config,
-        root,
-        choose_mode(config.provider.id, settings.env),
-        listed.rows,
-        tuple(one.service for one in upstream_services),
-        _read_account_values(
+        config=config,
+        root=root,
+        mode=choose_mode(config.provider.id, settings.env),
+        packages=listed.rows,
+        upstream=tuple(one.service for one in upstream_services),
+        account=_read_account_values(
             config, build_client_environment(EnvPlace(row.file.parent, workspace), settings.env)
         ),
         upstream_outputs=tuple(

@@ -67,17 +67,17 @@ def report_router_status(asked: RouterRequest, settings: Settings) -> Report:
         told = (*foreign, *list_routing_warnings(desired, scope.backend.kind))
         warnings = (*scope.warnings, *scope.at_config(told))
     outcome = RouterStatusOutcome(
-        scope.config.service,
-        scope.config.stage,
-        desired.hostname,
-        scope.router.provider,
-        scope.is_simulated,
-        scope.backend.place,
-        scope.router.ttl,
-        scope.config.targets.routing or "round-robin",
-        rows,
-        summarize_actions(drift.actions) if drift else None,
-        list_foreign_rows(drift.foreign) if drift else (),
+        service=scope.config.service,
+        stage=scope.config.stage,
+        hostname=desired.hostname,
+        provider=scope.router.provider,
+        simulated=scope.is_simulated,
+        place=scope.backend.place,
+        ttl=scope.router.ttl,
+        routing=scope.config.targets.routing or "round-robin",
+        endpoints=rows,
+        summary=summarize_actions(drift.actions) if drift else None,
+        foreign=list_foreign_rows(drift.foreign) if drift else (),
     )
     return Report(asked.command, outcome, warnings=warnings)
 

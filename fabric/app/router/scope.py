@@ -119,12 +119,14 @@ class RouterScope(Struct, frozen=True):
             extract_request_target(targets.health_check_url) if targets.health_check_enabled else ""
         )
         return DesiredRouting(
-            self.router.hostname.lower(),
-            self.owner,
-            tuple(EndpointShare(label, urls.get(label, ""), weight) for label, weight in weights),
-            self.router.ttl,
-            targets.routing,
-            check,
+            hostname=self.router.hostname.lower(),
+            owner=self.owner,
+            shares=tuple(
+                EndpointShare(label, urls.get(label, ""), weight) for label, weight in weights
+            ),
+            ttl=self.router.ttl,
+            strategy=targets.routing,
+            check_path=check,
         )
 
     def drop_missing_endpoints(self, label: str) -> "RouterScope":
@@ -175,17 +177,17 @@ def open_router(
         connections = stack.enter_context(contextlib.closing(Connections()))
         opened = _open_dns_backend(router, files, env, connections)
         yield RouterScope(
-            found.config,
-            router,
-            targets,
-            files,
-            found.record_store,
-            found.lock_policy,
-            opened.backend,
-            opened.is_simulated,
-            found.project.units,
-            env,
-            (*found.project.warnings, *opened.warnings, *_check_elsewhere(found.config)),
+            config=found.config,
+            router=router,
+            targets=targets,
+            files=files,
+            record_store=found.record_store,
+            lock_policy=found.lock_policy,
+            backend=opened.backend,
+            is_simulated=opened.is_simulated,
+            units=found.project.units,
+            env=env,
+            warnings=(*found.project.warnings, *opened.warnings, *_check_elsewhere(found.config)),
         )
 
 

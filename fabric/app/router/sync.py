@@ -174,20 +174,20 @@ class _Step:
         clock, change = self._settings.clock, self._change
         seconds = int(clock.now().timestamp())
         return SyncEntry(
-            f"{self._scope.config.stage}-{seconds}-{self._settings.chance(3)}",
-            change.operation,
-            change.trigger,
-            change.dry_run,
-            stamp(clock),
-            tuple(
+            id=f"{self._scope.config.stage}-{seconds}-{self._settings.chance(3)}",
+            operation=change.operation,
+            trigger=change.trigger,
+            dry_run=change.dry_run,
+            created_at=stamp(clock),
+            before=tuple(
                 RoutedShare(one.label, one.url, one.weight) for one in _list_state_endpoints(before)
             ),
-            list_action_rows(drift.actions),
-            share_rows(desired.shares),
-            summarize_actions(drift.actions),
-            desired.hostname,
-            change.consent.reason,
-            desired.digest,
+            actions=list_action_rows(drift.actions),
+            after=share_rows(desired.shares),
+            summary=summarize_actions(drift.actions),
+            hostname=desired.hostname,
+            reason=change.consent.reason,
+            desired=desired.digest,
         )
 
     def _check_endpoint_health(self, weights: Weights) -> tuple[EndpointRow, ...]:
@@ -207,7 +207,14 @@ class _Step:
         for one in desired.shares:
             old = was.get(one.label)
             healthy = found.get(one.label, old.healthy if old else True)
-            row = RoutedEndpoint(one.label, providers[one.label], one.url, one.weight, healthy, now)
+            row = RoutedEndpoint(
+                label=one.label,
+                provider=providers[one.label],
+                url=one.url,
+                weight=one.weight,
+                healthy=healthy,
+                updated_at=now,
+            )
             is_same = old is not None and replace(row, updated_at=old.updated_at) == old
             kept.append(old if old is not None and is_same else row)
         config = self._scope.config
@@ -218,20 +225,20 @@ class _Step:
     ) -> SyncOutcome:
         scope, config = self._scope, self._scope.config
         return SyncOutcome(
-            entry.id,
-            config.service,
-            config.stage,
-            desired.hostname,
-            scope.router.provider,
-            scope.is_simulated,
-            scope.backend.place,
-            entry.operation,
-            entry.dry_run,
-            dict(desired.weights),
-            state.endpoints,
-            entry.summary,
-            entry.actions,
-            entry.reason,
+            id=entry.id,
+            service=config.service,
+            stage=config.stage,
+            hostname=desired.hostname,
+            provider=scope.router.provider,
+            simulated=scope.is_simulated,
+            place=scope.backend.place,
+            operation=entry.operation,
+            dry_run=entry.dry_run,
+            weights=dict(desired.weights),
+            endpoints=state.endpoints,
+            summary=entry.summary,
+            actions=entry.actions,
+            reason=entry.reason,
         )
 
 

@@ -57,7 +57,13 @@ def _load_compiled(cache: SealedPath, asked: Sequence[str], settings: Settings) 
         return None
     placements, dependencies = map(unpack_placements, kept.placements)
     return Compiled(
-        kept.info, kept.graph, kept.services, kept.sources, kept.names, placements, dependencies
+        info=kept.info,
+        graph=kept.graph,
+        services=kept.services,
+        sources=kept.sources,
+        bound_names=kept.names,
+        placements=placements,
+        dependencies=dependencies,
     )
 
 

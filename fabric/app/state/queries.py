@@ -34,15 +34,15 @@ def list_records(asked: StateRequest, settings: Settings) -> Report:
 
 def _build_record_row(scope: StateScope, record: Record) -> ListedRecord:
     return ListedRecord(
-        record.ref.stage,
-        record.ref.provider,
-        record.mode,
-        record.lifecycle,
-        record.deployment_id,
-        record.serial,
-        tuple(one.name for one in record.functions),
-        record.endpoint,
-        record.updated_at,
+        stage=record.ref.stage,
+        provider=record.ref.provider,
+        mode=record.mode,
+        lifecycle=record.lifecycle,
+        deployment_id=record.deployment_id,
+        serial=record.serial,
+        functions=tuple(one.name for one in record.functions),
+        endpoint=record.endpoint,
+        updated_at=record.updated_at,
         locked=read_lock_holder(scope.record_store, record.ref) is not None,
     )
 

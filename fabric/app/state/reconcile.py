@@ -134,19 +134,20 @@ def _collect_evidence(
     deploy_record = read_document(deploy_record_path(home, ref.provider))
     rivals = [one for one in everything.records.values() if one.ref.provider == ref.provider]
     return Evidence(
-        ref,
-        record,
-        receipt,
-        deploy_record,
-        record is not None and record.updated_at == max(one.updated_at for one in rivals),
-        list_lost_archives(scope.record_store, record) if record else (),
-        _list_config_functions(scope, ref),
-        found.live,
-        build_unwritten_path(home, ref).exists(),
-        _find_first_misfit("receipt", receipt),
-        _find_first_misfit("deploy-record", deploy_record),
-        found.lost,
-        found.foreign,
+        ref=ref,
+        record=record,
+        receipt=receipt,
+        deploy_record=deploy_record,
+        is_last_deploy=record is not None
+        and record.updated_at == max(one.updated_at for one in rivals),
+        lost_archives=list_lost_archives(scope.record_store, record) if record else (),
+        functions=_list_config_functions(scope, ref),
+        live=found.live,
+        is_errored=build_unwritten_path(home, ref).exists(),
+        receipt_misfit=_find_first_misfit("receipt", receipt),
+        deploy_record_misfit=_find_first_misfit("deploy-record", deploy_record),
+        lost=found.lost,
+        foreign=found.foreign,
     )
 
 

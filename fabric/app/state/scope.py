@@ -86,18 +86,18 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
     back_ends = BackEnds(settings)
     try:
         yield StateScope(
-            project,
-            placement,
-            back_ends.record_store(placement),
-            RecordRef(service, project.stage, label),
-            project.stage if asked.where.stage else "",
-            label if asked.where.provider else "",
-            replace(
+            project=project,
+            placement=placement,
+            record_store=back_ends.record_store(placement),
+            one=RecordRef(service, project.stage, label),
+            stage=project.stage if asked.where.stage else "",
+            provider=label if asked.where.provider else "",
+            lock_policy=replace(
                 lock_policy(settings, asked.lock_timeout),
                 options=lambda ref: format_record_options(ref, project.sources[0], settings)
                 + elsewhere,
             ),
-            unknown,
+            unknown=unknown,
         )
     finally:
         back_ends.close()

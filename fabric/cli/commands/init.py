@@ -106,15 +106,15 @@ class NewProjectFlags(Struct, frozen=True):
         from fabric.app.init import InitRequest
 
         return InitRequest(
-            self.folder,
-            self.service,
-            self.template,
-            self.provider,
-            self.lang,
-            self.backend,
-            self.manager,
-            self.skip_install,
-            self.ci is not None,
+            folder=self.folder,
+            service=self.service,
+            template=self.template,
+            provider=self.provider,
+            lang=self.lang,
+            backend=self.backend,
+            manager=self.manager,
+            skip_install=self.skip_install,
+            with_workflow=self.ci is not None,
         )
 
 

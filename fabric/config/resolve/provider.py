@@ -64,7 +64,14 @@ def _apply_override(root: Mapping, override: KeyValue, own: str, scope: BindingS
             root = _with_provider(root, key, value)
     backend = find(filled.node, "backend")
     root = root if backend is None else with_entry(root, backend)
-    return Chosen(root, override.key, own, filled.problems, filled.names, filled.secret_values)
+    return Chosen(
+        root=root,
+        label=override.key,
+        own=own,
+        problems=filled.problems,
+        names=filled.names,
+        secret_values=filled.secret_values,
+    )
 
 
 def _with_provider(root: Mapping, key: str, value: Node) -> Mapping:

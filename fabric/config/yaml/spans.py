@@ -96,7 +96,14 @@ def _list_pieces(loader: YamlTokens) -> Iterator[Piece]:
         while (token := loader.get_token()) is not None:
             start, end = token.start_mark, token.end_mark
             text, style = getattr(token, "value", ""), getattr(token, "style", "")
-            yield Piece(token.id, start.index, end.index, start.column, str(text), style or "")
+            yield Piece(
+                kind=token.id,
+                start=start.index,
+                end=end.index,
+                column=start.column,
+                text=str(text),
+                style=style or "",
+            )
             if token.id == "<stream end>":
                 return
     finally:
@@ -136,7 +143,14 @@ class _TokenWalk:
             return Span(_LEAVES[kind], first, first, anchored=anchored)
         children, comma = _COLLECTIONS[kind](self)
         name = LIST if kind in ("[", "-", "<block sequence start>") else MAP
-        return Span(name, first, self.last, tuple(children), comma, anchored)
+        return Span(
+            kind=name,
+            first=first,
+            last=self.last,
+            children=tuple(children),
+            comma=comma,
+            anchored=anchored,
+        )
 
     def block_list(self) -> "_Children":
         is_own = self.kind != "-"

@@ -18,31 +18,59 @@ def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[
     files = tuple(GoodAnswer(schemas.TEXT, content=one) for one in FILE_TYPES)
     own = (
         ApiRoute(
-            "GET", "/", "dashboard", Right.OPEN, dashboard.page,
-            "The dashboard, or its sign-in form.", (STAGE,), (page, _UNCHANGED),
+            method="GET",
+            path="/",
+            name="dashboard",
+            right=Right.OPEN,
+            answer=dashboard.page,
+            about="The dashboard, or its sign-in form.",
+            parameters=(STAGE,),
+            good=(page, _UNCHANGED),
         ),
         ApiRoute(
-            "GET", "/dashboard/<file>", "dashboard-file", Right.OPEN, dashboard.file,
-            "A style sheet or a script of the dashboard.", good=(*files, _UNCHANGED),
-            statuses=(404,), is_free=True,
+            method="GET",
+            path="/dashboard/<file>",
+            name="dashboard-file",
+            right=Right.OPEN,
+            answer=dashboard.file,
+            about="A style sheet or a script of the dashboard.",
+            good=(*files, _UNCHANGED),
+            statuses=(404,),
+            is_free=True,
         ),
         ApiRoute(
-            "GET", "/dashboard/status", "dashboard-status", Right.LOOK, dashboard.status,
-            "The status of a stage of the project of the daemon.", (STAGE,),
-            (GoodAnswer(schemas.STATUS),), (409, 502),
+            method="GET",
+            path="/dashboard/status",
+            name="dashboard-status",
+            right=Right.LOOK,
+            answer=dashboard.status,
+            about="The status of a stage of the project of the daemon.",
+            parameters=(STAGE,),
+            good=(GoodAnswer(schemas.STATUS),),
+            statuses=(409, 502),
         ),
-    )  # fmt: skip
+    )
     return (*own, *(_build_session_routes(dashboard) if has_keys else ()))
 
 
 def _build_session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
     return (
         ApiRoute(
-            "POST", "/session", "sign-in", Right.LOOK, dashboard.sign_in,
-            "Start a browser session with an API key. The response sets a cookie.", good=(_DONE,),
+            method="POST",
+            path="/session",
+            name="sign-in",
+            right=Right.LOOK,
+            answer=dashboard.sign_in,
+            about="Start a browser session with an API key. The response sets a cookie.",
+            good=(_DONE,),
         ),
         ApiRoute(
-            "DELETE", "/session", "sign-out", Right.OPEN, dashboard.sign_out,
-            "End the browser session of the cookie.", good=(_DONE,),
+            method="DELETE",
+            path="/session",
+            name="sign-out",
+            right=Right.OPEN,
+            answer=dashboard.sign_out,
+            about="End the browser session of the cookie.",
+            good=(_DONE,),
         ),
-    )  # fmt: skip
+    )

@@ -134,7 +134,12 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
     log = LineLog(settings.clock, tools.write)
     options, life = order.options, ServerLife()
     around = ServerSurroundings(
-        options, remove_server_keys(settings), life, log, bool(order.keys), order.is_insecure
+        options=options,
+        settings=remove_server_keys(settings),
+        life=life,
+        log=log,
+        has_keys=bool(order.keys),
+        is_insecure=order.is_insecure,
     )
     app = tools.make(around)
     with contextlib.closing(listen(order.address, order.port)) as listening:
@@ -167,14 +172,21 @@ def _build_parts(
     own = socket.gethostname().lower()
     hosts = build_host_names(door.address, own, door.hosts, has_keys=around.has_keys)
     routes = ApiRouteTable(app.routes)
-    rules = GateRules(door, order.keys, hosts, routes, limits.body_bytes, app.sessions)
+    rules = GateRules(
+        door=door,
+        keys=order.keys,
+        hosts=hosts,
+        routes=routes,
+        body_bytes=limits.body_bytes,
+        sessions=app.sessions,
+    )
     return ServerParts(
-        app.wsgi,
-        RequestGate(rules, log.monotonic).admit,
-        log,
-        lambda: around.settings.chance(_ID_BYTES),
-        lambda peer: is_loopback(peer) or is_proxy(peer, door.proxies),
-        replace(limits, connections=compute_connection_limit(limits, _raise_file_limit())),
+        app=app.wsgi,
+        admit=RequestGate(rules, log.monotonic).admit,
+        teller=log,
+        new_id=lambda: around.settings.chance(_ID_BYTES),
+        shares_address=lambda peer: is_loopback(peer) or is_proxy(peer, door.proxies),
+        limits=replace(limits, connections=compute_connection_limit(limits, _raise_file_limit())),
     )
 
 

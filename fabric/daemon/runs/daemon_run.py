@@ -69,7 +69,7 @@ def mark_run_lost(run: DaemonRun, at: str) -> DaemonRun:
 
 def end_event(run: DaemonRun, told: RunEnded | None) -> Stamped:
     """Build the final event, with task counts if there were tasks. The caller numbers it."""
-    counted = told or RunEnded("", 0, 0, 0, 0, 0)
+    counted = told or RunEnded(status="", ran=0, skipped=0, failed=0, blocked=0, ms=0)
     return Stamped(run.id, 0, run.ended_at or "", 0, replace(counted, status=run.status.value))
 
 

@@ -150,7 +150,14 @@ class Runs:
 
     def _queue_run(self, command: str, service: str, stage: str, work: RunWork) -> QueuedRun:
         run_id = generate_run_id(self._settings.clock, self._settings.chance)
-        run = DaemonRun(run_id, command, service, stage, RunStatus.RUNNING, self._format_now())
+        run = DaemonRun(
+            id=run_id,
+            command=command,
+            service=service,
+            stage=stage,
+            status=RunStatus.RUNNING,
+            started_at=self._format_now(),
+        )
         self._files.save(run)
         events = self._stories[run_id] = RunEvents(self._files.events_path(run_id))
         return QueuedRun(run, work, CancellableRun(run_id), events)

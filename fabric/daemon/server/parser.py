@@ -78,7 +78,14 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
     def _ask(self) -> None:
         """A body that is announced too large comes with headers that are judged first."""
         rules, length = self._rules, int(self.content_length)
-        head = CallHead(self.command, self.path, self.headers, rules.peer, rules.local, length)
+        head = CallHead(
+            method=self.command,
+            path=self.path,
+            headers=self.headers,
+            peer=rules.peer,
+            local=rules.local,
+            length=length,
+        )
         self.admission = rules.admit(head, self.admission.id)
         if self.admission.refused:
             self.refuse(self.admission.refused)

@@ -65,16 +65,16 @@ class ServedTask(WSGITask):  # type: ignore[misc]
     def _build_access_line(self, seconds: float) -> AccessLine:
         known, request = self.admission, self.request
         return AccessLine(
-            known.id,
-            known.client or str(self.channel.addr[0]),
-            request.command,
-            request.path[:_LONGEST_PATH],
-            known.route,
-            int(self.status[:3]),
-            round(seconds * 1000, 1),
-            self.said,
+            id=known.id,
+            client=known.client or str(self.channel.addr[0]),
+            method=request.command,
+            path=request.path[:_LONGEST_PATH],
+            route=known.route,
+            status=int(self.status[:3]),
+            ms=round(seconds * 1000, 1),
+            bytes=self.said,
             # A stranger's spans are nobody's children.
-            "" if known.refused else request.headers.get("TRACEPARENT", ""),
+            traceparent="" if known.refused else request.headers.get("TRACEPARENT", ""),
         )
 
     def execute(self) -> None:

@@ -178,7 +178,12 @@ class RemoteBuilds:
         told = toolchain.environment if inputs.command else ()
         workers, depth = self._cluster.workers, len(workspace.parents)
         question = RemoteBuildRequest(
-            self._cluster.side, sent.stored, inputs, depth, toolchain.identity, told
+            side=self._cluster.side,
+            snapshot=sent.stored,
+            inputs=inputs,
+            depth=depth,
+            toolchain=toolchain.identity,
+            environment=told,
         )
         try:
             asked = encode(question)

@@ -55,7 +55,15 @@ class RunSpans:
         place = place_below(self._place, ended.task)
         has_failed = ended.status in _BAD
         self._add(
-            FinishedSpan(ended.task, place, begun, now, about, self._place, has_failed=has_failed)
+            FinishedSpan(
+                name=ended.task,
+                place=place,
+                begun_ns=begun,
+                ended_ns=now,
+                attributes=about,
+                parent=self._place,
+                has_failed=has_failed,
+            )
         )
 
     def _tell_run(self, over: RunEnded, now: int) -> None:
@@ -70,12 +78,12 @@ class RunSpans:
         }
         self._add(
             FinishedSpan(
-                self._command,
-                self._place,
-                self._began_ns,
-                now,
-                about,
-                self._parent,
+                name=self._command,
+                place=self._place,
+                begun_ns=self._began_ns,
+                ended_ns=now,
+                attributes=about,
+                parent=self._parent,
                 has_failed=over.status != "succeeded",
             )
         )

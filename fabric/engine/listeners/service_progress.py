@@ -88,7 +88,14 @@ class ServiceProgress:
     def _build_row(self, name: str) -> ServiceRow:
         count = self._counts[name]
         ms = 0 if count.begun is None else round((count.ended - count.begun) * 1000)
-        return ServiceRow(name, count.level, count.total, dict(count.counts), count.running, ms)
+        return ServiceRow(
+            name=name,
+            level=count.level,
+            total=count.total,
+            counts=dict(count.counts),
+            running=count.running,
+            ms=ms,
+        )
 
     def board(self, elapsed: float) -> Board:
         rows = [self._build_row(name) for name, count in self._counts.items() if count.total]
@@ -97,12 +104,12 @@ class ServiceProgress:
             for task, begun in self._running.items()
         ]
         return Board(
-            tuple(sorted(rows, key=lambda row: (row.level, row.name))),
-            tuple(running),
-            self._ended,
-            len(self._numbers),
-            elapsed,
-            self._estimate_remaining(elapsed),
+            rows=tuple(sorted(rows, key=lambda row: (row.level, row.name))),
+            running=tuple(running),
+            ended=self._ended,
+            total=len(self._numbers),
+            elapsed=elapsed,
+            left=self._estimate_remaining(elapsed),
         )
 
     def _estimate_remaining(self, elapsed: float) -> float | None:

@@ -95,13 +95,13 @@ def collect_basis(
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
     return Basis(
-        there,
-        frozenset(absent),
-        frozenset(folders),
-        frozenset({*sources, *links}),
-        frozenset(above for place in places for above in _list_parents(place)),
-        frozenset(searches),
-        frozenset(away),
+        contents=there,
+        absent=frozenset(absent),
+        folders=frozenset(folders),
+        sources=frozenset({*sources, *links}),
+        places=frozenset(above for place in places for above in _list_parents(place)),
+        searches=frozenset(searches),
+        away=frozenset(away),
     )
 
 

@@ -221,11 +221,16 @@ def pack_finished_run(
     dependents = graph.dependents
     records = (
         RunRecord(
-            str(task.id), graph.level_of[number], graph.needs[number], dependents[number],
-            task.kind, pack_inputs(task), _merge_traces(trace, map(encode_trace, traces(task.id))),
+            id=str(task.id),
+            level=graph.level_of[number],
+            needs=graph.needs[number],
+            dependents=dependents[number],
+            kind=task.kind,
+            values=pack_inputs(task),
+            traces=_merge_traces(trace, map(encode_trace, traces(task.id))),
         )
         for task, (number, _, trace) in zip(graph.tasks, rows, strict=True)
-    )  # fmt: skip
+    )
     return FinishedRun(salt, info, tuple(map(pack_record, records)), map_path_owners(rows, prefix))
 
 

@@ -63,7 +63,15 @@ def load_last_run(files: LastRunFiles, salt: bytes) -> LastRun | None:
     pieces = open_pieces(files.pieces, files.seal)
     if pieces is None or pieces.salt != base or len(pieces) != count + groups:
         return None
-    return LastRun(own, unpack_info(info), count, pieces, stats, records, owners)
+    return LastRun(
+        salt=own,
+        info=unpack_info(info),
+        count=count,
+        pieces=pieces,
+        stats=stats,
+        records=records,
+        owners=owners,
+    )
 
 
 def save_last_run(files: LastRunFiles, run: FinishedRun) -> None:

@@ -84,7 +84,14 @@ def load(
     graph = TaskGraph(_unpack_tasks(records, kinds), ids, needs, levels)
     rows = decode(services, type=tuple[PlannedService, ...])
     sources = frozenset((*paths, *absent))
-    return StoredGraph(unpack_info(info), graph, rows, sources, frozenset(names), placements)
+    return StoredGraph(
+        info=unpack_info(info),
+        graph=graph,
+        services=rows,
+        sources=sources,
+        names=frozenset(names),
+        placements=placements,
+    )
 
 
 def save(

@@ -81,13 +81,13 @@ class TracesOutcome(JsonStruct, frozen=True):
 
 def build_line_row(line: LogLine) -> LineRow:
     return LineRow(
-        format_moment(line.at),
-        line.service,
-        line.function,
-        line.provider,
-        line.level,
-        line.request,
-        line.text,
+        time=format_moment(line.at),
+        service=line.service,
+        function=line.function,
+        provider=line.provider,
+        level=line.level,
+        request=line.request,
+        text=line.text,
     )
 
 
@@ -99,7 +99,12 @@ def build_numbers_row(one: FunctionNumbers) -> NumbersRow:
 def trace_row(one: TracedCall) -> TracedRow:
     steps = tuple(
         StepRow(
-            step.id, step.parent, step.name, format_moment(step.started_at), step.ms, step.status
+            id=step.id,
+            parent=step.parent,
+            name=step.name,
+            started_at=format_moment(step.started_at),
+            ms=step.ms,
+            status=step.status,
         )
         for step in one.steps
     )

@@ -77,13 +77,13 @@ def remove_addresses(record: Record) -> Record:
 
 def take_snapshot(record: Record) -> Deployment:
     return Deployment(
-        record.deployment_id,
-        record.mode,
-        record.endpoint,
-        record.outputs,
-        record.release_key,
-        record.functions,
-        record.updated_at,
+        deployment_id=record.deployment_id,
+        mode=record.mode,
+        endpoint=record.endpoint,
+        outputs=record.outputs,
+        release_key=record.release_key,
+        functions=record.functions,
+        updated_at=record.updated_at,
     )
 
 

@@ -171,24 +171,24 @@ def _schedule_problem(function: str, said: str, why: str) -> Problem:
 
 def _queue(trigger: Mapping[str, Any]) -> QueueWire:
     return QueueWire(
-        read_last_part(trigger["queue"]),
-        trigger.get("batchSize", 10),
-        trigger.get("maximumBatchingWindowSeconds", 0),
-        trigger.get("functionResponseType", ""),
-        trigger.get("enabled", True),
-        trigger["queue"] if trigger["queue"].startswith("arn:") else "",
+        queue=read_last_part(trigger["queue"]),
+        batch_size=trigger.get("batchSize", 10),
+        window=trigger.get("maximumBatchingWindowSeconds", 0),
+        response=trigger.get("functionResponseType", ""),
+        is_enabled=trigger.get("enabled", True),
+        arn=trigger["queue"] if trigger["queue"].startswith("arn:") else "",
     )
 
 
 def _build_bucket_wire(name: str, trigger: Mapping[str, Any]) -> BucketWire:
     events = (event.replace(_OURS, _THEIRS, 1) for event in trigger["events"])
     return BucketWire(
-        read_last_part(trigger["bucket"]),
-        name,
-        tuple(sorted(events)),
-        trigger.get("prefix", ""),
-        trigger.get("suffix", ""),
-        trigger.get("existingBucket", False),
+        bucket=read_last_part(trigger["bucket"]),
+        name=name,
+        events=tuple(sorted(events)),
+        prefix=trigger.get("prefix", ""),
+        suffix=trigger.get("suffix", ""),
+        is_existing=trigger.get("existingBucket", False),
     )
 
 

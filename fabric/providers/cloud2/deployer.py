@@ -80,7 +80,15 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         if said is not None:
             raise FabricError(said)
         api = self.connect()
-        return Cloud2Work(api, self.own, place, watch, quoted, self.waiting, self.building)
+        return Cloud2Work(
+            api=api,
+            own=self.own,
+            place=place,
+            watch=watch,
+            quoted=quoted,
+            waiting=self.waiting,
+            building=self.building,
+        )
 
     def _place(self, region: str) -> Cloud2Place:
         return replace(self.place, region=region or self.place.region)

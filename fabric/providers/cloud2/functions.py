@@ -77,7 +77,12 @@ def deploy_function(
         around = _hash_surroundings(work, order)
     mark = RevisionMark(order.mark, around, order.artifact.sha256)
     plan = Cloud2Plan(
-        order, name, owner, mark, derive_clock_key(address, owner), work.own.service_account
+        order=order,
+        name=name,
+        owner=owner,
+        mark=mark,
+        clock=derive_clock_key(address, owner),
+        account=work.own.service_account,
     )
 
     def act(work: Cloud2Work) -> LiveFunction:
@@ -178,13 +183,13 @@ def _build_live_function(
 ) -> LiveFunction:
     order = plan.order
     return LiveFunction(
-        order.name,
-        plan.name,
-        format_version_id(work.place, plan.name, found.id),
-        build_function_endpoint(row.service_config.uri, order.triggers),
-        found.mark.archive,
-        order.mark,
-        order.triggers,
+        name=order.name,
+        resource_name=plan.name,
+        resource_id=format_version_id(work.place, plan.name, found.id),
+        endpoint=build_function_endpoint(row.service_config.uri, order.triggers),
+        artifact_sha256=found.mark.archive,
+        mark=order.mark,
+        triggers=order.triggers,
     )
 
 
@@ -229,4 +234,11 @@ def _convert_revision(
     name = row.name.rpartition("/")[2]
     ident = format_version_id(work.place, name, found.id)
     said = found.mark
-    return LiveFunction(owner.function, name, ident, "", said.archive, said.mark)
+    return LiveFunction(
+        name=owner.function,
+        resource_name=name,
+        resource_id=ident,
+        endpoint="",
+        artifact_sha256=said.archive,
+        mark=said.mark,
+    )

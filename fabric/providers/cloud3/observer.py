@@ -122,14 +122,14 @@ class Cloud3Observer(Struct, frozen=True):
         whose = service.address
         return [
             FunctionNumbers(
-                whose.service,
-                one.name,
-                whose.label,
-                int(_number(row, "Calls") or 0),
-                int(_number(row, "Errors") or 0),
-                _number(row, "P50"),
-                _number(row, "P95"),
-                _count_over_time(bars, one.name, window, part),
+                service=whose.service,
+                function=one.name,
+                provider=whose.label,
+                calls=int(_number(row, "Calls") or 0),
+                errors=int(_number(row, "Errors") or 0),
+                p50_ms=_number(row, "P50"),
+                p95_ms=_number(row, "P95"),
+                over_time=_count_over_time(bars, one.name, window, part),
             )
             for one in service.functions
             for row in (rows.get(one.name.lower(), {}),)
@@ -216,12 +216,12 @@ def _call(service: ObservedService, ident: str, rows: Sequence[Row]) -> TracedCa
 
 def _convert_step(row: Row) -> TracedStep:
     return TracedStep(
-        _read_text(row, "Id"),
-        _read_text(row, "ParentId"),
-        _read_text(row, "Name"),
-        parse_nanoseconds(_read_text(row, "TimeGenerated")),
-        _number(row, "DurationMs") or 0.0,
-        "ok" if _read_text(row, "Success").lower() in ("true", "") else "error",
+        id=_read_text(row, "Id"),
+        parent=_read_text(row, "ParentId"),
+        name=_read_text(row, "Name"),
+        started_at=parse_nanoseconds(_read_text(row, "TimeGenerated")),
+        ms=_number(row, "DurationMs") or 0.0,
+        status="ok" if _read_text(row, "Success").lower() in ("true", "") else "error",
     )
 
 

@@ -30,13 +30,13 @@ def invoke_function(work: Cloud4Work, function: LiveFunction, event: bytes) -> F
     """Invoke once, without retries: a call with an unknown outcome possibly ran."""
     given: JsonObject = {"__fabric_event": msgspec.json.decode(event or b"null", type=Json)}
     call = Cloud4Call(
-        "InvokeFunction",
-        "POST",
-        (function.resource_name, "invocations"),
-        (("qualifier", LIVE),),
-        format_json(given).encode(),
-        _BYTES,
-        _ASKED,
+        action="InvokeFunction",
+        method="POST",
+        parts=(function.resource_name, "invocations"),
+        query=(("qualifier", LIVE),),
+        content=format_json(given).encode(),
+        content_type=_BYTES,
+        headers=_ASKED,
         seconds=_LONGEST,
     )
     began = time.perf_counter()

@@ -86,7 +86,9 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         place = self._place(address.region)
         self._refuse_region(place.region)
         api = self.connect(place.region)
-        return Cloud4Work(api, self.own, place, watch, quoted, self.waiting)
+        return Cloud4Work(
+            api=api, own=self.own, place=place, watch=watch, quoted=quoted, waiting=self.waiting
+        )
 
     def _refuse_region(self, region: str) -> None:
         if not Cloud4Place(region).is_sound:

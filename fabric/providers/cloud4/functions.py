@@ -93,7 +93,7 @@ def deploy_function(
     # What stands around a handler, and what the config says of it, are a part of what is made.
     around = _hash_parts(runtime.digest, *work.own.fields)
     mark = PublishedMark(order.mark, around, order.artifact.sha256)
-    plan = Cloud4Plan(order, name, owner, runtime, mark, work.own)
+    plan = Cloud4Plan(order=order, name=name, owner=owner, runtime=runtime, mark=mark, own=work.own)
 
     def act(work: Cloud4Work) -> LiveFunction:
         return _deploy_source(work, address, _SourcedPlan(plan, source))
@@ -203,13 +203,13 @@ def _wait_until_settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> C
 
 def _build_live_function(row: Cloud4Row, found: PublishedVersion, plan: Cloud4Plan) -> LiveFunction:
     return LiveFunction(
-        plan.order.name,
-        plan.name,
-        row.at(found.version_id).text,
-        "",
-        found.mark.archive,
-        plan.order.mark,
-        plan.order.triggers,
+        name=plan.order.name,
+        resource_name=plan.name,
+        resource_id=row.at(found.version_id).text,
+        endpoint="",
+        artifact_sha256=found.mark.archive,
+        mark=plan.order.mark,
+        triggers=plan.order.triggers,
     )
 
 
@@ -231,7 +231,14 @@ def find_function(
         return None
     said = version.mark
     ident = row.at(version.version_id).text
-    return LiveFunction(function, name, ident, "", said.archive, said.mark)
+    return LiveFunction(
+        name=function,
+        resource_name=name,
+        resource_id=ident,
+        endpoint="",
+        artifact_sha256=said.archive,
+        mark=said.mark,
+    )
 
 
 def _find_active_version(work: Cloud4Work, name: str) -> PublishedVersion | None:

@@ -108,7 +108,14 @@ def build_function_upload(order: FunctionOrder, owner: Owner, date: str) -> Uplo
     bindings = tuple(_build_binding(order, *pair) for pair in order.env.reveal())
     main_module = WorkerModule(MAIN, _ES_MODULE, text.encode())
     modules = (main_module, *shim, *modules)
-    return Upload(owner, order.mark, date, order.artifact.sha256, modules, bindings)
+    return Upload(
+        owner=owner,
+        mark=order.mark,
+        date=date,
+        archive=order.artifact.sha256,
+        modules=modules,
+        bindings=bindings,
+    )
 
 
 def extend_mark(mark: str, date: str) -> str:
@@ -164,7 +171,9 @@ def build_gate_upload(
     )
     seen = json.dumps(bindings).encode() + b"".join(one.content for one in modules)
     digest = hash_bytes(seen)
-    return Upload(owner, digest[:32], date, digest, modules, bindings)
+    return Upload(
+        owner=owner, mark=digest[:32], date=date, archive=digest, modules=modules, bindings=bindings
+    )
 
 
 _GATE = """\

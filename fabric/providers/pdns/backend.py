@@ -94,7 +94,12 @@ def _build_part(found: RecordSet, desired: DesiredRouting) -> RouterPart:
     is_ours = _is_ours(found, desired.owner)
     weights = _read_weights(texts, desired) if is_ours else ()
     return RouterPart(
-        RouterResource.DNS_RECORD, found.name.lower(), detail, is_ours, found.type, weights
+        resource=RouterResource.DNS_RECORD,
+        name=found.name.lower(),
+        detail=detail,
+        is_ours=is_ours,
+        ident=found.type,
+        weights=weights,
     )
 
 
@@ -121,12 +126,12 @@ def _refuse_foreign(there: Sequence[RecordSet], desired: DesiredRouting) -> None
 
 def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
     return RecordSetChange(
-        name,
-        kind,
-        "REPLACE",
-        desired.ttl,
-        (PdnsRecord(format_content(desired)),),
-        (PdnsComment(desired.owner, _ACCOUNT),),
+        name=name,
+        type=kind,
+        changetype="REPLACE",
+        ttl=desired.ttl,
+        records=(PdnsRecord(format_content(desired)),),
+        comments=(PdnsComment(desired.owner, _ACCOUNT),),
     )
 
 

@@ -71,7 +71,9 @@ def plan_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[st
         ident = f"{package}-{function}-{digest}"
         event = sample_event("cron", trigger)
         called = f"{package}/{function}"
-        found[ident] = WhiskClock(ident, called, schedule, zone, event, number)
+        found[ident] = WhiskClock(
+            id=ident, function=called, schedule=schedule, zone=zone, event=event, number=number
+        )
     return found
 
 

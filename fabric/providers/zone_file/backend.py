@@ -149,7 +149,14 @@ def _build_part(row: ZoneRow, owner: str) -> RouterPart:
 
 def _mark_stale(part: RouterPart, why: str) -> RouterPart:
     detail = f"{part.detail} ({why})"
-    return RouterPart(part.resource, part.name, detail, part.is_ours, part.ident, part.weights)
+    return RouterPart(
+        resource=part.resource,
+        name=part.name,
+        detail=detail,
+        is_ours=part.is_ours,
+        ident=part.ident,
+        weights=part.weights,
+    )
 
 
 def _is_lost(part: RouterPart, lines: ZoneLines) -> bool:

@@ -216,12 +216,12 @@ class HandlerPool:
             version.folder = FunctionFolder(function, top)
         folder = version.folder.for_child()
         start = ChildStart(
-            argv,
-            folder.code,
-            build_environment(function, folder, self._parent),
-            msgspec.json.encode(build_harness_settings(function, folder)) + b"\n",
-            function.timeout,
-            function.memory,
+            argv=argv,
+            folder=folder.code,
+            env=build_environment(function, folder, self._parent),
+            said=msgspec.json.encode(build_harness_settings(function, folder)) + b"\n",
+            seconds=function.timeout,
+            memory=function.memory,
         )
         child = HandlerChild(self._loop, start, self._handle_settled, self._handle_gone)
         self._keeper = self._keeper or ChildReaper(self._ensure_folder())

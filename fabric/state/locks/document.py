@@ -115,16 +115,23 @@ def _encode_holder(holder: LockHolder) -> _HeldLock:
 def _decode_holder(held: _HeldLock) -> LockHolder:
     user, _, host = held.who.rpartition("@")
     proof = held.process or _NO_PROOF
-    process = Process(user, host, held.pid, proof.boot, proof.namespace, proof.started)
+    process = Process(
+        user=user,
+        host=host,
+        pid=held.pid,
+        boot=proof.boot,
+        namespace=proof.namespace,
+        started=proof.started,
+    )
     return LockHolder(
-        held.id,
-        RecordRef(held.service, held.stage, held.provider),
-        held.operation,
-        process,
-        held.fence,
-        held.created_at,
-        held.heartbeat_at,
-        held.expires_at,
+        id=held.id,
+        ref=RecordRef(held.service, held.stage, held.provider),
+        operation=held.operation,
+        process=process,
+        fence=held.fence,
+        created_at=held.created_at,
+        heartbeat_at=held.heartbeat_at,
+        expires_at=held.expires_at,
     )
 
 

@@ -170,7 +170,14 @@ class LockManager:
         fence = max(known_fence, before) + 1
         begun = self._clock.monotonic()
         holder = self._update_heartbeat(
-            LockHolder(secrets.token_hex(8), ref, operation, self._me, fence, stamp(self._clock))
+            LockHolder(
+                id=secrets.token_hex(8),
+                ref=ref,
+                operation=operation,
+                process=self._me,
+                fence=fence,
+                created_at=stamp(self._clock),
+            )
         )
         try:
             expected = stored.version if stored else None

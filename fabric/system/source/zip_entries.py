@@ -99,7 +99,7 @@ def _parse_row(directory: bytes, at: int) -> tuple[_Row, int]:
     if disk or _IN_ZIP64 in (packed, size, start):
         refuse("is a zip64 entry", decode_name(name))
     mode = attributes >> 16 if made >> 8 in _UNIX_MAKERS else 0
-    row = _Row(name, method, crc, packed, size, mode, start)
+    row = _Row(name=name, method=method, crc=crc, packed=packed, size=size, mode=mode, start=start)
     return row, begin + name_length + extra + comment
 
 

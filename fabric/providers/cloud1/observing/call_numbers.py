@@ -152,14 +152,14 @@ def _build_numbers(
     )
     p50, p95 = (max((value for _, value in one), default=None) for one in spans)
     return FunctionNumbers(
-        service.address.service,
-        function,
-        service.address.label,
-        round(sum(value for _, value in calls)),
-        round(sum(value for _, value in errors)),
-        p50,
-        p95,
-        window.in_parts(
+        service=service.address.service,
+        function=function,
+        provider=service.address.label,
+        calls=round(sum(value for _, value in calls)),
+        errors=round(sum(value for _, value in errors)),
+        p50_ms=p50,
+        p95_ms=p95,
+        over_time=window.in_parts(
             ((convert_to_nanoseconds(at), value) for at, value in calls),
             window.whole_minutes() * SECOND,
         ),

@@ -164,6 +164,13 @@ def _list_traced_calls(
 
 
 def _list_steps(segment: _TraceSegment, parent: str) -> Iterator[TracedStep]:
-    yield TracedStep(segment.id, parent, segment.name, segment.began, segment.ms, segment.status)
+    yield TracedStep(
+        id=segment.id,
+        parent=parent,
+        name=segment.name,
+        started_at=segment.began,
+        ms=segment.ms,
+        status=segment.status,
+    )
     for one in segment.subsegments:
         yield from _list_steps(one, segment.id)

@@ -70,13 +70,13 @@ def _parse_record_set(row: Mapping[str, Any]) -> FoundSet:
     values = tuple(str(one["Value"]) for one in row.get("ResourceRecords", ()))
     target = row.get("AliasTarget", {}).get("DNSName", "")
     return FoundSet(
-        _unescape_name(row["Name"]),
-        row["Type"],
-        row.get("SetIdentifier", ""),
-        int(row.get("Weight", 0)),
-        int(row.get("TTL", 0)),
-        values or ((f"alias {target}",) if target else ()),
-        row.get("HealthCheckId", ""),
+        name=_unescape_name(row["Name"]),
+        kind=row["Type"],
+        identifier=row.get("SetIdentifier", ""),
+        weight=int(row.get("Weight", 0)),
+        ttl=int(row.get("TTL", 0)),
+        values=values or ((f"alias {target}",) if target else ()),
+        check_id=row.get("HealthCheckId", ""),
     )
 
 

@@ -81,14 +81,14 @@ def fetch_metrics(
     calls, errors, p50, p95 = (_run_query(asking, one, names, window) for one in questions)
     return [
         FunctionNumbers(
-            service.address.service,
-            one.name,
-            service.address.label,
-            round(_sum_points(calls, one.resource_name)),
-            round(_sum_points(errors, one.resource_name)),
-            _find_maximum(p50, one.resource_name),
-            _find_maximum(p95, one.resource_name),
-            _split_over_time(calls.get(one.resource_name, ()), window, part),
+            service=service.address.service,
+            function=one.name,
+            provider=service.address.label,
+            calls=round(_sum_points(calls, one.resource_name)),
+            errors=round(_sum_points(errors, one.resource_name)),
+            p50_ms=_find_maximum(p50, one.resource_name),
+            p95_ms=_find_maximum(p95, one.resource_name),
+            over_time=_split_over_time(calls.get(one.resource_name, ()), window, part),
         )
         for one in service.functions
     ]

@@ -84,12 +84,12 @@ def _list_traced_calls(service: ObservedService, trace: _CloudTrace) -> Iterator
     known = {one.span_id for one in trace.spans}
     steps = tuple(
         TracedStep(
-            one.span_id,
-            one.parent_span_id if one.parent_span_id in known else "",
-            one.name,
-            one.began,
-            one.ms,
-            one.status,
+            id=one.span_id,
+            parent=one.parent_span_id if one.parent_span_id in known else "",
+            name=one.name,
+            started_at=one.began,
+            ms=one.ms,
+            status=one.status,
         )
         for one in trace.spans
     )

@@ -72,14 +72,14 @@ def fetch_metrics(
         )
         for worker, function in names.items():
             yield FunctionNumbers(
-                service.address.service,
-                function,
-                service.address.label,
-                round(calls.of(worker) or 0),
-                round(errors.of(worker) or 0),
-                p50.of(worker),
-                p95.of(worker),
-                _count_over_time(calls, worker, window),
+                service=service.address.service,
+                function=function,
+                provider=service.address.label,
+                calls=round(calls.of(worker) or 0),
+                errors=round(errors.of(worker) or 0),
+                p50_ms=p50.of(worker),
+                p95_ms=p95.of(worker),
+                over_time=_count_over_time(calls, worker, window),
             )
 
 

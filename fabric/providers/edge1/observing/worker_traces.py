@@ -91,21 +91,21 @@ def _call(
     own = steps[row.trace_id]
     known = {one.span_id for one in own}
     return TracedCall(
-        row.trace_id,
-        service.address.service,
-        function,
-        service.address.label,
-        round(row.trace_start_ms * MS),
-        row.trace_duration_ms,
-        "error" if row.errors else "ok",
-        tuple(
+        id=row.trace_id,
+        service=service.address.service,
+        function=function,
+        provider=service.address.label,
+        started_at=round(row.trace_start_ms * MS),
+        ms=row.trace_duration_ms,
+        status="error" if row.errors else "ok",
+        steps=tuple(
             TracedStep(
-                one.span_id,
-                one.parent_span_id if one.parent_span_id in known else "",
-                one.span_name,
-                round((one.start_time or 0) * MS),
-                one.duration,
-                "error" if one.error else "ok",
+                id=one.span_id,
+                parent=one.parent_span_id if one.parent_span_id in known else "",
+                name=one.span_name,
+                started_at=round((one.start_time or 0) * MS),
+                ms=one.duration,
+                status="error" if one.error else "ok",
             )
             for one in own
         ),

@@ -151,7 +151,14 @@ def _convert_pool(
     detail += "" if row.steering == BY_WEIGHT else f"; steering policy {row.steering}"
     weights = tuple((one.name, one.percent) for one in row.origins)
     is_ours = row.description == format_ownership(desired.owner)
-    return RouterPart(RouterResource.POOL, row.name, detail, is_ours, row.id, weights)
+    return RouterPart(
+        resource=RouterResource.POOL,
+        name=row.name,
+        detail=detail,
+        is_ours=is_ours,
+        ident=row.id,
+        weights=weights,
+    )
 
 
 def _list_balancers(

@@ -98,4 +98,11 @@ def _build_part(row: DnsRow, desired: DesiredRouting, *, is_ours: bool) -> Route
     detail += " by a proxy" if row.proxied else ""
     is_led_to = is_ours and row.name == desired.hostname
     weights = derive_weights(row.content, desired.shares) if is_led_to else ()
-    return RouterPart(RouterResource.DNS_RECORD, row.name, detail, is_ours, row.id, weights)
+    return RouterPart(
+        resource=RouterResource.DNS_RECORD,
+        name=row.name,
+        detail=detail,
+        is_ours=is_ours,
+        ident=row.id,
+        weights=weights,
+    )

@@ -66,13 +66,13 @@ def _convert_http_event(event: Document) -> SentRequest:
     http = part(part(event, "requestContext"), "http")
     path = event.get("rawPath") or http.get("path") or event.get("path") or "/"
     return SentRequest(
-        str(http.get("method") or event.get("httpMethod") or "GET").upper(),
-        _encode_path(str(path)),
-        _query_of(event),
-        _read_headers(event),
-        _read_body(event),
-        {name: str(value) for name, value in part(event, "pathParameters").items()},
-        str(http.get("sourceIp") or "127.0.0.1"),
+        method=str(http.get("method") or event.get("httpMethod") or "GET").upper(),
+        path=_encode_path(str(path)),
+        query=_query_of(event),
+        headers=_read_headers(event),
+        body=_read_body(event),
+        parameters={name: str(value) for name, value in part(event, "pathParameters").items()},
+        ip=str(http.get("sourceIp") or "127.0.0.1"),
     )
 
 
@@ -90,7 +90,14 @@ def _build_post(event: object, said: HandlerSettings) -> SentRequest:
     headers = {"content-type": _JSON}
     parameters = {name: str(one) for name, one in given.items()}
     body = json.dumps(event, ensure_ascii=False).encode()
-    return SentRequest("POST", _encode_path(path), "", headers, body, parameters)
+    return SentRequest(
+        method="POST",
+        path=_encode_path(path),
+        query="",
+        headers=headers,
+        body=body,
+        parameters=parameters,
+    )
 
 
 def _match_template(template: str, path: str) -> dict[str, str]:
