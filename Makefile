@@ -2,10 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-cluster check format bench clean
+.PHONY: demo setup test test-cluster check format bench clean
 
 demo: .stamp/run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
+
+# Installs what tests and checks need. Minutes the first time, nothing after that.
+setup: .stamp/dev
+	@echo "Ready: make check (fast tests), make test (everything)."
 
 test: .stamp/dev
 	@sh scripts/test.sh

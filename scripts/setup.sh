@@ -33,6 +33,8 @@ patiently .venv/bin/python -m pip install --quiet --disable-pip-version-check --
 patiently .venv/bin/python scripts/fetch_bundler.py
 
 if [ "$kind" = dev ]; then
+    echo "Installing test servers, browsers and packages of test projects. The first time takes"
+    echo "about three minutes, or more if packages have to be downloaded slowly."
     sh scripts/test-tools.sh
     .venv/bin/python -m tests.support.downloads
     patiently .venv/bin/python -m benchmarks --set-up
