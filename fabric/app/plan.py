@@ -166,7 +166,7 @@ def _plan_without_state(
     session, seen = _plan_with_state(stack, work, request, (settings, shared), without_state=True)
     why = error.first
     message = f"planning without state, so everything is shown as new: {why.message}"
-    told = Problem("plan/without_state", message, why.hint)
+    told = Problem("plan/blind", message, why.hint)
     refused = (*error.problems, *seen.refused)
     return session, replace(_add_warnings(seen, told), sources=None, refused=refused)
 
