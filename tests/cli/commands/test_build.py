@@ -193,7 +193,9 @@ def damage_store(made: Project) -> int:
     connection = sqlite3.connect(cache / "memo" / "cache.db")
     with connection:
         changed = connection.execute(
-            "UPDATE Cache SET value = CAST('x' || substr(value, 2) AS BLOB)"
+            "UPDATE Cache SET value = CAST("
+            " CASE WHEN substr(value, 1, 1) = CAST('x' AS BLOB) THEN 'y' ELSE 'x' END"
+            " || substr(value, 2) AS BLOB)"
         )
     connection.close()
     return count + changed.rowcount

@@ -94,7 +94,7 @@ def test_html_page_instead_of_an_api_response_is_an_error(site: Cloud2Site) -> N
     [
         (
             ("CLOUD2_PROJECT_ID",),
-            "missing Google Cloud credentials (`cloud2-functions`): `CLOUD2_PROJECT_ID`",
+            "missing credentials for Google Cloud (`cloud2-functions`): set `CLOUD2_PROJECT_ID`",
         ),
         (("CLOUD2_ACCESS_TOKEN",), "`CLOUD2_ACCESS_TOKEN` or `CLOUD2_SERVICE_ACCOUNT_KEY`"),
         (

@@ -36,7 +36,7 @@ def fails(site: ClusterSite, word: str, err: str, times: int = 1) -> None:
 def test_unreachable_cluster_is_reported(site: ClusterSite) -> None:
     site.cluster.door.faults.append(Fault("get", UNREACHABLE))
     found = problem(site)
-    assert found.message == "message from Kubernetes: Unable to connect to the server: EOF"
+    assert found.message == "the cluster is unreachable: Unable to connect to the server: EOF"
     assert exit_code_of(found) == 69
 
 
@@ -108,8 +108,8 @@ def test_missing_tool_is_reported_with_its_download_url(tmp_path: Path) -> None:
 def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
-    said = "(`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE` not set"
-    assert caught.value.first.message == f"missing Kubernetes settings {said}"
+    said = "(`cluster-orchestrator`): set `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE`"
+    assert caught.value.first.message == f"Kubernetes settings are missing {said}"
 
 
 def test_crashing_handler_is_reported_with_its_last_log_lines(site: ClusterSite) -> None:

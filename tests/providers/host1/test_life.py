@@ -165,7 +165,7 @@ def test_a_project_of_another_service_is_left_as_it_is(site: Host1Site) -> None:
     with pytest.raises(FabricError) as raised:
         other.up(other.order("bye", BYE))
     assert raised.value.first.code == "deploy/foreign"
-    assert "belongs to `shop/dev`, not to other/dev" in raised.value.first.message
+    assert "does not point to a deployment of other/dev" in raised.value.first.message
     assert site.host1.deployments() == before
     other.dissolve()
     assert site.said() == "one"
