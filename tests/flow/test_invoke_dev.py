@@ -357,6 +357,6 @@ def test_simulated_stage_is_served_with_instructions(cloud1: StrictCloud1, tmp_p
     words = ("--stream-from", "dev", "--tunnel-url", f"http://127.0.0.1:{port}", "--port")
     with running(shop.project, "invoke", "dev", *words, str(port)) as found:
         found.until_said("dev/not-wired")
-        found.until_said("point callers at the tunnel yourself")
+        found.until_said("call the tunnel URL directly")
         assert found.get("/hello").body == b"here"
         assert ended(found) == 0

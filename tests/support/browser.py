@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+_NAVIGATED = "Inspected target navigated or closed"
 PATIENCE_S = 60.0
 _OPTIONS = (
     "--headless=new",
@@ -93,7 +94,11 @@ class Browser:
         os.write(self._tell, json.dumps(call).encode() + b"\0")
         while (told := self._next()).get("id") != self._number:
             self.events.append(told)
-        assert "error" not in told, f"{method}: {told['error']}"
+        error = told.get("error", {})
+        if error.get("message") == _NAVIGATED:
+            # The page loads anew: the script that was evaluated in the old one has no value.
+            return {"result": {"type": "undefined"}}
+        assert not error, f"{method}: {error}"
         answer: dict[str, Any] = told["result"]
         return answer
 

@@ -19,7 +19,7 @@ _BLOCK = re.compile(r"^```(\w+)(?: ([\w./-]+))?\n(.*?)^```$", re.MULTILINE | re.
 _MEASURED = re.compile(r"\d+(?= (?:ms|MB|calls?)\b)")
 # Which version of a language is here is no matter of a page.
 _OTHER_VERSION = re.compile(
-    r"^.*it runs on .* and its runtime is .*\n(?:  hint: .*\n)?", re.MULTILINE
+    r"^.*runs on version .* but its runtime is .*\n(?:  hint: .*\n)?", re.MULTILINE
 )
 _PROMPT, _LEFT_OUT, _TYPED = "$ ", "…", "exit"
 _SECONDS = 60

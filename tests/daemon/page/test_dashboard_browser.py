@@ -117,7 +117,7 @@ def test_a_click_deploys_and_the_graph_shows_it(chromium: Browser, page: ServedP
     assert "node run" not in states.values()
     until_said(tab, "#runs", "deploy dev")
     assert "succeeded" in text(tab, "#runs")
-    assert "live" in text(tab, "#releases")
+    assert "current" in text(tab, "#releases")
     assert text(tab, "#said") == "deploy of dev: succeeded"
     assert tab.complaints == []
     assert all(url.startswith(page.url("")) for url in tab.requests)
