@@ -67,6 +67,14 @@ class PlanOptions(Struct, frozen=True):
     strict: bool = False
 
 
+class PlanContext(Struct, frozen=True):
+    """The request, and the settings and shared cache that serve it."""
+
+    request: Request
+    settings: Settings
+    shared: SharedAccess
+
+
 def plan(
     request: Request,
     options: PlanOptions,
@@ -76,7 +84,7 @@ def plan(
     with look(request, settings) as (session, seen):
         info = add_run_warnings(seen.work.info, session)
         found = replace(seen, work=replace(seen.work, info=info))
-        report = _build_report(request, options, (session, found), settings.cwd)
+        report = _build_report(request, options, session, found, settings.cwd)
         if not options.out and not seen.refused and is_answer_cacheable(session, seen.plan):
             keep_preview(command_line, session, seen, report, _list_deciding_variables(seen))
     return report
@@ -101,13 +109,14 @@ def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Previe
         if request.verb is not Verb.DEPLOY:
             yield _plan_files(stack, work, settings, shared)
             return
+        context = PlanContext(request, settings, shared)
         opened = stack.enter_context(contextlib.ExitStack())
         try:
-            found = _plan_with_state(opened, work, request, (settings, shared))
+            found = _plan_with_state(opened, work, context)
         except NoAccessError as error:
             # A machine that was never given these may still look at a plan.
             opened.close()
-            found = _plan_without_state(stack, work, (request, settings, shared), error)
+            found = _plan_without_state(stack, work, context, error)
         yield found
 
 
@@ -123,12 +132,11 @@ def _plan_files(
 def _plan_with_state(
     stack: contextlib.ExitStack,
     work: Compiled,
-    request: Request,
-    around: tuple[Settings, SharedAccess],
+    context: PlanContext,
     *,
     without_state: bool = False,
 ) -> tuple[Session, Preview]:
-    settings, shared = around
+    request, settings, shared = context.request, context.settings, context.shared
     from fabric.app.deploy.checks import DeployCandidate, find_change_problems, find_early_problems
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.rollback_checks import warn_of_rollback_problems
@@ -157,13 +165,12 @@ def _plan_with_state(
 def _plan_without_state(
     stack: contextlib.ExitStack,
     work: Compiled,
-    asked: tuple[Request, Settings, SharedAccess],
+    context: PlanContext,
     error: NoAccessError,
 ) -> tuple[Session, Preview]:
     """Plan without state: everything is shown as new, and nothing is stored. A deploy would
     fail."""
-    request, settings, shared = asked
-    session, seen = _plan_with_state(stack, work, request, (settings, shared), without_state=True)
+    session, seen = _plan_with_state(stack, work, context, without_state=True)
     why = error.first
     message = f"planning without state, so everything is shown as new: {why.message}"
     told = Problem("plan/blind", message, why.hint)
@@ -176,9 +183,8 @@ def _add_warnings(seen: Preview, *told: Problem) -> Preview:
 
 
 def _build_report(
-    request: Request, options: PlanOptions, found: tuple[Session, Preview], cwd: Path
+    request: Request, options: PlanOptions, session: Session, seen: Preview, cwd: Path
 ) -> Report:
-    _, seen = found
     work, made = seen.work, seen.plan
     outcome = plan_outcome(work, made)
     refused = seen.refused if options.strict or options.detailed_exit_code else ()
@@ -193,7 +199,7 @@ def _build_report(
     if options.graph:
         text, notes = _draw_graph(made, options, cwd)
         return replace(report, text=text, notes=notes)
-    return replace(report, notes=_save_plan(report, found, options.out, cwd))
+    return replace(report, notes=_save_plan(report, session, seen, options.out, cwd))
 
 
 def _exit_code(options: PlanOptions, made: Plan, refused: Sequence[Problem]) -> ExitCode:
@@ -310,14 +316,14 @@ def _draw_graph(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _save_plan(report: Report, found: tuple[Session, Preview], out: str, cwd: Path) -> str:
+def _save_plan(report: Report, session: Session, seen: Preview, out: str, cwd: Path) -> str:
     if not out or report.outcome is None:
         return ""
     document = {
         "formatVersion": FORMAT,
         "command": report.command,
         "plan": encode_outcome(report.outcome),
-        "seal": seal(*found, cwd / out),
+        "seal": seal(session, seen, cwd / out),
     }
     content = json.dumps(document, indent=1) + "\n"
     write_named(cwd / out, content.encode(), mode=0o600)

@@ -24,9 +24,8 @@ def parse_steps(text: str, others: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(most if one == WHOLE else one for one in percents))
 
 
-def select_steps_up(steps: tuple[int, ...], present: tuple[str, int]) -> tuple[int, ...]:
+def select_steps_up(steps: tuple[int, ...], label: str, share: int) -> tuple[int, ...]:
     """Return the steps above the present weight: a shift in steps only increases it."""
-    label, share = present
     left = tuple(one for one in steps if one > share)
     if left:
         return left

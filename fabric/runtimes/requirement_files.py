@@ -133,7 +133,7 @@ def read_source(
     lock = lock_name(without)
     written = _read_text(base, os.path.join(folder, lock))
     is_passed_over = relock and is_own_lock(written)
-    name, text = _choose_text((lock, "" if is_passed_over else written), lean)
+    name, text = _choose_text(lock, "" if is_passed_over else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
     around = OtherTools(base, folder, partial(_read_text, base))
@@ -150,9 +150,9 @@ def read_source(
     )
 
 
-def _choose_text(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    if list_requirement_lines(lock[1]) and lock_is_current(lock[1], asked):
-        return lock
+def _choose_text(lock: str, locked: str, asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    if list_requirement_lines(locked) and lock_is_current(locked, asked):
+        return lock, locked
     name, text = asked[0] if asked else (_PLAIN, "")
     return (name, text) if list_requirement_lines(text) else (name, "")
 

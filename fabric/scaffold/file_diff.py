@@ -15,8 +15,8 @@ def format_file_diff(name: str, old: str | None, new: str) -> str:
     ends = [min(len(side), len(side) - tail + _AROUND) for side in (before, after)]
     shown = [SourceLines(old or ""), SourceLines(new)]
     rows = [f" {shown[0].format_line(at + 1)}" for at in range(start, head)]
-    rows += _format_side("-", before, shown[0], (head, len(before) - tail))
-    rows += _format_side("+", after, shown[1], (head, len(after) - tail))
+    rows += _format_side("-", before, shown[0], head, len(before) - tail)
+    rows += _format_side("+", after, shown[1], head, len(after) - tail)
     rows += [f" {shown[1].format_line(at + 1)}" for at in range(len(after) - tail, ends[1])]
     name = name.removeprefix("/")
     first = "/dev/null" if old is None else f"a/{name}"
@@ -25,10 +25,10 @@ def format_file_diff(name: str, old: str | None, new: str) -> str:
 
 
 def _format_side(
-    sign: str, lines: list[str], shown: SourceLines, part: tuple[int, int]
+    sign: str, lines: list[str], shown: SourceLines, start: int, end: int
 ) -> list[str]:
-    rows = [f"{sign}{shown.format_line(at + 1)}" for at in range(*part)]
-    is_open = part[0] < part[1] == len(lines) and not lines[-1].endswith(("\n", "\r"))
+    rows = [f"{sign}{shown.format_line(at + 1)}" for at in range(start, end)]
+    is_open = start < end == len(lines) and not lines[-1].endswith(("\n", "\r"))
     return [*rows, _NO_BREAK] if is_open else rows
 
 

@@ -56,10 +56,12 @@ class BuildKind:
         not run."""
         return self._runtime.record_inputs(self._workspace, _require_build_inputs(task))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         del upstream
         inputs = _require_build_inputs(task)
-        built = self._runtime.build(shop.workspace, inputs)
+        built = self._runtime.build(task_tools.workspace, inputs)
         return TaskResult(
             digest=hash_contents(built.files),
             files=tuple(WrittenFile(one.path, one.content, one.executable) for one in built.files),

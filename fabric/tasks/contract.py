@@ -71,7 +71,9 @@ class TaskKind(Protocol):
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Versions that belong to the key: of this kind's code and of its tools."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult: ...
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult: ...
 
 
 class RecordKind(TaskKind, Protocol):

@@ -66,7 +66,9 @@ class DeployKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_deploy_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         inputs = _require_deploy_inputs(task)
         ref = get_record_ref(inputs)
         locked_record = self._tools.records.lock_record(ref)
@@ -80,11 +82,14 @@ class DeployKind:
         _refuse_other_values(inputs, values)
         shares = [
             _add_mark(
-                self._share(ref, one, values[one.name], one.name in stale, (upstream, shop)), salt
+                self._share(ref, one, values[one.name], one.name in stale, (upstream, task_tools)),
+                salt,
             )
             for one in asked
         ]
-        deployed = self._call_provider(task, locked_record, [share.order for share in shares], shop)
+        deployed = self._call_provider(
+            task, locked_record, [share.order for share in shares], task_tools
+        )
         self._note(task, locked_record, shares, deployed)
         names = [one.name for one in asked]
         return TaskResult(build_live_output(locked_record.record, names).digest, keep=False)
@@ -97,13 +102,13 @@ class DeployKind:
         changed: bool,  # noqa: FBT001 - a plain answer of the line above
         sources: tuple[Mapping[TaskId, Output], TaskTools],
     ) -> _Share:
-        upstream, shop = sources
+        upstream, task_tools = sources
         owner = package_of(upstream, ref.service, one.name)
         package = upstream[owner]
-        content = shop.content(owner, package.files[0])
+        content = task_tools.content(owner, package.files[0])
         _refuse_large(ref, one, len(content))
         settings = dict(one.settings)
-        with shop.away():
+        with task_tools.away():
             archive = self._tools.archives.keep(ref, content)
         artifact = Artifact(
             path=archive,
@@ -121,28 +126,28 @@ class DeployKind:
         task: Task,
         locked_record: OpenRecord,
         orders: Sequence[FunctionOrder],
-        shop: TaskTools,
+        task_tools: TaskTools,
     ) -> Deployed:
         """Call the provider. On failure, the previous state is marked as uncertain."""
         inputs = _require_deploy_inputs(task)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         deployer = self._tools.deployers.deployer(ref, mode)
         locked_record.require_lock()
-        with shop.away():
+        with task_tools.away():
             adopted = self._adopt_deployed(task, locked_record, orders)
         if adopted is not None:
-            shop.say(task.id, "found at the provider with the expected settings")
+            task_tools.say(task.id, "found at the provider with the expected settings")
             return adopted
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=locked_record.record
         )
-        shop.go_on()
+        task_tools.go_on()
         names = [order.name for order in orders]
         with (
             record_doubt_on_failure(locked_record, *list_doubts(task.id, mode, names)),
-            shop.away(),
+            task_tools.away(),
         ):
-            return deployer.deploy(full_address, orders, watch_of(task, shop))
+            return deployer.deploy(full_address, orders, watch_of(task, task_tools))
 
     def _adopt_deployed(
         self, task: Task, locked_record: OpenRecord, orders: Sequence[FunctionOrder]

@@ -86,10 +86,10 @@ class Values(Struct, frozen=True):
         return bool(self.spec[0])
 
 
-def watch_of(task: Task, shop: TaskTools) -> CallContext:
+def watch_of(task: Task, task_tools: TaskTools) -> CallContext:
     """Build the call watch: provider messages are printed, and the call ends if the run is
     interrupted."""
-    return CallContext(lambda text: shop.say(task.id, text), shop.is_interrupted)
+    return CallContext(lambda text: task_tools.say(task.id, text), task_tools.is_interrupted)
 
 
 class FunctionValues(Protocol):

@@ -48,14 +48,16 @@ class DnsSyncKind:
     def claim(self, task: Task) -> None:
         """Its lock is its own, and is held just while the name is changed."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         del upstream
         if self._names is None:
             raise TypeError(f"{task.id} has no DNS provider")
-        shop.go_on()
-        with shop.away():
+        task_tools.go_on()
+        with task_tools.away():
             done = self._names.sync(_require_dns_inputs(task))
-        shop.say(task.id, done.said)
+        task_tools.say(task.id, done.said)
         return TaskResult(hash_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
 
 

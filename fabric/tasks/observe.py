@@ -21,8 +21,10 @@ class ObserveKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         return (InputEntry(EntryKind.CODE, task.kind, "1"),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         del upstream
-        with shop.away():
-            self._observations[task.id](watch_of(task, shop))
+        with task_tools.away():
+            self._observations[task.id](watch_of(task, task_tools))
         return TaskResult(hash_bytes(b""), keep=False)

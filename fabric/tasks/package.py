@@ -21,11 +21,13 @@ class PackageKind:
         del task
         return (InputEntry(EntryKind.CODE, "package", _VERSION),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         inputs = task.inputs
         if not isinstance(inputs, PackageInputs):
             raise TypeError(f"{task.id} is not a package")
-        files = _require_distinct_files(task.id, _gather(upstream, shop))
+        files = _require_distinct_files(task.id, _gather(upstream, task_tools))
         content = build_archive(files)
         return TaskResult(
             digest=hash_contents(files),
@@ -57,10 +59,10 @@ def _find_handler(upstream: Mapping[TaskId, Output]) -> str:
     return next((handler for handler in found if handler), "")
 
 
-def _gather(upstream: Mapping[TaskId, Output], shop: TaskTools) -> Iterator[BuiltFile]:
+def _gather(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> Iterator[BuiltFile]:
     for owner, output in upstream.items():
         for one in output.files:
-            content = shop.content(owner, one)
+            content = task_tools.content(owner, one)
             if one.path == PACKAGES:
                 yield from unpack_archive(content)
             else:

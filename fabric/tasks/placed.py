@@ -28,9 +28,11 @@ class PlacedKind:
     def claim(self, task: Task) -> None:
         self._kind.claim(task)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         try:
-            return self._kind.run(task, upstream, shop)
+            return self._kind.run(task, upstream, task_tools)
         except FabricError as error:
             # Whatever else it is says how the run ended, and not what was wrong.
             if type(error) not in (FabricError, UntouchedError):

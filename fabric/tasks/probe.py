@@ -23,8 +23,10 @@ class ProbeKind:
         del task
         return (InputEntry(EntryKind.CODE, "probe", "1"),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
-        del upstream, shop
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
+        del upstream, task_tools
         if not isinstance(task.inputs, ProbeInputs):
             raise TypeError(f"{task.id} is not a probe")
         found = encode_checks(self._looks[task.inputs.check]())

@@ -42,7 +42,9 @@ class ReleaseKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_release_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         inputs = _require_release_inputs(task)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         locked_record = self._tools.records.lock_record(ref)
@@ -51,9 +53,9 @@ class ReleaseKind:
         deployer = self._tools.deployers.deployer(ref, mode)
         record = self._discard_if_forced(locked_record.record)
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
-        watch = watch_of(task, shop)
+        watch = watch_of(task, task_tools)
         doubts = (record_failed_release(task.id, record),) if mode is Mode.REAL else ()
-        with record_doubt_on_failure(locked_record, *doubts), shop.away():
+        with record_doubt_on_failure(locked_record, *doubts), task_tools.away():
             released = deployer.release(full_address, functions, record.outputs, watch)
             self._tools.deployers.check_health(ref, mode, released)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)

@@ -37,7 +37,9 @@ class RemoveKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_remove_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         del upstream
         inputs = _require_remove_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
@@ -47,8 +49,8 @@ class RemoveKind:
         doubts = list_doubts(task.id, Mode(inputs.mode), gone)
         if inputs.mode == Mode.REAL:
             doubts = (*doubts, record_failed_release(task.id, locked_record.record))
-        with record_doubt_on_failure(locked_record, *doubts), shop.away():
-            self._delete_functions(task, locked_record, gone, watch_of(task, shop))
+        with record_doubt_on_failure(locked_record, *doubts), task_tools.away():
+            self._delete_functions(task, locked_record, gone, watch_of(task, task_tools))
         # In one piece: with the first of them the task counts as ended.
         rest = () if inputs.function else (ReleaseDone(task.id, "", (), ""),)
         locked_record.add(*(FunctionGone(task.id, name) for name in gone), *rest)

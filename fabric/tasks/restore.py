@@ -63,24 +63,28 @@ class RestoreKind:
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_restore_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         del upstream
         inputs = _require_restore_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
         if inputs.functions:
-            self._restore_functions(task, locked_record, shop)
+            self._restore_functions(task, locked_record, task_tools)
         if not inputs.function:
-            self._restore_service(task, locked_record, shop)
+            self._restore_service(task, locked_record, task_tools)
         return TaskResult(GONE.digest, keep=False)
 
-    def _restore_functions(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
+    def _restore_functions(
+        self, task: Task, locked_record: OpenRecord, task_tools: TaskTools
+    ) -> None:
         inputs = _require_restore_inputs(task)
         ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
         record = locked_record.record
-        with shop.away():
+        with task_tools.away():
             returns = self._plan_returns(record, then)
         orders = [one.order for one in returns]
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
@@ -90,13 +94,13 @@ class RestoreKind:
         names = [one.name for one in then]
         with (
             record_doubt_on_failure(locked_record, *list_doubts(task.id, Mode(inputs.mode), names)),
-            shop.away(),
+            task_tools.away(),
         ):
-            deployed = deployer.deploy(full_address, orders, watch_of(task, shop))
+            deployed = deployer.deploy(full_address, orders, watch_of(task, task_tools))
         found = {one.name: one for one in deployed.functions}
         learned: list[RecordChange] = []
         for back in returns:
-            shop.say(task.id, back.said)
+            task_tools.say(task.id, back.said)
             done = with_place(back.record, found[back.record.name])
             learned.append(FunctionDone(task.id, done))
         if not inputs.function:
@@ -117,7 +121,9 @@ class RestoreKind:
             for one in then
         ]
 
-    def _restore_service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
+    def _restore_service(
+        self, task: Task, locked_record: OpenRecord, task_tools: TaskTools
+    ) -> None:
         inputs = _require_restore_inputs(task)
         ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
@@ -128,8 +134,8 @@ class RestoreKind:
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
         functions = list_functions_to_release(self._tools.values, locked_record, names)
         doubts = (record_failed_release(task.id, record),) if inputs.mode == Mode.REAL else ()
-        with record_doubt_on_failure(locked_record, *doubts), shop.away():
-            released = deployer.release(full_address, functions, given, watch_of(task, shop))
+        with record_doubt_on_failure(locked_record, *doubts), task_tools.away():
+            released = deployer.release(full_address, functions, given, watch_of(task, task_tools))
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 

@@ -25,12 +25,14 @@ class VendorKind:
         del task
         return (InputEntry(EntryKind.CODE, "vendor", _VERSION),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         del upstream
         inputs = task.inputs
         if not isinstance(inputs, VendorInputs):
             raise TypeError(f"{task.id} is not a vendor task")
-        fetched = self._fetch(shop.workspace, inputs)
+        fetched = self._fetch(task_tools.workspace, inputs)
         return TaskResult(
             digest=hash_contents(fetched.files),
             files=(WrittenFile(PACKAGES, build_archive(fetched.files)),),

@@ -116,7 +116,7 @@ def format_board(board: Board, frame: Frame, style: Style) -> list[str]:
     for row in shown:
         head = "" if row.level == level else str(row.level)
         level = row.level
-        lines.append(_build_row_pieces(row, (head, width), by_service.get(row.name, ()), style))
+        lines.append(_build_row_pieces(row, head, width, by_service.get(row.name, ()), style))
     if rest:
         lines.append([(f"    … and {_format_rest(rest)}", style.dim)])
     lines.append([(f"  {_format_foot(board)}", style.dim)])
@@ -145,9 +145,8 @@ def _format_rest(rest: Mapping[str, int]) -> str:
 
 
 def _build_row_pieces(
-    row: ServiceRow, layout: tuple[str, int], running: Sequence[RunningTask], style: Style
+    row: ServiceRow, head: str, width: int, running: Sequence[RunningTask], style: Style
 ) -> list[Piece]:
-    head, width = layout
     paint = _list_paints(style).get(row.state, style.dim)
     done = f"{row.ended}/{row.total}"
     return [

@@ -136,20 +136,19 @@ def _format_tree(trace: TracedRow, style: Style) -> Iterator[str]:
     roots = [one for one in trace.spans if one.parent not in known]
     seen: set[str] = set()
     for number, root in enumerate(roots):
-        yield from _format_branch(root, trace.spans, ("", number == len(roots) - 1), seen)
+        yield from _format_branch(root, trace.spans, seen, "", is_last=number == len(roots) - 1)
     # Whoever is below nobody but himself begins where he is named first.
     for step in trace.spans:
-        yield from _format_branch(step, trace.spans, ("", True), seen)
+        yield from _format_branch(step, trace.spans, seen, "", is_last=True)
 
 
 def _format_branch(
-    step: StepRow, every: Sequence[StepRow], place: tuple[str, bool], seen: set[str]
+    step: StepRow, every: Sequence[StepRow], seen: set[str], indent: str, *, is_last: bool
 ) -> Iterator[str]:
     """Format a step with its children. Steps in a cycle are shown once."""
     if step.id in seen:
         return
     seen.add(step.id)
-    indent, is_last = place
     failed = "" if step.status == "ok" else f"  {step.status}"
     yield (
         f"{indent}{'└─ ' if is_last else '├─ '}{_escape_row(step.name)}  {step.ms:,.1f} ms{failed}"
@@ -157,4 +156,4 @@ def _format_branch(
     below = [one for one in every if one.parent == step.id and one.id != step.id]
     inner = indent + ("   " if is_last else "│  ")
     for number, one in enumerate(below):
-        yield from _format_branch(one, every, (inner, number == len(below) - 1), seen)
+        yield from _format_branch(one, every, seen, inner, is_last=number == len(below) - 1)

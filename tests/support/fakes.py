@@ -74,13 +74,15 @@ class JoinKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         return (InputEntry(EntryKind.CODE, "join", self.version),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         self.ran.append(task.id)
         inputs = task.inputs
         assert isinstance(inputs, JoinInputs)
-        texts = [(shop.workspace / source).read_text() for source in inputs.sources]
+        texts = [(task_tools.workspace / source).read_text() for source in inputs.sources]
         texts += [
-            shop.content(owner, one).decode()
+            task_tools.content(owner, one).decode()
             for owner, out in upstream.items()
             for one in out.files
         ]

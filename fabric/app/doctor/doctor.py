@@ -76,7 +76,7 @@ def run_doctor(
         looks = {name: look for name, look in patient.looks.items() if name not in asking}
         patient = replace(patient, looks=looks)
     graph = probe_graph(patient.ref, patient.looks)
-    result = _run_probes(request, settings, (patient, graph), make_listeners)
+    result = _run_probes(request, settings, patient, graph, make_listeners)
     checks = _collect_checks(graph, result, list(patient.looks))
     outcome = DoctorOutcome(patient.ref.service, stage, tuple(map(_build_check_row, checks)))
     problems = (*(one.problem for one in checks if one.is_error), *list_run_problems(result))
@@ -152,11 +152,11 @@ def _check_project_config(project: Project, request: Request, settings: Settings
 def _run_probes(
     request: Request,
     settings: Settings,
-    work: tuple[_Patient, TaskGraph],
+    patient: _Patient,
+    graph: TaskGraph,
     make_listeners: MakeListeners,
 ) -> RunResult:
     """Run the checks with the engine, without cached results or outputs."""
-    patient, graph = work
     kinds = {"probe": ProbeKind(patient.looks)}
     opening = SessionOptions(
         read_file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds

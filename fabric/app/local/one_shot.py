@@ -58,7 +58,7 @@ def invoke_local(
         hint = "add the version of the runtime to PATH, or change `runtime`"
         problem = Problem("local/other-version", f"function `{name}`: {other}", hint)
         warnings = (*warnings, problem)
-    return _report(request, service, (name, end), warnings)
+    return _report(request, service, name, end, warnings)
 
 
 def _select_function(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json]:
@@ -105,10 +105,10 @@ def _refuse_broken(artifacts: Artifacts, name: str) -> None:
 def _report(
     request: Request,
     service: LocalService,
-    called: tuple[str, CallEnd],
+    name: str,
+    end: CallEnd,
     warnings: tuple[Problem, ...],
 ) -> Report:
-    name, end = called
     logs = end.said
     problem = build_call_problem(name, end)
     if problem is not None:

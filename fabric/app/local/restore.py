@@ -73,13 +73,16 @@ def restore_diverted_services(
         )
         if problem is not None:
             raise FabricError(problem)
-    return tuple(_restore_service(own, one, (project, settings, lock_timeout)) for one in found)
+    return tuple(_restore_service(own, one, project, settings, lock_timeout) for one in found)
 
 
 def _restore_service(
-    own: Placement, journal: DevJournal, around: tuple[Project, Settings, float]
+    own: Placement,
+    journal: DevJournal,
+    project: Project,
+    settings: Settings,
+    lock_timeout: float,
 ) -> RestoredService:
-    project, settings, lock_timeout = around
     there = replace(
         own,
         provider=journal.ref.provider,

@@ -32,21 +32,23 @@ def shift_dns(
 ) -> Report:
     """Set a weight. `shift` is a label, or the provider of one label, and its percentage."""
     with open_router(asked, settings) as whole:
-        shift = whole.label_of(shift[0]), shift[1]
-        scope = whole.drop_missing_endpoints(shift[0])
-        _compute_shifted_weights(scope, whole, shift)
+        label, percent = whole.label_of(shift[0]), shift[1]
+        scope = whole.drop_missing_endpoints(label)
+        _compute_shifted_weights(scope, whole, label, percent)
         _confirm(scope, change, settings, ask)
         done = sync_router(
-            scope, change, settings, lambda one: _compute_shifted_weights(one, whole, shift)
+            scope,
+            change,
+            settings,
+            lambda one: _compute_shifted_weights(one, whole, label, percent),
         )
         return _report(asked, done)
 
 
 def _compute_shifted_weights(
-    scope: RouterScope, whole: RouterScope, shift: tuple[str, int]
+    scope: RouterScope, whole: RouterScope, label: str, percent: int
 ) -> Weights:
     """Compute the weights after a shift. A single remaining endpoint gets all traffic."""
-    label, percent = shift
     if scope.labels == (label,) != whole.labels and 1 <= percent < WHOLE:
         return ((label, WHOLE),)
     return shift_weight(scope.weights(), label, percent)

@@ -76,7 +76,7 @@ def deploy_targets(
             looked.append(_preview_sync(order, change, settings))
         except FabricError as error:
             problems = error.problems
-    return _report(order, report, problems, (done, looked))
+    return _report(order, report, problems, done, looked)
 
 
 def plan_targets(
@@ -119,10 +119,10 @@ def _report(
     order: RouterDeploy,
     report: Report,
     problems: tuple[Problem, ...],
-    synced_names: tuple[list[Synced], list[Synced]],
+    done: list[Synced],
+    looked: list[Synced],
 ) -> Report:
     """Build the report. DNS changes within the run have already reported their warnings."""
-    done, looked = synced_names
     deployed = report.outcome if isinstance(report.outcome, DeployOutcome) else None
     told = (*report.warnings, *(warning for one in looked for warning in one.warnings))
     rows = deployed.deployments if deployed else ()

@@ -52,7 +52,7 @@ def shift_dns_in_steps(
         said = parse_steps(plan.steps, len(scope.labels) - 1)
         for percent in said:
             shift_weight(before, plan.label, percent)
-        steps = select_steps_up(said, (plan.label, dict(before)[plan.label]))
+        steps = select_steps_up(said, plan.label, dict(before)[plan.label])
         if not change.dry_run:
             refuse_unasked(scope, change)
             confirm_stage(scope.units, scope.config.stage, settings, ask)

@@ -39,7 +39,7 @@ def _compile_afresh(request: Request, settings: Settings) -> Compiled:
 
     made = compile_files(request, settings)
     if cache and made.may_be_kept:
-        _keep(cache, asked, (made, settings, started_ns))
+        _keep(cache, asked, made, settings, started_ns)
     return _add_cache_problem(made, settings)
 
 
@@ -67,8 +67,9 @@ def _load_compiled(cache: SealedPath, asked: Sequence[str], settings: Settings) 
     )
 
 
-def _keep(cache: SealedPath, asked: Sequence[str], found: tuple[Compiled, Settings, int]) -> None:
-    made, settings, started_ns = found
+def _keep(
+    cache: SealedPath, asked: Sequence[str], made: Compiled, settings: Settings, started_ns: int
+) -> None:
     kept = stored_graph.StoredGraph(
         made.info, made.graph, made.services, made.sources, made.bound_names,
         (pack_placements(made.placements), pack_placements(made.dependencies)),

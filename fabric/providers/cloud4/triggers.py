@@ -123,16 +123,15 @@ def delete_trigger(work: Cloud4Work, name: str, trigger: str) -> None:
 
 def set_schedule(work: Cloud4Work, name: str, wanted: FunctionSchedule) -> None:
     """Create or update a schedule."""
-    work.trying(lambda work: _set(work, name, wanted.id, ("timer", wanted.config)))
+    work.trying(lambda work: _set(work, name, wanted.id, "timer", wanted.config))
 
 
 def open_public_route(work: Cloud4Work, name: str) -> str:
     """Ensure a public URL and return it."""
-    return work.trying(lambda work: _set(work, name, ROUTE_TRIGGER, ("http", _ROUTE))).url
+    return work.trying(lambda work: _set(work, name, ROUTE_TRIGGER, "http", _ROUTE)).url
 
 
-def _set(work: Cloud4Work, name: str, trigger: str, wanted: tuple[str, JsonObject]) -> TriggerRow:
-    kind, config = wanted
+def _set(work: Cloud4Work, name: str, trigger: str, kind: str, config: JsonObject) -> TriggerRow:
     parts = (name, "triggers", trigger)
     row = work.look(Cloud4Call("GetTrigger", "GET", parts), TriggerRow)
     if row is not None and row.is_as(config):

@@ -102,7 +102,7 @@ def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
 
     def act() -> None:
         rows = work.api.once(ProviderCall("GET", routes), tuple[_RouteRow, ...])
-        for call in tuple(_plan_route_changes(routes, rows, (gate, pattern))):
+        for call in tuple(_plan_route_changes(routes, rows, gate, pattern)):
             if call.method == "DELETE":
                 with ignore_missing():
                     work.api.once(call, object)
@@ -113,9 +113,8 @@ def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
 
 
 def _plan_route_changes(
-    routes: str, rows: tuple[_RouteRow, ...], wanted: tuple[str, str]
+    routes: str, rows: tuple[_RouteRow, ...], gate: str, pattern: str
 ) -> Iterator[ProviderCall]:
-    gate, pattern = wanted
     there = next((one for one in rows if pattern and one.pattern == pattern), None)
     if there is not None and there.script != gate:
         whose = f"the Worker `{there.script}`" if there.script else "no Worker"

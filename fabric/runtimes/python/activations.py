@@ -72,21 +72,21 @@ def _parse_request(given: _Document) -> ServedRequest | None:
         text = str(http.get("body") or "")
         body = base64.b64decode(text) if http.get("isBase64Encoded") else text.encode()
         query = http.get("queryString")
-        return _request(http.get("method"), http.get("path"), query, (headers, body))
+        return _request(http.get("method"), http.get("path"), query, headers, body)
     if not given.get("__ow_method"):
         return None
     headers = _parse_headers(given.get("__ow_headers"))
     body = _decode_body(str(given.get("__ow_body") or ""), dict(headers).get("content-type", ""))
     query = given.get("__ow_query")
-    return _request(given["__ow_method"], given.get("__ow_path"), query, (headers, body))
+    return _request(given["__ow_method"], given.get("__ow_path"), query, headers, body)
 
 
 def _request(
-    method: object, path: object, query: object, rest: tuple[list[tuple[str, str]], bytes]
+    method: object, path: object, query: object, headers: list[tuple[str, str]], body: bytes
 ) -> ServedRequest:
     begin = str(path or "")
     target = (begin if begin.startswith("/") else f"/{begin}") + (f"?{query}" if query else "")
-    return ServedRequest(str(method).upper(), target, *rest, "")
+    return ServedRequest(str(method).upper(), target, headers, body, "")
 
 
 def _parse_headers(value: object) -> list[tuple[str, str]]:

@@ -81,9 +81,7 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
     needs = drawing.needs
     word = max(len(_ACTIONS[drawing.nodes[row].action]) for row in rows)
     lines = [
-        _format_line(
-            drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], (word, width)
-        )
+        _format_line(drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], word, width)
         for row in rows
     ]
     signs = ["├─"] * (len(rows) - 1) + ["└─"]
@@ -91,12 +89,11 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
     return "\n".join([escape_controls(head), *body])
 
 
-def _format_line(node: Node, needs: list[Node], widths: tuple[int, int]) -> str:
+def _format_line(node: Node, needs: list[Node], word: int, width: int) -> str:
     """Format a line. A pending task's reason already names some needs; only the others follow the
     arrow."""
     others = [need.id for need in needs if need.id not in _split_words(node.reason)]
     before = f"  ← {', '.join(others)}" if others else ""
-    word, width = widths
     action = f"{_ACTIONS[node.action]:<{word}}"
     row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.reason}{before}"
     return escape_controls(row)
