@@ -28,9 +28,10 @@ _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "ts
 
 
 class Affected(Struct, frozen=True):
-    """Service names as in the compose file. `since` names the base of the comparison."""
+    """Service names as in the compose file."""
 
     names: frozenset[str]
+    # Names the base of the comparison.
     since: str
 
 

@@ -35,15 +35,13 @@ _HINT = "set FABRIC_CACHE_DIR to a directory you own, or fix the owner and mode"
 
 
 class CachePlace(Struct, frozen=True):
-    """The cache of a project. `problem` explains why nothing is cached; the run continues without a
-    cache.
-
-    `warning` explains why the existing entries cannot be used.
-    """
+    """The cache of a project."""
 
     folder: Path
     seal: CacheSeal = field(default_factory=random_seal)
+    # Explains why nothing is cached; the run continues without a cache.
     problem: Problem | None = None
+    # Explains why the existing entries cannot be used.
     warning: Problem | None = None
 
     @property

@@ -143,9 +143,10 @@ def _unknown_function_problem(asked: str, known: list[str], stage: str) -> Probl
 
 
 class FoundReceipt(Struct, frozen=True):
-    """A receipt. `damage` explains why an existing receipt could not be read."""
+    """A receipt."""
 
     deployments: list[ReceiptEntry]
+    # Explains why an existing receipt could not be read.
     damage: Problem | None = None
 
 

@@ -24,9 +24,10 @@ Trigger = Mapping[str, object]
 
 
 class CalledFunction(Struct, frozen=True):
-    """The known facts of a function to invoke. `provider` is an id or empty."""
+    """The known facts of a function to invoke."""
 
     name: str
+    # An id or empty.
     provider: str
     runtime: str
     triggers: Sequence[Trigger] = ()

@@ -45,9 +45,10 @@ from fabric.system.file_changes import FileChange, change_files
 
 
 class OpenConfig(Struct, frozen=True):
-    """A config as found. `file` is the link target, if the path is a link."""
+    """A config as found."""
 
     path: Path
+    # The link target, if the path is a link.
     file: Path
     raw: bytes
     source: ConfigText

@@ -68,13 +68,12 @@ Ask: TypeAlias = Callable[[InitRequest], InitRequest]
 
 
 class InitHelp(Struct, frozen=True):
-    """The interaction of `init`: `asker` prompts for omitted options, `tell` reports the install.
-
-    `find` lists plugins.
-    """
+    """The interaction of `init`: `asker` prompts for omitted options, `tell` reports the
+    install."""
 
     asker: Callable[[], Ask | None]
     tell: Callable[[str], None]
+    # Lists plugins.
     find: "FindEntries | None" = None
 
 

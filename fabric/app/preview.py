@@ -12,19 +12,17 @@ from fabric.model.problems import Problem, drop_repeated_problems
 
 
 class Preview(Struct, frozen=True):
-    """A plan with its sources. `elsewhere` are the shared traces that the plan used; the run must
-    use the same.
-
-    `entries` are the entry files of builds. `sources` are the state and graph files, if all are
-    local, otherwise None. `refused` are problems that would prevent a deploy; a plan shows them as
-    warnings.
-    """
+    """A plan with its sources."""
 
     work: Compiled
     plan: Plan
+    # The entry files of builds.
     entries: frozenset[str] = frozenset()
+    # The shared traces that the plan used; the run must use the same.
     elsewhere: RemoteResults = NOTHING
+    # The state and graph files, if all are local, otherwise None.
     sources: frozenset[str] | None = None
+    # Problems that would prevent a deploy; a plan shows them as warnings.
     refused: tuple[Problem, ...] = ()
 
 

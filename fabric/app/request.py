@@ -24,10 +24,9 @@ class ServiceChoice(Struct, frozen=True):
 
 
 class Where(Struct, frozen=True):
-    """The selected services. `home` is the location of `.fabric` if it is not beside the config.
+    """The selected services.
 
-    `choice` is resolved before compiling; if it selects nothing, `nothing` is set. `params` are
-    values for `${param:…}`.
+    `choice` is resolved before compiling; if it selects nothing, `nothing` is set.
 
     With `only_place` the request is about existing records: only settings that locate them must
     resolve (with `keeps_router` also the router). Without `reads_secrets` no secret manager is
@@ -42,9 +41,11 @@ class Where(Struct, frozen=True):
     stage: str = ""
     provider: str = ""
     services: tuple[str, ...] = ()
+    # The location of `.fabric` if it is not beside the config.
     home: str = ""
     choice: ServiceChoice = field(default_factory=ServiceChoice)
     nothing: bool = False
+    # Values for `${param:…}`.
     params: tuple[tuple[str, str], ...] = ()
     only_place: bool = False
     keeps_router: bool = False

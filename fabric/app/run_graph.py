@@ -35,15 +35,13 @@ from fabric.tasks.build import BuildKind
 
 
 class GraphJob(Struct, frozen=True):
-    """A graph to run. `known` are earlier outcomes, `elsewhere` are shared traces from records.
-
-    `untouched` are project tasks that are not in the graph.
-    """
+    """A graph to run. `known` are earlier outcomes, `elsewhere` are shared traces from records."""
 
     info: ProjectInfo
     graph: TaskGraph
     known: Mapping[int, Outcome] = {}
     elsewhere: RemoteResults = NOTHING
+    # Project tasks that are not in the graph.
     untouched: int = 0
 
 

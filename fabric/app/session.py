@@ -40,26 +40,27 @@ if TYPE_CHECKING:
 
 
 class SessionOptions(Struct, frozen=True):
-    """How to open a session. `started_ns` is the command's start; files changed later are suspect.
+    """How to open a session.
 
-    Without `create` no cache is created, as previews write nothing. `homes` are the output
-    directories. A `warm` run needs few files and loads no full index. A `strict` run turns warnings
-    of later failures into errors.
+    Without `create` no cache is created, as previews write nothing. A `warm` run needs few files
+    and loads no full index. A `strict` run turns warnings of later failures into errors.
 
     Without `keep` no cache is used. With `tools` deploy tasks are available; `kinds` are more task
-    kinds. `runtimes` are owned by the caller. `shared` is the shared cache; an `executor` builds on
-    other machines.
+    kinds. `shared` is the shared cache; an `executor` builds on other machines.
     """
 
+    # The command's start; files changed later are suspect.
     started_ns: int
     use_cache: bool = True
     strict: bool = False
     create: bool = True
     warm: bool = False
+    # The output directories.
     homes: frozenset[Path] = frozenset()
     keeps: bool = True
     tools: "DeployTools | None" = None
     kinds: Registry = field(default_factory=dict)
+    # Owned by the caller.
     runtimes: Runtimes | None = None
     shared: SharedAccess = NO_ACCESS
     executor: "Executor | None" = None
@@ -68,14 +69,15 @@ class SessionOptions(Struct, frozen=True):
 class Session:
     """The open stores of a workspace and their users, within a `with` block.
 
-    `place` is the cache or the reason for its absence. `fetched` explains unusable downloaded
-    tools. New results are stored on close.
+    New results are stored on close.
     """
 
     stores: Stores
     runner: TaskRunner
     registry: Registry
+    # The cache or the reason for its absence.
     place: CachePlace
+    # Explains unusable downloaded tools.
     fetched: Problem | None
     _builder: "ManyInterpreters | RemoteBuilds"
 

@@ -32,7 +32,7 @@ class Settings(Struct, frozen=True):
     """The process environment with time and randomness, without command flags.
 
     `env` are the variables for bindings, children and messages: all but `withheld`, which are
-    fabric's own keys and tokens. `bindable` limits the variables that configs can bind.
+    fabric's own keys and tokens.
     """
 
     env: Mapping[str, str]
@@ -43,6 +43,7 @@ class Settings(Struct, frozen=True):
     clock: Clock = SystemClock()
     chance: Chance = generate_token
     withheld: Secret[Mapping[str, str]] = _NOTHING
+    # Limits the variables that configs can bind.
     bindable: Bindable = EVERYTHING
 
     @property

@@ -42,12 +42,12 @@ class StageNow(Struct, frozen=True):
 
 
 class StageStatus(Struct, frozen=True):
-    """The status of a stage. `problems` explain a missing `planned`. `stages` are all known
-    stages."""
+    """The status of a stage. `problems` explain a missing `planned`."""
 
     service: str
     provider: str
     stage: str
+    # All known stages.
     stages: tuple[str, ...]
     is_protected: bool
     live: tuple[Record, ...]

@@ -35,7 +35,7 @@ class Asks(Enum):
 
 
 class OpenQuestion(NamedTuple):
-    """A question. `given` is the option's value.
+    """A question.
 
     Without it, a `needed` answer is prompted for or reported missing under its `option`; others get
     the `default`.
@@ -43,6 +43,7 @@ class OpenQuestion(NamedTuple):
 
     title: str
     option: str
+    # The option's value.
     given: str
     default: str
     check: Callable[[str], str]

@@ -52,12 +52,10 @@ _LATER = ("stages", "providerOverrides", "secrets", "params")
 
 
 class ConfigText(Struct, frozen=True):
-    """The inputs of a load. `env` is the environment over `.env`. `provider` is the `--provider`
-    choice. `params` are from the command line. `read_text` reads a file, `read_secret` calls a
-    secret manager.
+    """The inputs of a load. `read_text` reads a file, `read_secret` calls a secret manager.
 
     With `only_place` only record locations and function names are needed; other values can be
-    missing. `keeps_router` adds the router.
+    missing.
 
     `withheld` variables exist but are forbidden. A `strangers` config is more limited, and can use
     no other backend than `own_backend`.
@@ -65,13 +63,17 @@ class ConfigText(Struct, frozen=True):
 
     file: str
     text: bytes
+    # The environment over `.env`.
     env: Env[str, str]
     stage: str
+    # The `--provider` choice.
     provider: str = ""
+    # From the command line.
     params: Env[str, str] = {}
     read_text: ReadText = refuse_files
     read_secret: ReadSecret = refuse_managers
     only_place: bool = False
+    # Adds the router.
     keeps_router: bool = False
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ

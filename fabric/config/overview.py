@@ -25,17 +25,16 @@ class NamedPlace(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """`provider` and `runtime` are empty if they depend on unset values.
-
-    `limits` are problems of plans only. `unset` describes missing values.
-    """
+    """`provider` and `runtime` are empty if they depend on unset values."""
 
     file: str
     provider: str
     runtime: str
     sections: dict[str, tuple[NamedPlace, ...]]
     problems: tuple[Problem, ...]
+    # Problems of plans only.
     limits: tuple[Problem, ...]
+    # Describes missing values.
     unset: tuple[Problem, ...]
     # The kind of the state backend; empty where it hangs on a value that is not set.
     backend: str = ""

@@ -209,12 +209,11 @@ class Config(Struct, frozen=True):
     Function `env`, `layers` and `build` are final, with service env, resources and addons merged.
     `extensions` and `resolved` are canonical JSON; `resolved` is the whole redacted document.
 
-    `secret_names` are variables whose values must not be shown. `bound_names`, `bound_files` and
-    `bound_params` were read by bindings. With `asked_managers` a secret manager was called, whose
-    values can change. `secret_values` are used for redaction: never stored or shown.
+    `bound_names`, `bound_files` and `bound_params` were read by bindings. With `asked_managers` a
+    secret manager was called, whose values can change.
 
-    `labels` are the possible `--provider` values. `locations` are places for plan problems,
-    `unplannable` are these problems. A protected stage requires confirmation.
+    `locations` are places for plan problems, `unplannable` are these problems. A protected stage
+    requires confirmation.
     """
 
     service: str
@@ -229,15 +228,18 @@ class Config(Struct, frozen=True):
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
     overrides: tuple[ProviderOverride, ...] = ()
+    # The possible `--provider` values.
     labels: tuple[str, ...] = ()
     targets: Targets = NO_TARGETS
     extensions: str = "{}"
     resolved: str = "{}"
+    # Variables whose values must not be shown.
     secret_names: frozenset[str] = frozenset()
     bound_names: frozenset[str] = frozenset()
     bound_files: frozenset[str] = frozenset()
     bound_params: frozenset[str] = frozenset()
     asked_managers: bool = False
+    # Used for redaction: never stored or shown.
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()

@@ -45,24 +45,26 @@ class ServerLife:
 
 
 class ServerSurroundings(Struct, frozen=True):
-    """The environment of a server. `is_insecure`: it has no key and accepts remote connections."""
+    """The environment of a server."""
 
     options: ServerOptions
     settings: Settings
     life: ServerLife
     log: LineLog
     has_keys: bool = False
+    # It has no key and accepts remote connections.
     is_insecure: bool = False
 
 
 class Application(Struct, frozen=True):
-    """An application. `close` is called once, when nothing is active. `sessions` are its browser
-    sessions."""
+    """An application."""
 
     wsgi: Wsgi
     routes: tuple[ApiRoute, ...]
     runs: RunsUnderWay = NoRuns()
+    # Called once, when nothing is active.
     close: Callable[[], None] = lambda: None
+    # Its browser sessions.
     sessions: BrowserSessions | None = None
 
 

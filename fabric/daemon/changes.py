@@ -21,11 +21,13 @@ _CUT_OFF = Problem("run/cancelled", "the run was cancelled")
 
 
 class WorldChange(Struct, frozen=True):
-    """A change. `told` builds a successful answer from its report. `request` is its origin."""
+    """A change."""
 
     command: str
     work: RunWork
+    # Builds a successful answer from its report.
     told: Callable[[Report], JsonObject]
+    # Its origin.
     request: RequestOrigin
 
 

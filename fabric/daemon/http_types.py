@@ -64,8 +64,7 @@ class GoodAnswer(Struct, frozen=True):
 
 
 class ApiRoute(Struct, frozen=True):
-    """A route. `path` has variable parts as `<name>`; `name` is used in metrics and keys. `about`
-    is one sentence.
+    """A route. `path` has variable parts as `<name>`; `name` is used in metrics and keys.
 
     `good` are successful answers, `statuses` further specific ones. With `only_computes` the answer
     waits for no run, backend or provider. `is_free` routes have no rate limit.
@@ -76,6 +75,7 @@ class ApiRoute(Struct, frozen=True):
     name: str
     right: Right
     answer: Callable[[ApiCall], ApiAnswer]
+    # One sentence.
     about: str
     parameters: tuple[Parameter, ...] = ()
     good: tuple[GoodAnswer, ...] = ()

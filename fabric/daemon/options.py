@@ -22,13 +22,14 @@ class ServerKind(StrEnum):
 class NetworkOptions(Struct, frozen=True):
     """Access options: who can connect, and how often. `per_minute` 0 means no limit.
 
-    Forwarded addresses count only from `proxies`. `hosts` are further hostnames of this server.
+    Forwarded addresses count only from `proxies`.
     """
 
     address: str = "0.0.0.0"  # noqa: S104 - the documented default
     port: int = DAEMON_PORT
     per_minute: int = 0
     proxies: tuple[Network, ...] = ()
+    # Further hostnames of this server.
     hosts: tuple[str, ...] = ()
 
 
@@ -54,12 +55,12 @@ class ServedProject(Struct, frozen=True):
 
 
 class AnswerCache(Struct, frozen=True):
-    """The answer cache. `seconds` 0 means each endpoint's default. `patience` is the maximum wait
-    for the cache."""
+    """The answer cache. `seconds` 0 means each endpoint's default."""
 
     url: str = ""
     seconds: float = 300.0
     prefix: str = "fabric:daemon:api:"
+    # The maximum wait for the cache.
     patience: float = PATIENCE
 
     def seconds_of(self, endpoint: str) -> float:

@@ -10,11 +10,12 @@ from fabric.model.spelling import suggest_spelling
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter. `choices` are all values, `pattern` is their form. `many` can be repeated."""
+    """A parameter. `choices` are all values, `pattern` is their form."""
 
     name: str
     about: str
     choices: tuple[str, ...] = ()
+    # Can be repeated.
     many: bool = False
     pattern: str = ""
     example: str = ""

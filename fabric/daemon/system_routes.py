@@ -16,11 +16,13 @@ from fabric.model.outcomes.json_struct import Json
 
 
 class ServerItself(Struct, frozen=True):
-    """The server. `kind` is its name. `is_draining` is set before its end."""
+    """The server."""
 
+    # Its name.
     kind: str
     readiness: Readiness
     metrics: Metrics
+    # Set before its end.
     is_draining: Callable[[], bool]
     is_insecure: bool
     has_keys: bool

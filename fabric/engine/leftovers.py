@@ -27,12 +27,10 @@ _DAY = 24 * 3600 * 10**9
 
 
 class _Writer(Struct, frozen=True):
-    """The process that owns temporary files. A pid is not unique across hosts and time.
-
-    `run` is a random word of the process; it is empty in old markers.
-    """
+    """The process that owns temporary files. A pid is not unique across hosts and time."""
 
     pid: int
+    # A random word of the process; it is empty in old markers.
     run: str
 
     def wrote(self, name: str) -> bool:

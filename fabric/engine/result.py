@@ -38,17 +38,15 @@ class Outcome(Struct, frozen=True):
 
 
 class RunResult(Struct, frozen=True):
-    """How all tasks of a graph ended.
-
-    `looked_at` are the tasks that this run decided on, None for all: the others were unchanged.
-    `aftermath` are problems after the last task.
-    """
+    """How all tasks of a graph ended."""
 
     graph: TaskGraph
     outcomes: Sequence[Outcome]
     ms: int
     interrupted: bool = False
+    # Problems after the last task.
     aftermath: tuple[Problem, ...] = ()
+    # The tasks that this run decided on, None for all: the others were unchanged.
     looked_at: tuple[int, ...] | None = None
 
     @property

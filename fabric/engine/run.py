@@ -35,8 +35,7 @@ _CUT_OFF = "was stopped when the run was interrupted"
 class Job(Struct, frozen=True):
     """A job to run: a graph, known outputs and the concurrency limit.
 
-    `grace` is the time in seconds for running tasks after a stop request. With `keep_going` a
-    function is deployed even if another one of its service failed to build.
+    With `keep_going` a function is deployed even if another one of its service failed to build.
     """
 
     graph: TaskGraph
@@ -45,6 +44,7 @@ class Job(Struct, frozen=True):
     known: Mapping[int, Outcome] = field(default_factory=dict)
     fail_fast: bool = False
     keep_going: bool = False
+    # The time in seconds for running tasks after a stop request.
     grace: float = 30.0
 
 

@@ -10,16 +10,16 @@ from fabric.graph.taskgraph import TaskGraph
 
 
 class RunInfo(Struct, frozen=True):
-    """`home` is the directory of the run log. `seconds` are last durations by task.
-
-    `known` tasks do not run and have no events. `width` is the concurrency limit. In an idle run,
-    only explicitly requested listeners get events.
-    """
+    """`known` tasks do not run and have no events. In an idle run, only explicitly requested
+    listeners get events."""
 
     run: str
+    # The directory of the run log.
     home: Path
     graph: TaskGraph
+    # Last durations by task.
     seconds: tuple[float, ...]
+    # The concurrency limit.
     width: int = 1
     known: frozenset[int] = frozenset()
     is_idle: bool = False

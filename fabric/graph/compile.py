@@ -33,13 +33,11 @@ from fabric.model.task_inputs import (
 
 
 class Services(Struct, frozen=True):
-    """All units of a run, and the lookup of upstream releases.
-
-    `variants` names the target of builds and archives that targets of a service do not share.
-    """
+    """All units of a run, and the lookup of upstream releases."""
 
     units: tuple[ServiceUnit, ...]
     by_service: Mapping[str, ServiceUnit]
+    # Names the target of builds and archives that targets of a service do not share.
     variants: Variants
 
 

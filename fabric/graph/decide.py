@@ -53,10 +53,11 @@ class Decision(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """The known facts of a task before its decision. `upstream` is None while incomplete."""
+    """The known facts of a task before its decision."""
 
     kind: str
     entries: tuple[InputEntry, ...]
+    # None while incomplete.
     upstream: Pairs | None
     unknown: tuple[str, ...] = ()
 

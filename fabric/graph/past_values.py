@@ -18,13 +18,11 @@ _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")
 
 
 class KnownValues(Struct, frozen=True):
-    """Sources of values: `today` from the config with open placeholders, `kept` from the record.
-
-    `addresses` are current upstream outputs by variable.
-    """
+    """Sources of values: `today` from the config with open placeholders, `kept` from the record."""
 
     today: Secret[Pairs] = NO_PAIRS
     kept: Secret[Pairs] = NO_PAIRS
+    # Current upstream outputs by variable.
     addresses: Mapping[str, str] = {}
 
 

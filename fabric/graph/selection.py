@@ -18,16 +18,17 @@ _PAPERS = frozenset({"LICENSE", ".gitignore", ".gitattributes", ".editorconfig"}
 class Territory(Struct, frozen=True):
     """The paths that a service depends on, all absolute.
 
-    `files` are its own anywhere (config, `.env`). `seen` were read by cached builds, `searched` are
-    listed directories. `manifests` are file names that count in its directory and all parents.
-    Without `remembered`, its inputs outside its directory are unknown.
+    `seen` were read by cached builds, `searched` are listed directories. Without `remembered`, its
+    inputs outside its directory are unknown.
     """
 
     name: str
     folder: str
+    # Its own anywhere (config, `.env`).
     files: frozenset[str] = frozenset()
     seen: frozenset[str] = frozenset()
     searched: frozenset[str] = frozenset()
+    # File names that count in its directory and all parents.
     manifests: frozenset[str] = frozenset()
     remembered: bool = False
 

@@ -23,9 +23,7 @@ class ServiceUnit(Struct, frozen=True):
     """A service for the compiler, beside its config.
 
     `upstream` are its direct and indirect dependencies in this run, `outside` the releases of
-    others. `depends_on` are all, also those without outputs for it. `upstream_outputs` pairs
-    variables with releases. `account` is the account and API endpoint. `apart` is the target of its
-    builds, if a run has several. With `leads_name` DNS is updated whatever the config contains.
+    others. With `leads_name` DNS is updated whatever the config contains.
     """
 
     config: Config
@@ -33,10 +31,14 @@ class ServiceUnit(Struct, frozen=True):
     mode: str = "simulated"
     packages: tuple[FunctionPackages, ...] = ()
     upstream: tuple[str, ...] = ()
+    # The account and API endpoint.
     account: Pairs = ()
     outside: tuple[str, ...] = ()
+    # Pairs variables with releases.
     upstream_outputs: Pairs = ()
+    # All, also those without outputs for it.
     depends_on: tuple[str, ...] = ()
+    # The target of its builds, if a run has several.
     apart: str = ""
     leads_name: bool = False
 

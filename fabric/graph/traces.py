@@ -21,12 +21,13 @@ class ListingTrace(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """One cached run. `entries` are declared inputs; the rest was recorded during the run.
+    """One cached run.
 
     With `is_far` another machine built the output, and its files were not fetched.
     """
 
     static: Digest
+    # Declared inputs; the rest was recorded during the run.
     entries: tuple[InputEntry, ...]
     files: Pairs
     absent: tuple[str, ...]

@@ -9,11 +9,11 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 
 
 class BatchResult(Struct, frozen=True):
-    """The ids of messages to retry and of processed messages. `why` explains a result that the
-    function did not intend."""
+    """The ids of messages to retry and of processed messages."""
 
     back: tuple[str, ...]
     done: tuple[str, ...]
+    # Explains a result that the function did not intend.
     why: str = ""
 
 

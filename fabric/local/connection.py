@@ -20,14 +20,12 @@ _CHUNK = 1 << 18
 
 
 class HttpLimits(Struct, frozen=True):
-    """Limits: number of connections, and seconds for a started request and between two requests.
-
-    `hosts` are additional host names that requests can have, besides those of this machine.
-    """
+    """Limits: number of connections, and seconds for a started request and between two requests."""
 
     connections: int = 500
     request_seconds: float = 30
     idle_seconds: float = 75
+    # Additional host names that requests can have, besides those of this machine.
     hosts: frozenset[str] = frozenset()
 
 

@@ -20,14 +20,14 @@ _STATUS = {
 
 
 class ServedCall(Struct, frozen=True):
-    """One answered request; `function` is empty if none was called. `warning` is about the
-    response."""
+    """One answered request; `function` is empty if none was called."""
 
     method: str
     path: str
     status: int
     function: str = ""
     end: CallEnd = NO_CALL
+    # About the response.
     warning: str = ""
 
 

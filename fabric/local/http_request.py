@@ -27,12 +27,13 @@ class BadRequestError(Exception):
 
 
 class RequestHead(Struct, frozen=True):
-    """A request head. `size` is the body size, -1 for a chunked body. `headers` are unchanged, with
-    lowercase names."""
+    """A request head."""
 
     method: str
     target: str
+    # Unchanged, with lowercase names.
     headers: Headers
+    # The body size, -1 for a chunked body.
     size: int = 0
     keeps: bool = True
     expects: bool = False

@@ -9,11 +9,12 @@ ANY = "ANY"
 
 
 class HttpRoute(Struct, frozen=True):
-    """A route. `cors` is the text of the trigger: empty, or the CORS settings."""
+    """A route."""
 
     method: str
     path: str
     function: str
+    # The text of the trigger: empty, or the CORS settings.
     cors: str = ""
 
     @property

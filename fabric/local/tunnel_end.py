@@ -9,12 +9,13 @@ _PATH = "/.fabric/dev/"
 
 
 class TunnelEnd(Struct, frozen=True):
-    """The local end. `host` is the tunnel's hostname.
+    """The local end.
 
     A caller that receives `nonce` from that address has reached this process: no other process
     knows it.
     """
 
+    # The tunnel's hostname.
     host: str
     nonce: str
 

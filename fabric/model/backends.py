@@ -19,26 +19,25 @@ class BackendKind(StrEnum):
 class BackEndFacts(Struct, frozen=True):
     """The facts of a kind; by default it has none of these properties.
 
-    `settings` are its keys below `backend`, `needed` the required one. `address_setting` names the
-    variable with its address. Variables of its client begin with `variables` or a shared prefix.
-
-    `credentials` are alternatives, each with all its variables. `endpoint` names another service
-    address.
-
-    `is_own_folder`: it is in the project's `.fabric`, read by this machine only.
-    `keeps_conditions`: conditional writes are reliable without a test.
+    `settings` are its keys below `backend`, `needed` the required one. Variables of its client
+    begin with `variables` or a shared prefix.
     """
 
     kind: str
     settings: tuple[str, ...] = ()
     needed: str = ""
     defaults: tuple[tuple[str, str], ...] = ()
+    # Names the variable with its address.
     address_setting: str = ""
     variables: tuple[str, ...] = ()
     shared_variables: tuple[str, ...] = ()
+    # Alternatives, each with all its variables.
     credentials: tuple[tuple[str, ...], ...] = ()
+    # Names another service address.
     endpoint: str = ""
+    # It is in the project's `.fabric`, read by this machine only.
     is_own_folder: bool = False
+    # Conditional writes are reliable without a test.
     keeps_conditions: bool = False
     # Optional packages that its client imports; those of a database hang on its address.
     packages: tuple[str, ...] = ()

@@ -46,7 +46,7 @@ class Bindable(Struct, frozen=True):
     and use the server.
 
     An untrusted config can name only the local backend and `backend`, the server's own section as
-    canonical JSON. `hidden` are server files that it must not package.
+    canonical JSON.
     """
 
     is_own: bool = True
@@ -54,6 +54,7 @@ class Bindable(Struct, frozen=True):
     is_trusted: bool = False
     secrets: SecretUse = SecretUse.READ
     backend: str = ""
+    # Server files that it must not package.
     hidden: tuple[str, ...] = ()
 
     @property

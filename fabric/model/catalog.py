@@ -34,47 +34,49 @@ class Credentials(Struct, frozen=True):
 class ProviderFacts(Struct, frozen=True):
     """The facts of a provider.
 
-    `prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`. `env_bytes` limits a function's environment
-    (names and values); 0 means no limit. `account` variables identify the account, `endpoints` the
-    API address; neither are credentials. `memory` (MB), `timeout` (seconds) are minimum and
-    maximum. `name_length` limits the full name.
-
-    `role_variable` names the required role of functions. `tells_documents`: deploy commands get
-    queues and rules. `long_batches_wait`: a large batch needs a window. `deletes_by_own_switch`:
-    deletion needs this provider's own switch. `cron_leaves_a_day_open`: in six fields one of the
-    two days is `?`.
+    `account` variables identify the account, `endpoints` the API address; neither are credentials.
+    `memory` (MB), `timeout` (seconds) are minimum and maximum.
 
     `node_packages` and `python_packages` are in its runtimes, the latter with module names.
-    `runtimes` are the families for new projects, `begins_with` their versions. `is_one_version`:
-    all functions of a service share one version. `hides_secrets`: secrets are stored unreadable.
-    `glibc` maps the minor version of Python to that of glibc 2.
+    `runtimes` are the families for new projects, `begins_with` their versions.
     """
 
     id: str
     title: str
+    # The P in `FABRIC_<P>_REAL_DEPLOY`.
     prefix: str
     triggers: frozenset[TriggerKind]
     unit: DeployUnit
     credentials: Credentials
+    # Limits a function's environment (names and values); 0 means no limit.
     env_bytes: int = 0
     memory: tuple[int, int] = (0, 0)
     timeout: tuple[int, int] = (0, 0)
+    # Limits the full name.
     name_length: int = 0
     archive_bytes: int = 0
     attaches_layers: bool = False
     account: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
+    # Names the required role of functions.
     role_variable: str = ""
+    # Deploy commands get queues and rules.
     tells_documents: bool = False
+    # A large batch needs a window.
     long_batches_wait: bool = False
+    # Deletion needs this provider's own switch.
     deletes_by_own_switch: bool = False
     node_packages: tuple[str, ...] = ()
     python_packages: tuple[tuple[str, str], ...] = ()
+    # In six fields one of the two days is `?`.
     cron_leaves_a_day_open: bool = False
     runtimes: tuple[str, ...] = ("nodejs", "python")
+    # Maps the minor version of Python to that of glibc 2.
     glibc: tuple[tuple[int, int], ...] = ((0, OLDEST_GLIBC),)
     begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
+    # All functions of a service share one version.
     is_one_version: bool = False
+    # Secrets are stored unreadable.
     hides_secrets: bool = False
     # Names that users type for the product.
     common_names: tuple[str, ...] = ()

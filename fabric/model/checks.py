@@ -16,13 +16,14 @@ class Severity(StrEnum):
 
 
 class Check(Struct, frozen=True):
-    """A check result. `severity` matters if it is not `ok`. `code` is that of the problem."""
+    """A check result. `severity` matters if it is not `ok`."""
 
     name: str
     ok: bool
     severity: Severity
     message: str
     fix: str = ""
+    # That of the problem.
     code: str = ""
 
     @property

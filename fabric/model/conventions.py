@@ -37,12 +37,12 @@ class LanguageCalls(Struct, frozen=True):
     """The conventions of a language. `http` is for functions with an http trigger or no trigger,
     `others` for the rest.
 
-    `names` are the fallback exports without `handler`. An object is a handler if it has one of
-    `methods`.
+    An object is a handler if it has one of `methods`.
     """
 
     http: Convention = Convention.EVENT
     others: Convention = Convention.EVENT
+    # The fallback exports without `handler`.
     names: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
 

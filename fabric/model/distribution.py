@@ -45,13 +45,12 @@ _EXTRA_OF = {one: extra for extra in reversed([*MODULES]) for one in MODULES[ext
 
 
 class PackageNeed(Struct, frozen=True):
-    """A need for an optional package. `user` begins the message, as in `deploys to AWS need`.
+    """A need for an optional package."""
 
-    `code` is the code of the problem.
-    """
-
+    # Begins the message, as in `deploys to AWS need`.
     user: str
     extra: Extra
+    # The code of the problem.
     code: str
 
 

@@ -41,8 +41,7 @@ class TimeWindow(Struct, frozen=True):
 
 
 class LogLine(Struct, frozen=True):
-    """A log line. `id` is unique within its function. `is_platform` marks provider messages about a
-    call's start and end."""
+    """A log line."""
 
     at: int
     service: str
@@ -51,7 +50,9 @@ class LogLine(Struct, frozen=True):
     text: str
     level: str = ""
     request: str = ""
+    # Unique within its function.
     id: str = ""
+    # Marks provider messages about a call's start and end.
     is_platform: bool = False
 
     @property
@@ -60,8 +61,7 @@ class LogLine(Struct, frozen=True):
 
 
 class FunctionNumbers(Struct, frozen=True):
-    """Numbers of a function. `over_time` are calls in equal parts of the window. A percentile can
-    be unknown."""
+    """Numbers of a function. A percentile can be unknown."""
 
     service: str
     function: str
@@ -70,6 +70,7 @@ class FunctionNumbers(Struct, frozen=True):
     errors: int
     p50_ms: float | None = None
     p95_ms: float | None = None
+    # Calls in equal parts of the window.
     over_time: tuple[int, ...] = ()
 
 

@@ -18,19 +18,19 @@ class Case(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """`outcome` is the result as a value. `notes` are printed to stderr.
-
-    `text` replaces the text form of the outcome. `owners` are the services of the problems, if
-    known. `cases` are all tasks and `ties` dependency pairs, only in a detailed report.
-    """
+    """`cases` are all tasks and `ties` dependency pairs, only in a detailed report."""
 
     command: str
+    # The result as a value.
     outcome: JsonStruct | None = None
+    # Replaces the text form of the outcome.
     text: str | None = None
+    # Printed to stderr.
     notes: str = ""
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     exit_code: ExitCode = ExitCode.OK
+    # The services of the problems, if known.
     owners: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     ties: tuple[tuple[str, str], ...] = ()

@@ -34,16 +34,15 @@ class EndpointShare(Struct, frozen=True):
 
 
 class DesiredRouting(Struct, frozen=True):
-    """The desired routing of a hostname. `owner` is the service and stage.
-
-    `check_path` is the health check path; empty to disable checks.
-    """
+    """The desired routing of a hostname."""
 
     hostname: str
+    # The service and stage.
     owner: str
     shares: tuple[EndpointShare, ...]
     ttl: int
     strategy: str = ""
+    # The health check path; empty to disable checks.
     check_path: str = ""
 
     @property
@@ -83,16 +82,16 @@ class RouterResource(StrEnum):
 
 
 class RouterPart(Struct, frozen=True):
-    """One resource at a DNS backend, current or desired. `detail` has all compared facts.
-
-    `ident` is the backend's id. `weights` are those of its labels.
-    """
+    """One resource at a DNS backend, current or desired."""
 
     resource: RouterResource
     name: str
+    # Has all compared facts.
     detail: str
     is_ours: bool = True
+    # The backend's id.
     ident: str = ""
+    # Those of its labels.
     weights: Weights = ()
 
     @property

@@ -32,11 +32,7 @@ def build_output_folder(root: str, service: str, apart: str = "") -> str:
 
 
 class VendorInputs(Struct, frozen=True):
-    """Third-party packages of one lock file, for one platform and interpreter version.
-
-    `root` is the lock file's directory. `without` are packages that the provider's runtime has.
-    `glibc` is the platform's minor version of glibc 2.
-    """
+    """Third-party packages of one lock file, for one platform and interpreter version."""
 
     kind: ClassVar[str] = "vendor"
     lane: ClassVar[Lane] = Lane.IO
@@ -44,11 +40,14 @@ class VendorInputs(Struct, frozen=True):
     owns_folder: ClassVar[bool] = False
 
     service: str
+    # The lock file's directory.
     root: str
     source: str
     python: str
     platform: str
+    # Packages that the provider's runtime has.
     without: tuple[str, ...] = ()
+    # The platform's minor version of glibc 2.
     glibc: int = OLDEST_GLIBC
 
     @property
@@ -71,11 +70,10 @@ _ASKED_FOR = (
 class BuildInputs(Struct, frozen=True):
     """One function's source and build settings.
 
-    `external` to `banner` are bundler settings. `provided` are the runtime's packages.
-    `architecture` counts only for unbundled packages.
+    `external` to `banner` are bundler settings.
 
-    With `is_last` no archive follows, and the build reports unknown imports. `brought` are the
-    runtime's modules; None if unknown. Neither changes the built files.
+    With `is_last` no archive follows, and the build reports unknown imports. Neither changes the
+    built files.
 
     `handlers` are fallback exports; an object is a handler if it has one of `methods`. With `apart`
     the output is beside that of other targets. An output directory that was not requested is not
@@ -97,7 +95,9 @@ class BuildInputs(Struct, frozen=True):
     command: tuple[str, ...] = ()
     env: Pairs = ()
     external: tuple[str, ...] = ()
+    # The runtime's packages.
     provided: tuple[str, ...] = ()
+    # Counts only for unbundled packages.
     architecture: str = ""
     format: str = ""
     target: str = ""
@@ -107,6 +107,7 @@ class BuildInputs(Struct, frozen=True):
     keep_names: bool = False
     banner: str = ""
     is_last: bool = False
+    # The runtime's modules; None if unknown.
     brought: tuple[str, ...] | None = None
     handlers: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -137,10 +138,7 @@ class BuildInputs(Struct, frozen=True):
 
 
 class PackageInputs(Struct, frozen=True):
-    """The archive of one function: its build and vendored packages.
-
-    `brought` are the modules of the provider's runtime; None if layers add unknown ones.
-    """
+    """The archive of one function: its build and vendored packages."""
 
     kind: ClassVar[str] = "package"
     lane: ClassVar[Lane] = Lane.CPU
@@ -149,6 +147,7 @@ class PackageInputs(Struct, frozen=True):
     service: str
     function: str
     root: str
+    # The modules of the provider's runtime; None if layers add unknown ones.
     brought: tuple[str, ...] | None = None
     apart: str = ""
 
@@ -166,11 +165,7 @@ Spec: TypeAlias = tuple[str, Pairs, Pairs]
 
 
 class DeployInputs(Struct, frozen=True):
-    """The unit of one deploy: a function, or a whole service without `function`.
-
-    `place` is the account and API address, part of every function's key. `others` are config
-    functions that this deploy leaves unchanged. `outside` are needed releases of other runs.
-    """
+    """The unit of one deploy: a function, or a whole service without `function`."""
 
     kind: ClassVar[str] = "deploy"
     lane: ClassVar[Lane] = Lane.IO
@@ -182,9 +177,12 @@ class DeployInputs(Struct, frozen=True):
     provider: str
     stage: str
     mode: str
+    # The account and API address, part of every function's key.
     place: Pairs
     functions: tuple[Spec, ...]
+    # Config functions that this deploy leaves unchanged.
     others: tuple[str, ...] = ()
+    # Needed releases of other runs.
     outside: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
@@ -205,10 +203,7 @@ class DeployInputs(Struct, frozen=True):
 
 
 class ReleaseInputs(Struct, frozen=True):
-    """The service-wide resources at a provider, after its functions are deployed.
-
-    `functions` are all functions of the config, even if only some are deployed.
-    """
+    """The service-wide resources at a provider, after its functions are deployed."""
 
     kind: ClassVar[str] = "release"
     lane: ClassVar[Lane] = Lane.IO
@@ -220,6 +215,7 @@ class ReleaseInputs(Struct, frozen=True):
     stage: str
     mode: str
     place: Pairs
+    # All functions of the config, even if only some are deployed.
     functions: tuple[str, ...]
     outside: tuple[str, ...] = ()
 
@@ -274,7 +270,7 @@ class RestoreInputs(Struct, frozen=True):
 
 
 class DnsSyncInputs(Struct, frozen=True):
-    """A router's hostname to point to released endpoints. `router` is the hash of its config.
+    """A router's hostname to point to released endpoints.
 
     Records contain the endpoints.
     """
@@ -287,6 +283,7 @@ class DnsSyncInputs(Struct, frozen=True):
     service: str
     provider: str
     stage: str
+    # The hash of its config.
     router: str
 
     @property

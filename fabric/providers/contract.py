@@ -14,41 +14,42 @@ from fabric.model.task import Pairs
 
 
 class Artifact(Struct, frozen=True):
-    """A function's archive on disk. `handler` is the entry point inside the archive."""
+    """A function's archive on disk."""
 
     path: Path
     sha256: str
     size: int
+    # The entry point inside the archive.
     handler: str
     runtime: str
     changed: bool = True
 
 
 class FunctionOrder(Struct, frozen=True):
-    """The desired configuration of one function. `triggers` are JSON texts that use the config's
-    names.
+    """The desired configuration of one function.
 
-    `mark` is a fingerprint of the whole order: a version with this mark matches the order. `secret`
-    lists the variables whose values belong in the provider's secret store.
-
-    `version` is the provider's version to restore in a rollback. With `only_version` no other
-    version will do, because only the provider knows its environment values. `mark_of_then` is set
-    if the old version has other tags: the mark it was made with.
+    With `only_version` no other version will do, because only the provider knows its environment
+    values.
     """
 
     name: str
     artifact: Artifact
     settings: Pairs = ()
+    # JSON texts that use the config's names.
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
     env: Secret[Pairs] = NO_PAIRS
     tags: Pairs = ()
     reserved_concurrency: int | None = None
     provisioned_concurrency: int | None = None
+    # A fingerprint of the whole order: a version with this mark matches the order.
     mark: str = ""
+    # Lists the variables whose values belong in the provider's secret store.
     secret: frozenset[str] = frozenset()
+    # The provider's version to restore in a rollback.
     version: str = ""
     only_version: bool = False
+    # Set if the old version has other tags: the mark it was made with.
     mark_of_then: str = ""
 
     @property
@@ -57,26 +58,27 @@ class FunctionOrder(Struct, frozen=True):
 
 
 class FunctionDraft(Struct, frozen=True):
-    """A function of the config before the build. `variables` are the names of its environment
-    variables. `known` holds the non-secret values that are known already."""
+    """A function of the config before the build."""
 
     name: str
     settings: Pairs = ()
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
+    # The names of its environment variables.
     variables: tuple[str, ...] = ()
     provisioned_concurrency: int | None = None
     tags: Pairs = ()
+    # Holds the non-secret values that are known already.
     known: Secret[Pairs] = NO_PAIRS
 
 
 class Unsupported(Struct, frozen=True):
-    """A part of a draft that a deployer does not support. `trigger` is the number of the trigger,
-    if one is meant. Without a function, `keys` is the config path of a setting of the whole
-    service."""
+    """A part of a draft that a deployer does not support. Without a function, `keys` is the config
+    path of a setting of the whole service."""
 
     function: str
     problem: Problem
+    # The number of the trigger, if one is meant.
     trigger: int | None = None
     keys: tuple[str, ...] = ()
 
@@ -91,12 +93,7 @@ class ResourceAddress(Struct, frozen=True):
 class DeploymentAddress(Struct, frozen=True):
     """The identity of one deployment, as every call on a service needs it.
 
-    `extension` is the JSON text of the provider's own section of the config. `workflows` pairs a
-    name with the JSON text of its steps. `secret_refs` pairs a variable with a reference, never
-    with a value.
-
-    `previous` is the state before the call, with the values kept by the last release. If it
-    contains `RELEASE_UNCERTAIN`, the deployed state might differ: read it from the provider.
+    If it contains `RELEASE_UNCERTAIN`, the deployed state might differ: read it from the provider.
     """
 
     service: str
@@ -105,42 +102,50 @@ class DeploymentAddress(Struct, frozen=True):
     provider_id: str
     region: str = ""
     deployment_id: str = ""
+    # The JSON text of the provider's own section of the config.
     extension: str = "{}"
     resources: tuple[ResourceAddress, ...] = ()
+    # Pairs a name with the JSON text of its steps.
     workflows: Pairs = ()
+    # Pairs a variable with a reference, never with a value.
     secret_refs: Pairs = ()
+    # The state before the call, with the values kept by the last release.
     previous: Record | None = None
 
 
 class LiveFunction(Struct, frozen=True):
-    """One deployed function. `resource_id` is the id of its immutable version, if the provider has
-    versions. `triggers` come from the order that made it. `tags` and `reserved_concurrency` can
-    belong to the function instead of a version; a release sets those."""
+    """One deployed function. `tags` and `reserved_concurrency` can belong to the function instead
+    of a version; a release sets those."""
 
     name: str
     resource_name: str
+    # The id of its immutable version, if the provider has versions.
     resource_id: str
     endpoint: str = ""
     artifact_sha256: str = ""
     mark: str = ""
+    # Come from the order that made it.
     triggers: tuple[str, ...] = ()
     tags: Pairs = ()
     reserved_concurrency: int | None = None
 
 
 class Deployed(Struct, frozen=True):
-    """The result of a deploy. `outputs` are the additional outputs of the whole unit."""
+    """The result of a deploy."""
 
     functions: tuple[LiveFunction, ...]
+    # The additional outputs of the whole unit.
     outputs: Pairs = ()
 
 
 class Released(Struct, frozen=True):
-    """The result of a release. `outputs` are visible to other services. `kept` is for the next call
-    on this service only. It is stored in state, but never shown, hashed or rolled back."""
+    """The result of a release."""
 
     endpoint: str
+    # Visible to other services.
     outputs: Pairs = ()
+    # For the next call on this service only. It is stored in state, but never shown, hashed or
+    # rolled back.
     kept: Pairs = ()
 
 
@@ -164,12 +169,12 @@ NO_CONTEXT = CallContext()
 
 
 class FunctionAnswer(Struct, frozen=True):
-    """The response of a function as text, with its logs. `failure` is the error if there is no
-    response."""
+    """The response of a function as text, with its logs."""
 
     response: str
     logs: str = ""
     ms: int = 0
+    # The error if there is no response.
     failure: str = ""
 
 

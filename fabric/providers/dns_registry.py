@@ -15,13 +15,14 @@ from fabric.providers.zone_file.records import plan_zone_records
 
 
 class DnsFacts(Struct, frozen=True):
-    """Facts of one DNS backend. `switch` enables real changes for this backend only. `credentials`
-    are the required variables. `lesser` is the fallback backend if some of them are missing; the
-    fallback needs fewer."""
+    """Facts of one DNS backend."""
 
     wanted: Callable[[DesiredRouting], tuple[RouterPart, ...]]
+    # Enables real changes for this backend only.
     switch: str = ""
+    # The required variables.
     credentials: tuple[str, ...] = ()
+    # The fallback backend if some of them are missing; the fallback needs fewer.
     lesser: str = ""
 
     @property

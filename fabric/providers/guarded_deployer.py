@@ -51,9 +51,10 @@ class _AbstractStruct(StructMeta, ABCMeta):
 
 
 class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclass=_AbstractStruct):
-    """The base class of built-in deployers. `hide` holds values that no message can show. `Work` is
-    the provider's context of one call: its client and settings."""
+    """The base class of built-in deployers. `Work` is the provider's context of one call: its
+    client and settings."""
 
+    # Holds values that no message can show.
     hide: Redaction
     waiting: RetryPolicy = WAITING
 

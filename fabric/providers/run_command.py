@@ -32,17 +32,19 @@ _ROLE_TOO_NEW = "cannot be assumed"
 
 
 class CommandEnvironment(Struct, frozen=True):
-    """The environment of custom commands. `hide` are values that must not be shown.
+    """The environment of custom commands.
 
     Documents too long for a variable stay in memory, or in a directory below `payloads` if memory
-    files are unavailable. `filed` are the variables whose values come from a `.env` of the project.
+    files are unavailable.
     """
 
     cwd: Path
     env: Secret[Mapping[str, str]]
+    # Values that must not be shown.
     hide: Secret[frozenset[str]] = NO_SECRETS
     payloads: Path | None = None
     limits: Limits = Limits()
+    # The variables whose values come from a `.env` of the project.
     filed: frozenset[str] = frozenset()
 
 

@@ -29,14 +29,16 @@ Traces: TypeAlias = Mapping[TaskId, tuple[Trace, ...]]
 
 
 class Segment(Struct, frozen=True):
-    """A segment. `key_id` names the key of its hashes. `streams` are the packs of each kind.
+    """A segment.
 
     Traces have no entries and no key yet: a reader adds them when it compares them with its own
     files.
     """
 
+    # Names the key of its hashes.
     key_id: str
     traces: Traces
+    # The packs of each kind.
     streams: Mapping[str, tuple[Digest, ...]]
     contents: Mapping[Digest, Extent]
 

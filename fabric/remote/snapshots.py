@@ -30,14 +30,15 @@ class SnapshotFile(Struct, frozen=True, array_like=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """A snapshot. `streams` are the packs of file extents. `links` are symbolic links with relative
-    targets.
+    """A snapshot.
 
     Directories are listed only if they are empty.
     """
 
+    # The packs of file extents.
     streams: Mapping[str, tuple[Digest, ...]]
     files: tuple[SnapshotFile, ...]
+    # Symbolic links with relative targets.
     links: tuple[tuple[str, str], ...] = ()
     empty_folders: tuple[str, ...] = ()
 

@@ -35,10 +35,11 @@ _OCTETS = "application/octet-stream"
 
 
 class WebPlace(Struct, frozen=True):
-    """A server: its base URL and credentials. `team` is required by some artifact API servers."""
+    """A server: its base URL and credentials."""
 
     base: str
     token: Secret[str | None]
+    # Required by some artifact API servers.
     team: str = ""
 
 

@@ -10,9 +10,10 @@ from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
 
 
 class Drift(Struct, frozen=True):
-    """The difference. `foreign` are resources of other owners in the places of ours."""
+    """The difference."""
 
     actions: tuple[RouterAction, ...]
+    # Resources of other owners in the places of ours.
     foreign: tuple[RouterPart, ...] = ()
 
     @property

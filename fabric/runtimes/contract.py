@@ -11,8 +11,9 @@ from fabric.model.task_inputs import BuildInputs
 
 
 class BuiltFile(Struct, frozen=True):
-    """A file. `path` is relative to the archive root, with forward slashes."""
+    """A file."""
 
+    # Relative to the archive root, with forward slashes.
     path: str
     content: bytes
     executable: bool = False
@@ -33,27 +34,29 @@ class Listing(Struct, frozen=True):
 class InputTrace(Struct, frozen=True):
     """The recorded inputs of a build, as paths relative to the workspace (`../` allowed).
 
-    `files` were read. `absent` did not exist. `listings` were searched. `links` are paths through a
-    symbolic link (path, real path). `folders` are directories at paths where a file would have been
-    used.
+    `absent` did not exist.
 
     `fabric.runtimes.recorded_inputs.look_ups_hold` checks them.
     """
 
+    # Read.
     files: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    # Searched.
     listings: tuple[Listing, ...] = ()
+    # Paths through a symbolic link (path, real path).
     links: tuple[tuple[str, str], ...] = ()
+    # Directories at paths where a file would have been used.
     folders: tuple[str, ...] = ()
 
 
 class ImportedModule(Struct, frozen=True):
-    """An imported module as the source names it. `places` are the archive paths (without extension)
-    that would satisfy it."""
+    """An imported module as the source names it."""
 
     module: str
     file: str
     line: int
+    # The archive paths (without extension) that would satisfy it.
     places: tuple[str, ...] = ()
 
 
@@ -61,21 +64,21 @@ class Built(Struct, frozen=True):
     """The result of a build. `handler` is `<module path in the archive>.<export>`, the format of
     providers.
 
-    `toolchain` identifies the actual build tool. If the cache key has another one, as after a
-    failed bundler install, the result must not be stored.
-
-    `before` are hashes of files before a tool ran whose inputs are unknown. `wanted` are imports
-    that archive files or packages must satisfy. `took_ms` is the build time, if it differs from the
-    waiting time.
+    If the cache key has another one, as after a failed bundler install, the result must not be
+    stored.
     """
 
     files: tuple[BuiltFile, ...]
     seen: InputTrace
     warnings: tuple[Problem, ...] = ()
     handler: str = ""
+    # Identifies the actual build tool.
     toolchain: str = ""
+    # Hashes of files before a tool ran whose inputs are unknown.
     before: Pairs = ()
+    # Imports that archive files or packages must satisfy.
     wanted: tuple[ImportedModule, ...] = ()
+    # The build time, if it differs from the waiting time.
     took_ms: int = 0
 
 

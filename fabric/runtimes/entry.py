@@ -22,15 +22,13 @@ _DOTTED = re.compile(r"\w+(\.\w+)+")
 
 class EntryFile(Struct, frozen=True):
     """The file of an entry. `workspace`, `root` and `path` are real absolute paths; `name` is
-    relative to the root.
-
-    `export` is empty if the config names none: then `handler` is used, otherwise `default`.
-    """
+    relative to the root."""
 
     workspace: str
     root: str
     path: str
     name: str
+    # Empty if the config names none: then `handler` is used, otherwise `default`.
     export: str
     looked_at: tuple[str, ...]
     probe: Probe

@@ -18,12 +18,13 @@ from fabric.system.event_loop import EventLoop
 
 
 class Invocation(Struct, frozen=True):
-    """A call. `event` is JSON text; the other fields are as in `LocalFunction`."""
+    """A call."""
 
     function: str
     archive: bytes
     handler: str
     runtime: str
+    # JSON text; the other fields are as in `LocalFunction`.
     event: str = "null"
     env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
@@ -46,10 +47,11 @@ class Invocation(Struct, frozen=True):
 
 
 class Invoked(Struct, frozen=True):
-    """The result of a call. `response` is JSON text. `logs` is the unchanged output of the
-    handler."""
+    """The result of a call."""
 
+    # JSON text.
     response: str
+    # The unchanged output of the handler.
     logs: str
     ms: int
 

@@ -40,16 +40,14 @@ NOWHERE: Secret[tuple[str, ...]] = Secret(())
 
 class VendorSource(Struct, frozen=True):
     """A requirements source: `file` (relative to the workspace) contains `text`, empty for no
-    packages.
-
-    `where` are the index options of the requirements, which a lock does not repeat. `without` are
-    listed packages that the provider includes; the text omits them.
-    """
+    packages."""
 
     file: str
     text: str
     seen: InputTrace
+    # The index options of the requirements, which a lock does not repeat.
     where: Secret[tuple[str, ...]] = NOWHERE
+    # Listed packages that the provider includes; the text omits them.
     without: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
 

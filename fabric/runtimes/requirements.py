@@ -23,12 +23,13 @@ _BARE = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(;[^#]*)?(#.*)?$")
 
 
 class Pin(Struct, frozen=True):
-    """A pinned version. `marker` selects the targets of a lock that it is for."""
+    """A pinned version."""
 
     name: str
     version: str
     hashes: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    # Selects the targets of a lock that it is for.
     marker: str = ""
 
     @property

@@ -130,11 +130,11 @@ def _describe_origin(source: object) -> str:
 
 
 class OtherTools(Struct, frozen=True):
-    """The uv, Poetry and pipenv files of a directory below `base`. `text_of` reads a file; a
-    missing one is empty."""
+    """The uv, Poetry and pipenv files of a directory below `base`."""
 
     base: str
     folder: str
+    # Reads a file; a missing one is empty.
     text_of: Callable[[str], str]
 
     @property

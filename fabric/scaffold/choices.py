@@ -26,10 +26,11 @@ _LONGEST_HINT = 63
 
 
 class ManagerFacts(Struct, frozen=True):
-    """A secret manager. `id` is also the scheme of its references. `variables` are those it
-    reads."""
+    """A secret manager."""
 
+    # Also the scheme of its references.
     id: str
+    # Those it reads.
     variables: tuple[str, ...] = ()
 
 

@@ -22,8 +22,9 @@ _RESERVED = re.compile(
 
 
 class NewEntry(Struct, frozen=True):
-    """A new entry. `noun` is the command's word. A function has a `trigger` with `fields`."""
+    """A new entry. A function has a `trigger` with `fields`."""
 
+    # The command's word.
     noun: str
     section: str
     name: str

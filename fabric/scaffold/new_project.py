@@ -22,9 +22,9 @@ CONFIG_FILE = "fabric.yml"
 
 
 class NewFile(Struct, frozen=True):
-    """A new file. `path` is relative to the project. With `may_be_kept` an existing file stays
-    unchanged."""
+    """A new file. With `may_be_kept` an existing file stays unchanged."""
 
+    # Relative to the project.
     path: str
     text: str
     may_be_kept: bool = False

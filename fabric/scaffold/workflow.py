@@ -103,15 +103,15 @@ _GOOGLE_TOKEN = "${{ steps.google.outputs.access_token }}"  # noqa: S105 - an ex
 
 
 class CloudLogin(Struct, frozen=True):
-    """How a job gets short-lived tokens. `step` is the step's text. `tokens` are variables with
-    expressions.
+    """How a job gets short-lived tokens."""
 
-    `without` are long-lived keys that are not needed. `needs` are repository variables.
-    """
-
+    # The step's text.
     step: str
+    # Repository variables.
     needs: tuple[str, ...] = ()
+    # Variables with expressions.
     tokens: tuple[tuple[str, str], ...] = ()
+    # Long-lived keys that are not needed.
     without: tuple[str, ...] = ()
 
 
@@ -142,16 +142,16 @@ _LOGINS: dict[str, CloudLogin] = {
 
 
 class CiProject(Struct, frozen=True, kw_only=True):
-    """The project facts of a workflow. `folder` is relative to the repository.
-
-    `checks` are commands before the plan. `variables` are those of a secret manager.
-    """
+    """The project facts of a workflow."""
 
     provider: str
     backend: str = BackendKind.LOCAL.value
+    # Relative to the repository.
     folder: str = ""
     has_node: bool = False
+    # Commands before the plan.
     checks: tuple[str, ...] = ()
+    # Those of a secret manager.
     variables: tuple[str, ...] = ()
 
     @property

@@ -22,22 +22,25 @@ _LONGEST_MS = 86_400_000
 
 
 class CallEntry(Struct, frozen=True, omit_defaults=True):
-    """One call. `at` is its start in nanoseconds. `error` explains a missing response. `provider`
-    is its label."""
+    """One call."""
 
+    # Its start in nanoseconds.
     at: int
     function: str
     request: str
     ms: int
+    # Its label.
     provider: str = ""
+    # Explains a missing response.
     error: str = ""
     lines: Sequence[str] = ()
 
 
 class FoundCalls(Struct, frozen=True):
-    """Calls read from the log. `damaged` is the number of invalid lines."""
+    """Calls read from the log."""
 
     entries: tuple[CallEntry, ...]
+    # The number of invalid lines.
     damaged: int = 0
 
 

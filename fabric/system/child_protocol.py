@@ -20,12 +20,13 @@ def _is_wanted() -> bool:
 
 
 class ChildTalk(Struct, frozen=True):
-    """Communication with a child. `hear` receives each complete line of its stderr.
+    """Communication with a child.
 
     Once the child `is_to_end`, its session is asked to end, and killed after `patience` seconds.
     """
 
     stdin: bytes = b""
+    # Receives each complete line of its stderr.
     hear: Callable[[bytes], None] = _ignore_line
     is_to_end: Callable[[], bool] = _is_wanted
     patience: float = 10.0

@@ -15,13 +15,13 @@ _REMOTE_HEAD = "refs/remotes/origin/HEAD"
 
 
 class Checkout(Struct, frozen=True):
-    """A checkout. `before` starts with the parents that the commit itself names, because a shallow
-    clone has no others.
+    """A checkout.
 
     `repository` is `owner/name` of its remote.
     """
 
     commit: str
+    # Starts with the parents that the commit itself names, because a shallow clone has no others.
     before: tuple[str, ...]
     branch: str
     default_branch: str

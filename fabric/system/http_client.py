@@ -33,19 +33,21 @@ NO_HEADERS: Secret[Mapping[str, str]] = Secret({})
 
 
 class HttpRequest(Struct, frozen=True):
-    """A request. `seconds` is the read timeout, if longer than usual."""
+    """A request."""
 
     method: str
     url: str
     headers: Secret[Mapping[str, str]] = NO_HEADERS
     content: bytes = b""
+    # The read timeout, if longer than usual.
     seconds: float = 0.0
 
 
 class HttpReply(Struct, frozen=True):
-    """A response. `headers` have lowercase names."""
+    """A response."""
 
     status: int
+    # Have lowercase names.
     headers: Mapping[str, str]
     content: bytes = b""
 

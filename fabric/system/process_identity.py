@@ -20,17 +20,15 @@ _LOOKS, _PAUSE = 40, 0.05
 
 
 class Process(Struct, frozen=True):
-    """A process identity. `started` is in clock ticks since boot; with boot and namespace it is
-    unique.
-
-    Empty texts and 0 mean unknown, and prove nothing.
-    """
+    """A process identity."""
 
     user: str
     host: str
     pid: int
     boot: str = ""
     namespace: str = ""
+    # In clock ticks since boot; with boot and namespace it is unique. Empty texts and 0 mean
+    # unknown, and prove nothing.
     started: int = 0
 
     @property

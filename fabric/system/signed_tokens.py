@@ -36,9 +36,10 @@ class IssuedToken(Struct, frozen=True):
 
 
 class AccountKey(Struct, frozen=True):
-    """A service account key. `uri` is the token endpoint."""
+    """A service account key."""
 
     email: str
+    # The token endpoint.
     uri: str
     key: PrivateKey
     key_id: str = ""

@@ -27,8 +27,7 @@ class WrittenFile(Struct, frozen=True):
 class TaskResult(Struct, frozen=True):
     """The result of a task. Downstream keys use `digest`; files are stored by content.
 
-    Without `keep` the result is used in this run only. `before` are hashes of input files from
-    before the task; for others timestamps are used. `took_ms` is the duration without waits.
+    Without `keep` the result is used in this run only.
     """
 
     digest: Digest
@@ -40,7 +39,9 @@ class TaskResult(Struct, frozen=True):
     links: Pairs = ()
     warnings: tuple[Problem, ...] = ()
     keep: bool = True
+    # Hashes of input files from before the task; for others timestamps are used.
     before: Pairs = ()
+    # The duration without waits.
     took_ms: int = 0
 
 

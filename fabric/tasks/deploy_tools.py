@@ -65,7 +65,6 @@ class Values(Struct, frozen=True):
     """The values of a function. `shown_*` are the same without secrets.
 
     `declared` is its environment with open upstream placeholders, `spec` the basis of its key.
-    `secret` names the secret variables.
     """
 
     triggers: tuple[str, ...] = ()
@@ -78,6 +77,7 @@ class Values(Struct, frozen=True):
     tags: Pairs = ()
     reserved_concurrency: int | None = None
     provisioned_concurrency: int | None = None
+    # Names the secret variables.
     secret: frozenset[str] = frozenset()
 
     @property
@@ -119,13 +119,11 @@ class TargetOfRecords(Protocol):
 
 
 class NameStanding(Struct, frozen=True):
-    """Hashes of the desired and of the last applied DNS state; empty for none.
-
-    `missing` are targets that are not deployed yet.
-    """
+    """Hashes of the desired and of the last applied DNS state; empty for none."""
 
     wanted: Digest
     applied: str
+    # Targets that are not deployed yet.
     missing: tuple[str, ...] = ()
 
 

@@ -25,10 +25,11 @@ _KEEP = f"set {STATE_KEY_VARIABLE} to store encrypted values at later deploys"
 
 
 class PastFunction(Struct, frozen=True):
-    """A function from a record. `salt` is the record's."""
+    """A function from a record."""
 
     ref: RecordRef
     record: FunctionRecord
+    # The record's.
     salt: str
 
     @property

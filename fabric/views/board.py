@@ -64,13 +64,14 @@ class RunningTask(Struct, frozen=True):
 
 
 class Board(Struct, frozen=True):
-    """All services, lowest level first. `left` is the estimated remaining time in seconds."""
+    """All services, lowest level first."""
 
     rows: tuple[ServiceRow, ...]
     running: tuple[RunningTask, ...]
     ended: int
     total: int
     elapsed: float
+    # The estimated remaining time in seconds.
     left: float | None = None
 
 

@@ -29,9 +29,10 @@ from fabric.tasks.deploy import get_record_ref
 
 
 class RolledBack(Struct, frozen=True):
-    """The run result with rollback failures. `refs` are the records that were restored."""
+    """The run result with rollback failures."""
 
     result: RunResult
+    # The records that were restored.
     refs: frozenset[RecordRef]
 
 

@@ -54,27 +54,29 @@ from fabric.tasks.deploy import get_record_ref
 class RecordsChange(Struct, frozen=True):
     """A change to make: the records, the purpose and the task graph.
 
-    `claimed` are the tasks that can change something. `started_ns` is the start time of the
-    command. On a full disk a removal `keeps` nothing.
+    On a full disk a removal `keeps` nothing.
     """
 
     scope: DeployScope
     purpose: Purpose
     work: GraphJob
+    # The tasks that can change something.
     claimed: tuple[Task, ...]
+    # The start time of the command.
     started_ns: int
     keeps: bool = True
     shared: SharedAccess = NO_ACCESS
 
 
 class Changed(Struct, frozen=True):
-    """The result of a change. `finals` are the records as written, or None for deleted ones.
-    `rolled_back` are the records that were restored."""
+    """The result of a change."""
 
     scope: DeployScope
     info: ProjectInfo
     result: RunResult
+    # The records as written, or None for deleted ones.
     finals: Mapping[RecordRef, Record | None]
+    # The records that were restored.
     rolled_back: frozenset[RecordRef]
     remote: RemoteUse | None = None
 

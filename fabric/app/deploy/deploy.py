@@ -45,17 +45,17 @@ from fabric.system.clock import read_file_time_ns
 
 
 class DeployOptions(Struct, frozen=True):
-    """Options of a deploy. `rollback` is the flag, or None if it is not given. `plan` is a saved
-    plan that must still match.
-
-    `ask` prompts for the name of a protected stage. `names` updates the DNS of routers.
-    """
+    """Options of a deploy."""
 
     force: bool = False
+    # The flag, or None if it is not given.
     rollback: bool | None = None
     lock_timeout: float = 0.0
+    # A saved plan that must still match.
     plan: str = ""
+    # Prompts for the name of a protected stage.
     ask: AskFor = refuse_prompt
+    # Updates the DNS of routers.
     names: OpenDnsSync | None = None
 
 

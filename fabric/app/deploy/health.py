@@ -14,11 +14,11 @@ _KEYS = ("deploy", "healthCheck", "url")
 
 
 class _HealthRoute(Struct, frozen=True):
-    """A route that can be called without a body. `first` is the path that the function's output URL
-    ends with."""
+    """A route that can be called without a body."""
 
     function: str
     path: str
+    # The path that the function's output URL ends with.
     first: str
 
 

@@ -24,15 +24,14 @@ from fabric.tasks.build import BuildKind
 
 class PlannedSources(Struct, frozen=True):
     """The inputs of a plan. `files` have hashes, `absent` files do not exist, `listings` were
-    searched.
-
-    `links` are redirected paths. `tools` are the tool versions by task.
-    """
+    searched."""
 
     files: dict[str, str] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
     listings: list[ListingTrace] = field(default_factory=list)
+    # Redirected paths.
     links: dict[str, str] = field(default_factory=dict)
+    # The tool versions by task.
     tools: dict[str, str] = field(default_factory=dict)
 
 

@@ -38,9 +38,10 @@ Purpose: TypeAlias = Deploying | Removing | GoingBack
 
 
 class RecordEnding(Struct, frozen=True):
-    """How the tasks of one record ended. `is_as_before` is true if all of it was rolled back."""
+    """How the tasks of one record ended."""
 
     ok: bool
+    # True if all of it was rolled back.
     is_as_before: bool
     deployment_id: str
     now: str

@@ -43,9 +43,10 @@ _LONGEST_LEASE = 3600.0
 
 
 class DeployScope(Struct, frozen=True):
-    """The resources that a run can change and use. `dependencies` are read only."""
+    """The resources that a run can change and use."""
 
     work: DeployWork
+    # Read only.
     dependencies: Mapping[RecordRef, Placement]
     transaction: RecordTransaction
     values: ConfigValues

@@ -244,10 +244,11 @@ def _check_diverted_routes(record_store: RecordStore, placement: Placement) -> I
 
 
 class NeededPackages(Struct, frozen=True):
-    """`is_for_real`: only real deploys need them. Without `is_required` a run continues."""
+    """Without `is_required` a run continues."""
 
     need: PackageNeed
     modules: tuple[str, ...]
+    # Only real deploys need them.
     is_for_real: bool = False
     is_required: bool = True
 

@@ -30,19 +30,19 @@ class Artifacts(Struct, frozen=True):
     """The result of a local build. `packages` are by function; `broken` functions could not be
     built.
 
-    `looked_at` are all paths that affected it, including missing ones. `searched` are searched
-    directories. `root` is the service directory. `began` is the start time on the file system's
-    clock.
-
     Only with `is_whole` are these paths complete: failed tasks, or tasks with moved inputs, do not
     report theirs.
     """
 
     packages: Mapping[str, PackagedFunction]
     broken: Mapping[str, Problem]
+    # All paths that affected it, including missing ones.
     looked_at: frozenset[str]
+    # Searched directories.
     searched: frozenset[Path]
+    # The service directory.
     root: Path
+    # The start time on the file system's clock.
     began: int
     is_whole: bool = True
     warnings: tuple[Problem, ...] = ()

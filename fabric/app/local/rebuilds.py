@@ -24,10 +24,10 @@ from fabric.system.event_loop import EventLoop
 
 
 class Round(Struct, frozen=True):
-    """One rebuild: the changed files, and the new service or the problem. `changed` are the changed
-    functions."""
+    """One rebuild: the changed files, and the new service or the problem."""
 
     moved: tuple[str, ...]
+    # The changed functions.
     changed: tuple[str, ...] = ()
     service: LocalService | None = None
     problems: tuple[Problem, ...] = ()

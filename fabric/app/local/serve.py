@@ -31,8 +31,7 @@ HOST = "127.0.0.1"
 
 
 class ServeOptions(Struct, frozen=True):
-    """Options of the server. Request events are merged into `template`. `instances` limits the
-    processes per function.
+    """Options of the server. Request events are merged into `template`.
 
     With a `tunnel` requests also come from outside.
     """
@@ -40,6 +39,7 @@ class ServeOptions(Struct, frozen=True):
     port: int = 8787
     watch: bool = False
     template: JsonObject = {}
+    # Limits the processes per function.
     instances: int = 4
     tunnel: TunnelEnd | None = None
 

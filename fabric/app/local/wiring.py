@@ -59,9 +59,10 @@ class DivertedService(Struct, frozen=True):
 
 
 class WiredRoutes(Struct):
-    """The diverted routes. `left_alone` is known after they were restored."""
+    """The diverted routes."""
 
     turned: tuple[str, ...]
+    # Known after they were restored.
     left_alone: tuple[str, ...] = ()
 
 

@@ -11,15 +11,17 @@ from fabric.providers.observing import LogQuestion
 
 
 class Observing(Struct, frozen=True):
-    """An observation request. `kind` is logs, metrics or traces. `text` and `level` filter lines.
+    """An observation request. `text` and `level` filter lines.
 
-    `most` is the maximum number of newest lines. Without `platform`, provider messages are omitted.
+    Without `platform`, provider messages are omitted.
     """
 
+    # Logs, metrics or traces.
     kind: str
     window: TimeWindow
     text: str = ""
     level: str = ""
+    # The maximum number of newest lines.
     most: int = 1_000
     platform: bool = False
 

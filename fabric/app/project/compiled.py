@@ -20,10 +20,8 @@ class Compiled(Struct, frozen=True):
     `sources` are all paths that were read or searched for; `bound_names` are the variables.
 
     `placements` locate the records of its services, `dependencies` those of their dependencies.
-    `serials` are the record versions, once read.
 
-    `may_be_kept` is false if a secret manager was used, whose values can change. With `is_part`
-    single functions were named; all others stay unchanged. `units` are set if configs were read.
+    With `is_part` single functions were named; all others stay unchanged.
     """
 
     info: ProjectInfo
@@ -33,7 +31,10 @@ class Compiled(Struct, frozen=True):
     bound_names: frozenset[str]
     placements: tuple[Placement, ...] = ()
     dependencies: tuple[Placement, ...] = ()
+    # The record versions, once read.
     serials: Mapping[str, int] = field(default_factory=dict)
+    # Set if configs were read.
     units: tuple["ServiceUnit", ...] = ()
+    # False if a secret manager was used, whose values can change.
     may_be_kept: bool = True
     is_part: bool = False

@@ -26,15 +26,14 @@ _CONNECTION = "OBJSTORE3_CONNECTION_STRING"
 
 
 class Sources(Struct, frozen=True):
-    """The values of a `.env` and of the process, which has priority. `folder` contains the file.
+    """The values of a `.env` and of the process, which has priority."""
 
-    `switches` are fabric's own variables in the file. They are ignored, because a checkout must not
-    control how fabric runs.
-    """
-
+    # Contains the file.
     folder: Path
     filed: Secret[Mapping[str, str]]
     process: Secret[Mapping[str, str]]
+    # Fabric's own variables in the file. They are ignored, because a checkout must not control how
+    # fabric runs.
     switches: tuple[str, ...] = ()
 
     def get(self, name: str) -> str:

@@ -22,13 +22,11 @@ class NotFoundError(FabricError):
 
 
 class EnvPlace(Struct, frozen=True):
-    """The locations of a service's `.env` files: beside its config and beside the compose file.
-
-    `declared` are the variables that its config reads.
-    """
+    """The locations of a service's `.env` files: beside its config and beside the compose file."""
 
     folder: Path
     workspace: Path
+    # The variables that its config reads.
     declared: frozenset[str] = frozenset()
 
 

@@ -15,18 +15,18 @@ class Project(Struct, frozen=True):
     `sources` are the files that determined the project; `looked_for` are missing files that would
     have.
 
-    `dependencies` are services outside this run that its services depend on. `entries` are the
-    compose entries of the units; `listed` are all entries. `home` is the location of `.fabric` if
-    it is not beside the configs.
+    `entries` are the compose entries of the units; `listed` are all entries.
     """
 
     workspace: Path
     stage: str
     units: tuple[ServiceUnit, ...]
+    # The location of `.fabric` if it is not beside the configs.
     home: str = ""
     sources: tuple[Path, ...] = ()
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
+    # Services outside this run that its services depend on.
     dependencies: tuple[ServiceUnit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
     notes: tuple[Problem, ...] = ()

@@ -13,10 +13,10 @@ from fabric.runtimes.requirements import list_required_names
 
 
 class ListedPackages(Struct, frozen=True):
-    """A row for each Python function. `looked_at` are the paths that determined them, existing or
-    not."""
+    """A row for each Python function."""
 
     rows: tuple[FunctionPackages, ...]
+    # The paths that determined them, existing or not.
     looked_at: tuple[Path, ...]
     warnings: tuple[Problem, ...] = ()
 

@@ -13,13 +13,9 @@ from fabric.model.task import Pairs
 
 
 class Placement(Struct, frozen=True):
-    """One service at one provider. `folder` contains its config, `home` is its `.fabric` directory.
+    """One service at one provider.
 
-    `labels` are all providers of its config. `taken` is the size of its largest environment without
-    upstream addresses, with the number of uses of each address.
-
-    `workspace` is the directory of the compose file, if there is one. `declared` are the variables
-    that the config reads.
+    `folder` contains its config, `home` is its `.fabric` directory.
     """
 
     service: str
@@ -32,9 +28,14 @@ class Placement(Struct, frozen=True):
     home: str
     backend: str
     settings: Pairs
+    # All providers of its config.
     labels: tuple[str, ...] = ()
+    # The size of its largest environment without upstream addresses, with the number of uses of
+    # each address.
     taken: tuple[int, tuple[tuple[str, int], ...]] = (0, ())
+    # The directory of the compose file, if there is one.
     workspace: str = ""
+    # The variables that the config reads.
     declared: tuple[str, ...] = ()
 
     @property

@@ -35,10 +35,11 @@ _NOWHERE = "https://{}.invalid"
 
 
 class RouterDeploy(Struct, frozen=True):
-    """Options of a router deploy. `sync` is the flag; the config can also enable it."""
+    """Options of a router deploy."""
 
     request: Request
     asked: RouterRequest
+    # The flag; the config can also enable it.
     sync: bool
     change: DnsChange
     ask: AskFor

@@ -40,19 +40,17 @@ class StateRequest(Struct, frozen=True):
 
 
 class StateScope(Struct, frozen=True):
-    """One service's records in one backend. Empty `stage` and `provider` select all.
-
-    `one` is the record of a command on a single record. `unknown` is the problem of a provider that
-    the config does not contain, although it can have records.
-    """
+    """One service's records in one backend. Empty `stage` and `provider` select all."""
 
     project: Project
     placement: Placement
     record_store: RecordStore
+    # The record of a command on a single record.
     one: RecordRef
     stage: str
     provider: str
     lock_policy: LockPolicy
+    # The problem of a provider that the config does not contain, although it can have records.
     unknown: tuple[Problem, ...] = ()
 
     def refuse_unknown(self) -> None:

@@ -22,9 +22,10 @@ class Stand(StrEnum):
 
 
 class ListedChoice(Struct, frozen=True):
-    """A choice. `note` explains it and is searched by the filter too."""
+    """A choice."""
 
     name: str
+    # Explains it and is searched by the filter too.
     note: str = ""
 
     def fits(self, typed: str) -> bool:

@@ -31,8 +31,7 @@ class BindingScope(Struct, frozen=True):
     """The values that bindings can read. `secrets` and `params` are config entries; `given`
     overrides params.
 
-    `read_text` returns a project file or None. `read_secret` calls a secret manager. `withheld`
-    variables exist but are forbidden.
+    `read_secret` calls a secret manager. `withheld` variables exist but are forbidden.
     """
 
     env: Mapping[str, str]
@@ -40,6 +39,7 @@ class BindingScope(Struct, frozen=True):
     secrets: Mapping[str, Scalar]
     params: Mapping[str, Scalar] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
+    # Returns a project file or None.
     read_text: ReadText = refuse_files
     read_secret: ReadSecret = refuse_managers
     withheld: frozenset[str] = frozenset()

@@ -23,10 +23,11 @@ _LAID_OVER = ("name", "runtime", "region")
 
 
 class Chosen(NamedTuple):
-    """The document with the chosen provider, and its label. `own` is the config's own provider."""
+    """The document with the chosen provider, and its label."""
 
     root: Mapping
     label: str
+    # The config's own provider.
     own: str
     problems: tuple[Problem, ...] = ()
     names: frozenset[str] = frozenset()

@@ -91,12 +91,12 @@ ASIDE = "x-"
 class Fields(Struct, frozen=True):
     """A map with known keys. `is_open` accepts other keys with a warning.
 
-    `one_of` names keys of which exactly one is required. Keys with the prefix `aside` contain the
-    user's anchors and are ignored.
+    Keys with the prefix `aside` contain the user's anchors and are ignored.
     """
 
     fields: tuple[Field, ...]
     is_open: bool = False
+    # Names keys of which exactly one is required.
     one_of: tuple[str, ...] = ()
     aside: str = ""
     index: dict[str, "Shape"] = field(default_factory=dict)

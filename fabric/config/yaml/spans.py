@@ -38,14 +38,14 @@ class YamlTokens(Protocol):
 
 
 class Piece(NamedTuple):
-    """A token. Indices count characters of the text, columns from 0. `style` is a scalar's
-    quote."""
+    """A token. Indices count characters of the text, columns from 0."""
 
     kind: str
     start: int
     end: int
     column: int
     text: str = ""
+    # A scalar's quote.
     style: str = ""
 
 

@@ -35,13 +35,13 @@ class Meant(Protocol):
 
 
 class AnswerSeal(Struct, frozen=True):
-    """Seals answers, so that writers to the cache server cannot forge them. `key` belongs to this
-    server.
+    """Seals answers, so that writers to the cache server cannot forge them.
 
     `owner` hashes everything else that answers depend on, so that other servers' answers are
     ignored.
     """
 
+    # Belongs to this server.
     key: CacheSeal
     owner: str
 

@@ -33,9 +33,10 @@ class KnownRuns(Protocol):
 
 
 class ShownProject(Struct, frozen=True):
-    """The shown project. `settings` are those of its workspace."""
+    """The shown project."""
 
     project: ServedProject
+    # Those of its workspace.
     settings: Settings
     runs: KnownRuns
 

@@ -22,9 +22,10 @@ OWN_VARIABLES = frozenset((KEY_VARIABLE, CACHE_VARIABLE))
 
 
 class ServeOrder(Struct, frozen=True):
-    """A start order without keys; it has only their hashes. `folder` contains `.fabric`."""
+    """A start order without keys; it has only their hashes."""
 
     kind: ServerKind
+    # Contains `.fabric`.
     folder: str
     address: str
     port: int

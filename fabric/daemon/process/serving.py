@@ -119,11 +119,12 @@ class TurningServer(Protocol):
 
 
 class ServeTools(Struct, frozen=True):
-    """The tools of a server. `ready` is called with the port once it serves."""
+    """The tools of a server."""
 
     make: AppFactory
     heard: Heard
     write: Callable[[str], None]
+    # Called with the port once it serves.
     ready: Callable[[int], None]
     times: EndingTimes = EndingTimes()
     limits: ServerLimits = ServerLimits()

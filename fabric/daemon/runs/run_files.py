@@ -26,9 +26,10 @@ _FORMAT = 1
 
 
 class _RunFile(Struct, frozen=True, rename="camel"):
-    """A run file. `process` is its executor: the run of a dead process is lost."""
+    """A run file."""
 
     format_version: int
+    # Its executor: the run of a dead process is lost.
     process: str
     run: DaemonRun
 

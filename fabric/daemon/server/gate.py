@@ -33,13 +33,13 @@ class CallHead(Struct, frozen=True):
 
 
 class Admission(Struct, frozen=True):
-    """The admission result. `headers` are added to any answer. With `only_computes` the answer
-    needs no wait."""
+    """The admission result. With `only_computes` the answer needs no wait."""
 
     id: str
     client: str = ""
     route: str = ""
     right: Right | None = None
+    # Added to any answer.
     headers: Mapping[str, str] = {}
     refused: ApiAnswer | None = None
     only_computes: bool = False

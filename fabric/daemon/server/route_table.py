@@ -14,9 +14,10 @@ _VARIABLE = re.compile(r"<[a-z_]+>")
 
 
 class RouteMatch(Struct, frozen=True):
-    """A match. `right` is the required permission, also for a missing route."""
+    """A match."""
 
     name: str
+    # The required permission, also for a missing route.
     right: Right
     only_computes: bool = False
     is_free: bool = False

@@ -20,10 +20,7 @@ _LONGEST_PATH = 1000
 
 
 class AccessLine(Struct, frozen=True):
-    """The log data of a request, without the query, which can be confidential.
-
-    `traceparent` is unverified and used for traces only.
-    """
+    """The log data of a request, without the query, which can be confidential."""
 
     id: str
     client: str
@@ -33,6 +30,7 @@ class AccessLine(Struct, frozen=True):
     status: int
     ms: float
     bytes: int
+    # Unverified and used for traces only.
     traceparent: str = ""
 
 

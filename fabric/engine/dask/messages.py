@@ -26,16 +26,16 @@ class SameSide(Struct, frozen=True):
 
 
 class RemoteBuildRequest(Struct, frozen=True):
-    """One build request. `depth` is the number of searched parent directories.
-
-    `toolchain` identifies the build tools. `environment` is the client's environment for commands.
-    """
+    """One build request."""
 
     side: SameSide
     snapshot: StoredBytes
     inputs: BuildInputs
+    # The number of searched parent directories.
     depth: int
+    # Identifies the build tools.
     toolchain: str
+    # The client's environment for commands.
     environment: Pairs = ()
 
 
@@ -43,9 +43,8 @@ class RemoteBuildAnswer(Struct, frozen=True):
     """The result of a build, or the reason for its failure. `stored` contains contents omitted from
     `built`, concatenated with these `sizes`.
 
-    `lacks` means that this worker cannot build it, but another can. `is_unlike` means that it can
-    build nothing for this client. `is_missing` means that an object is missing in the shared cache,
-    `is_cut_off` that the cache is unreachable. `took_ms` is the build time.
+    `is_missing` means that an object is missing in the shared cache, `is_cut_off` that the cache is
+    unreachable.
     """
 
     worker: str
@@ -53,10 +52,13 @@ class RemoteBuildAnswer(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     stored: StoredBytes | None = None
     sizes: tuple[int, ...] = ()
+    # Means that this worker cannot build it, but another can.
     lacks: str = ""
+    # Means that it can build nothing for this client.
     is_unlike: bool = False
     is_missing: bool = False
     is_cut_off: bool = False
+    # The build time.
     took_ms: int = 0
 
 

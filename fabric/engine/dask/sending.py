@@ -77,17 +77,19 @@ _PUT_SECONDS = 20.0
 
 
 class SharedStore(Struct, frozen=True):
-    """A shared cache that both sides reach. `cache` identifies it."""
+    """A shared cache that both sides reach."""
 
     uploads: BackgroundUploads
     keys: SealKeys
+    # Identifies it.
     cache: str
 
 
 class UploadedSnapshot(Struct, frozen=True):
-    """An uploaded snapshot. `digests` are the file hashes at upload time, as in traces."""
+    """An uploaded snapshot."""
 
     stored: StoredBytes
+    # The file hashes at upload time, as in traces.
     digests: Mapping[str, str]
     left_out: tuple[str, ...]
 

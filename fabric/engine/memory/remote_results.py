@@ -12,11 +12,10 @@ Traces: TypeAlias = tuple[Trace, ...]
 
 
 class RemoteResults(Struct, frozen=True):
-    """`traces` are runs without a local trace.
+    """The output of a `trusted` run is not fetched, because its function is deployed and up to
+    date."""
 
-    The output of a `trusted` run is not fetched, because its function is deployed and up to date.
-    """
-
+    # Runs without a local trace.
     traces: Mapping[TaskId, Traces] = field(default_factory=dict)
     trusted: frozenset[TaskId] = frozenset()
 

@@ -22,11 +22,12 @@ _MOST_HEADS = 8
 
 class Learned(Struct, frozen=True):
     """`segments` by their names, nearest and newest first, and the objects that they were read
-    from. `base` is the head that the next one is made of."""
+    from."""
 
     words: HeadTexts
     segments: dict[Digest, Segment]
     stored: dict[Digest, bytes]
+    # The head that the next one is made of.
     base: Head | None = None
     has_foreign_key: bool = False
     was_asked: bool = True

@@ -13,14 +13,15 @@ KINDS = frozenset({"vendor", "build", "package"})
 
 
 class SharedLink(Struct, frozen=True):
-    """The settings. `cache` identifies the cache in local files. `wait_s` limits the wait for
-    metadata from the command's start; `upload_s` limits uploads after the run.
+    """The settings. `wait_s` limits the wait for metadata from the command's start; `upload_s`
+    limits uploads after the run.
 
     Results of these task `kinds` are shared. With `is_part` the run is one shard: uploads of other
     shards must not change the division.
     """
 
     keys: SealKeys
+    # Identifies the cache in local files.
     cache: str
     scope: str
     tool: str

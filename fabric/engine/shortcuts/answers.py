@@ -43,17 +43,19 @@ Search: TypeAlias = tuple[tuple[str, str, tuple[str, ...]], str]
 class Basis(Struct, frozen=True):
     """The dependencies of an answer, as paths relative to the workspace or absolute.
 
-    `contents` have the hashes of the decisions. `sources`, existing or not, must be unchanged since
-    the run began. `places` are input directories that must not become links. `searches` have hashes
-    of listings. `away` are output directories that were not requested.
+    `sources`, existing or not, must be unchanged since the run began.
     """
 
+    # Have the hashes of the decisions.
     contents: Mapping[str, str]
     absent: frozenset[str]
     folders: frozenset[str]
     sources: frozenset[str]
+    # Input directories that must not become links.
     places: frozenset[str] = frozenset()
+    # Have hashes of listings.
     searches: frozenset[Search] = frozenset()
+    # Output directories that were not requested.
     away: frozenset[str] = frozenset()
 
 

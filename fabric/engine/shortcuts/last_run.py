@@ -49,7 +49,6 @@ class LastRun(Struct, frozen=True):
     """A finished run: `count` tasks, and groups of paths with the tasks that read or show them.
 
     `records` and `owners` override the file of pieces. A path without owners is no longer watched.
-    `seen` are unpacked records.
     """
 
     salt: bytes
@@ -59,6 +58,7 @@ class LastRun(Struct, frozen=True):
     stats: bytes
     records: Mapping[int, bytes]
     owners: Owners
+    # Unpacked records.
     seen: dict[int, RunRecord] = field(default_factory=dict)
 
     def record(self, number: int) -> RunRecord:
@@ -117,9 +117,10 @@ class LastRun(Struct, frozen=True):
 
 
 class Reached(Struct, frozen=True):
-    """The part of a graph that an edit can affect. `numbers` are those of the whole graph."""
+    """The part of a graph that an edit can affect."""
 
     graph: TaskGraph
+    # Those of the whole graph.
     numbers: tuple[int, ...]
     known: Mapping[int, Outcome]
 

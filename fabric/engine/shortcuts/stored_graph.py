@@ -36,9 +36,9 @@ PackedTask: TypeAlias = tuple[str, str, tuple[Any, ...], tuple[str, ...]]
 
 
 class StoredGraph(Struct, frozen=True):
-    """The result of reading all files. `names` are variables; `sources` are paths, existing or not.
+    """The result of reading all files.
 
-    `placements` locate records in plain values.
+    `names` are variables; `sources` are paths, existing or not.
     """
 
     info: ProjectInfo
@@ -46,6 +46,7 @@ class StoredGraph(Struct, frozen=True):
     services: tuple[PlannedService, ...]
     sources: frozenset[str]
     names: frozenset[str]
+    # Locate records in plain values.
     placements: tuple[Any, ...] = ((), ())
 
 

@@ -10,7 +10,7 @@ from fabric.model.outcomes.shard_share import ShardShare
 
 
 class BuiltArtifact(JsonStruct, frozen=True):
-    """One function's artifact. `saved_ms` is its build time if it was cached."""
+    """One function's artifact."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"savedMs"})
 
@@ -21,6 +21,7 @@ class BuiltArtifact(JsonStruct, frozen=True):
     size_bytes: int
     cached: bool
     reason: str
+    # Its build time if it was cached.
     saved_ms: int
 
 

@@ -79,8 +79,7 @@ class Cause(JsonStruct, frozen=True):
 
 
 class ExplainOutcome(JsonStruct, frozen=True):
-    """Why one task would run. `inputs` is the number of compared inputs. `causes` are the first
-    outdated tasks that it depends on."""
+    """Why one task would run."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"inputs"})
 
@@ -88,5 +87,7 @@ class ExplainOutcome(JsonStruct, frozen=True):
     action: str
     reason: str
     changed: tuple[ChangedInput, ...]
+    # The number of compared inputs.
     inputs: int
+    # The first outdated tasks that it depends on.
     causes: tuple[Cause, ...] = ()

@@ -60,7 +60,7 @@ class ServedOutcome(JsonStruct, frozen=True):
 
 
 class StreamedOutcome(JsonStruct, frozen=True):
-    """The result of serving a deployed stage locally. `routes` were diverted.
+    """The result of serving a deployed stage locally.
 
     Another process changed the routes of `left_alone` meanwhile.
     """
@@ -68,6 +68,7 @@ class StreamedOutcome(JsonStruct, frozen=True):
     stage: str
     tunnel: str
     url: str
+    # Diverted.
     routes: tuple[str, ...]
     left_alone: tuple[str, ...]
     calls: int
@@ -156,7 +157,7 @@ class CacheStatsOutcome(JsonStruct, frozen=True):
 
 
 class CacheStatusOutcome(JsonStruct, frozen=True):
-    """The status of the shared cache. `ms` is the query time."""
+    """The status of the shared cache."""
 
     configured: bool = False
     place: str = ""
@@ -165,6 +166,7 @@ class CacheStatusOutcome(JsonStruct, frozen=True):
     writes: bool = False
     segments: int = 0
     tasks: int = 0
+    # The query time.
     ms: int = 0
 
 

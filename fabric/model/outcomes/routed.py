@@ -125,13 +125,14 @@ class HistoryOutcome(JsonStruct, frozen=True):
 
 
 class EndpointRow(JsonStruct, frozen=True):
-    """An endpoint. `latency_ms` is None without a check or a response."""
+    """An endpoint."""
 
     label: str
     provider: str
     url: str
     weight: int
     healthy: bool
+    # None without a check or a response.
     latency_ms: int | None
     checked: bool
     detail: str = ""

@@ -6,11 +6,9 @@ from fabric.model.task import Pairs
 
 
 class Diversion(Struct, frozen=True):
-    """Where routes are diverted to. `mark` tags everything created for it at the provider.
-
-    `before` are the provider's previous settings, sufficient for a restore.
-    """
+    """Where routes are diverted to. `mark` tags everything created for it at the provider."""
 
     url: str
     mark: str
+    # The provider's previous settings, sufficient for a restore.
     before: Pairs

@@ -25,7 +25,7 @@ class ReceiptFunction(Struct, frozen=True, rename="camel"):
 
 
 class ReceiptEntry(Struct, frozen=True, rename="camel"):
-    """One deployment. `artifacts` are the archive hashes by function."""
+    """One deployment."""
 
     service: str
     provider: str
@@ -34,6 +34,7 @@ class ReceiptEntry(Struct, frozen=True, rename="camel"):
     endpoint: str
     outputs: dict[str, str]
     functions: list[ReceiptFunction]
+    # The archive hashes by function.
     artifacts: dict[str, str]
     updated_at: str
 

@@ -31,10 +31,11 @@ class Operation(StrEnum):
 
 
 class RecordRef(Struct, frozen=True, order=True):
-    """The identity of a record. `provider` is a label, or the provider's id."""
+    """The identity of a record."""
 
     service: str
     stage: str
+    # A label, or the provider's id.
     provider: str
 
     @property
@@ -47,11 +48,9 @@ class RecordRef(Struct, frozen=True, order=True):
 
 
 class FunctionRecord(Struct, frozen=True, rename="camel"):
-    """One deployed function. `triggers` are JSON texts with config names, without secrets.
+    """One deployed function.
 
-    `environment` pairs each variable with a salted hash. `settings` are all other declared inputs,
-    `upstream` the hashes of other tasks' outputs. `sealed_values` are the values, sealed with a key
-    outside the record.
+    `settings` are all other declared inputs, `upstream` the hashes of other tasks' outputs.
     """
 
     name: str
@@ -61,11 +60,14 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     resource_id: str = ""
     endpoint: str = ""
     handler: str = ""
+    # JSON texts with config names, without secrets.
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
     settings: Pairs = ()
+    # Pairs each variable with a salted hash.
     environment: Pairs = ()
     environment_sha256: str = ""
+    # The values, sealed with a key outside the record.
     sealed_values: str = ""
     upstream: Pairs = ()
     updated_at: str = ""
@@ -89,13 +91,11 @@ class Deployment(Struct, frozen=True, rename="camel"):
 
 
 class Intent(Struct, frozen=True, rename="camel"):
-    """A planned call, written before it is made. Without a result its outcome is unknown.
-
-    `function` names all functions of the call, separated by commas.
-    """
+    """A planned call, written before it is made. Without a result its outcome is unknown."""
 
     task: str
     operation: Operation
+    # Names all functions of the call, separated by commas.
     function: str = ""
     deployment_id: str = ""
     at: str = ""
@@ -107,10 +107,9 @@ RELEASE_UNCERTAIN = ("doubt", "yes")
 class Record(Struct, frozen=True):
     """The state record. `serial` grows with each write, `fence` with each lock holder.
 
-    `salt` keys the hashes of environment values within the lineage. `kept` is the release state for
-    the provider's next call: it describes current resources, so a rollback never restores it. With
-    `RELEASE_UNCERTAIN` in it a later release failed or must check the resources. A name
-    `…:function` is deleted with that function.
+    `salt` keys the hashes of environment values within the lineage. With `RELEASE_UNCERTAIN` in it
+    a later release failed or must check the resources. A name `…:function` is deleted with that
+    function.
     """
 
     ref: RecordRef
@@ -130,6 +129,8 @@ class Record(Struct, frozen=True):
     pending: tuple[Intent, ...] = ()
     history: tuple[Deployment, ...] = ()
     updated_at: str = ""
+    # The release state for the provider's next call: it describes current resources, so a rollback
+    # never restores it.
     kept: Pairs = ()
 
     def function(self, name: str) -> FunctionRecord | None:

@@ -14,9 +14,10 @@ _ALL = ":*"
 
 
 class _BucketTrigger(Struct, frozen=True):
-    """A storage trigger. `number` is its position in its function."""
+    """A storage trigger."""
 
     function: str
+    # Its position in its function.
     number: int
     bucket: str
     events: tuple[str, ...]

@@ -41,13 +41,14 @@ class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
 
 
 class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
-    """A queue trigger. `arn` is set if the config contains one."""
+    """A queue trigger."""
 
     queue: str
     batch_size: int = 0
     window: int = 0
     response: str = ""
     is_enabled: bool = True
+    # Set if the config contains one.
     arn: str = ""
 
 
@@ -72,11 +73,12 @@ class Wired(Struct, frozen=True):
 
 
 class ServiceWires(Struct, frozen=True):
-    """All event sources of a service. `owner` is the prefix of its entries in shared documents.
-    `numbers` are the config triggers of the event sources."""
+    """All event sources of a service."""
 
+    # The prefix of its entries in shared documents.
     owner: str
     functions: Mapping[str, tuple[Wire, ...]]
+    # The config triggers of the event sources.
     numbers: Mapping[tuple[str, Wire], int] = {}
 
 

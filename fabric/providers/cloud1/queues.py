@@ -17,9 +17,10 @@ _OF_QUEUES = ":sqs:"
 
 
 class FoundQueue(Struct, frozen=True):
-    """An existing queue. `hidden_for` is its visibility timeout in seconds."""
+    """An existing queue."""
 
     arn: str
+    # Its visibility timeout in seconds.
     hidden_for: int
 
 

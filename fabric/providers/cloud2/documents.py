@@ -46,12 +46,13 @@ UPDATED = (
 
 
 class Cloud2Plan(Struct, frozen=True):
-    """An order with values computed from it. `clock` is the secret that schedule calls contain."""
+    """An order with values computed from it."""
 
     order: FunctionOrder
     name: str
     owner: Cloud2Owner
     mark: RevisionMark
+    # The secret that schedule calls contain.
     clock: str = ""
     account: str = ""
 

@@ -25,11 +25,12 @@ class _PolicyRow(Struct, frozen=True, omit_defaults=True):
 
 
 class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """An IAM policy. `audit_configs` are written back unchanged."""
+    """An IAM policy."""
 
     version: int = 0
     etag: str = ""
     bindings: tuple[_PolicyRow, ...] = ()
+    # Written back unchanged.
     audit_configs: tuple[Raw, ...] = field(default_factory=tuple)
 
 

@@ -42,10 +42,11 @@ class _JobPage(Struct, frozen=True, rename="camel"):
 
 class DesiredJob(Struct, frozen=True):
     """A desired scheduler job. `digest` is a hash of all its settings and identifies earlier
-    versions. `number` is the number of the config trigger."""
+    versions."""
 
     id: str
     document: JsonObject
+    # The number of the config trigger.
     number: int = 0
 
     @property

@@ -15,10 +15,11 @@ class FaultDetail(Struct, frozen=True):
 
 
 class Cloud2Fault(Struct, frozen=True):
-    """An error. `status` is its name."""
+    """An error."""
 
     code: int = 0
     message: str = ""
+    # Its name.
     status: str = ""
     details: tuple[FaultDetail, ...] = ()
 

@@ -18,9 +18,9 @@ OWNER = "fabric-owner"
 
 
 class Cloud2Settings(Struct, frozen=True, rename="camel"):
-    """The settings of this provider's config section. `service_account` is the identity of
-    functions and their schedules; empty for the project's default."""
+    """The settings of this provider's config section."""
 
+    # The identity of functions and their schedules; empty for the project's default.
     service_account: str = ""
 
 

@@ -59,13 +59,11 @@ _OPERATIONS = Operations(
 
 class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
     """The Alibaba Cloud deployer. `connect` returns the client of a region; `own` are the settings
-    of this provider's config section.
-
-    `place` comes from the environment.
-    """
+    of this provider's config section."""
 
     connect: Callable[[str], Cloud4Api]
     own: Cloud4Settings
+    # Comes from the environment.
     place: Cloud4Place
 
     @property

@@ -111,11 +111,11 @@ def mark_in(description: str) -> PublishedMark:
 
 
 class FunctionVersion(Struct, frozen=True):
-    """One version of one function. `function` is the id of the function itself: a re-created
-    function restarts its version numbers."""
+    """One version of one function."""
 
     arn: str = ""
     version: str = ""
+    # The id of the function itself: a re-created function restarts its version numbers.
     function: str = ""
 
     @property

@@ -67,11 +67,11 @@ class _TriggerPage(Struct, frozen=True, rename="camel"):
 
 
 class FunctionSchedule(Struct, frozen=True):
-    """A schedule. `digest` is a hash of all its settings and identifies earlier versions. `number`
-    is the number of the config trigger."""
+    """A schedule. `digest` is a hash of all its settings and identifies earlier versions."""
 
     id: str
     config: JsonObject
+    # The number of the config trigger.
     number: int = 0
 
     @property

@@ -33,9 +33,10 @@ _OPERATIONS = Operations[ClusterWork](
 
 
 class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
-    """The Kubernetes deployer. `own` are the settings of this provider's config section."""
+    """The Kubernetes deployer."""
 
     tool: ClusterTool
+    # The settings of this provider's config section.
     own: ClusterSettings
 
     @property

@@ -36,11 +36,12 @@ _PORT = 80
 
 
 class FunctionPlan(Struct, frozen=True):
-    """The plan of one function. `minor` is the minor version of the cluster, if it matters."""
+    """The plan of one function."""
 
     address: DeploymentAddress
     order: FunctionOrder
     own: ClusterSettings
+    # The minor version of the cluster, if it matters.
     minor: int = 0
 
 

@@ -42,12 +42,13 @@ SERVING: KubeObject = {
 
 
 class PodPlan(Struct, frozen=True):
-    """The plan of a pod. `said` are the settings of the server inside."""
+    """The plan of a pod."""
 
     address: DeploymentAddress
     function: str
     runtime: PodRuntime
     image: str
+    # The settings of the server inside.
     said: str
     mark: str
     archives: tuple[str, ...]

@@ -8,10 +8,7 @@ _ROLLOUT_SECONDS = 300
 
 class ClusterSettings(Struct, frozen=True, rename="camel"):
     """The settings of this provider's config section. `gate_pods` of 0 leaves the number to an
-    autoscaler.
-
-    `take_over` sets fields of other field managers. `rollout_seconds` limits the wait for new pods.
-    """
+    autoscaler."""
 
     image: str = ""
     gate_image: str = "node:22-slim"
@@ -19,7 +16,9 @@ class ClusterSettings(Struct, frozen=True, rename="camel"):
     hostname: str = ""
     ingress_class: str = ""
     tls_secret: str = ""
+    # Sets fields of other field managers.
     take_over: bool = False
+    # Limits the wait for new pods.
     rollout_seconds: int = _ROLLOUT_SECONDS
 
 

@@ -28,15 +28,14 @@ _SHORT = 10
 
 
 class Edge1Account(Struct, frozen=True):
-    """A Cloudflare account and its endpoint. `zone` is empty without a zone route.
-
-    `workers_url` replaces workers.dev URLs, with a `{worker}` placeholder.
-    """
+    """A Cloudflare account and its endpoint."""
 
     base_url: str
     token: Secret[str]
     account: str
+    # Empty without a zone route.
     zone: str = ""
+    # Replaces workers.dev URLs, with a `{worker}` placeholder.
     workers_url: str = ""
 
 

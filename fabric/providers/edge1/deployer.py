@@ -56,13 +56,11 @@ _OPERATIONS = Operations(
 
 class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
     """The Cloudflare deployer. `connect` returns the client; `own` are the settings of this
-    provider's config section.
-
-    `place` is the account in the environment.
-    """
+    provider's config section."""
 
     connect: Callable[[], Edge1Api]
     own: Edge1Settings
+    # The account in the environment.
     place: Edge1Place = Edge1Place()
 
     @property

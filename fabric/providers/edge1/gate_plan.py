@@ -19,9 +19,10 @@ from fabric.providers.edge1.uploads import Upload, build_gate_upload, build_tunn
 
 
 class DesiredFrontWorker(Struct, frozen=True):
-    """The desired front Worker. `upload` is None for a service without HTTP routes."""
+    """The desired front Worker."""
 
     name: str
+    # None for a service without HTTP routes.
     upload: Upload | None
 
 

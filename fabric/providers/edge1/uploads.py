@@ -45,14 +45,15 @@ class WorkerModule(Struct, frozen=True):
 
 
 class Upload(Struct, frozen=True):
-    """A version to upload. `date` is the compatibility date. `bindings` contain variable values and
-    must not be shown."""
+    """A version to upload."""
 
     owner: Owner
     mark: str
+    # The compatibility date.
     date: str
     archive: str
     modules: tuple[WorkerModule, ...]
+    # Contain variable values and must not be shown.
     bindings: tuple[JsonObject, ...] = ()
 
     @property

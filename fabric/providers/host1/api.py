@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 
 class Host1Account(Struct, frozen=True):
-    """One project with its team, endpoint and token. `sites_url` replaces public domains, with a
-    `{domain}` placeholder; empty by default."""
+    """One project with its team, endpoint and token."""
 
     base_url: str
     token: Secret[str]
     project: str
     team: str = ""
+    # Replaces public domains, with a `{domain}` placeholder; empty by default.
     sites_url: str = ""
 
     def path(self, path: str, query: Mapping[str, str] | None = None) -> str:

@@ -42,10 +42,11 @@ export default await listener({said});
 
 
 class BuildFile(Struct, frozen=True, dict=True):
-    """A file. `mode` includes the file type."""
+    """A file."""
 
     path: str
     content: bytes
+    # Includes the file type.
     mode: int = _PLAIN
 
     @functools.cached_property

@@ -32,11 +32,12 @@ _LONGER = 10
 
 
 class DeployRow(Struct, frozen=True):
-    """A deploy. `required_functions` are hashes of functions that Netlify still needs."""
+    """A deploy."""
 
     id: str
     state: str = ""
     title: str | None = None
+    # Hashes of functions that Netlify still needs.
     required_functions: tuple[str, ...] | None = None
     error_message: str | None = None
 
@@ -129,11 +130,12 @@ def _fetch_page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
 
 
 class DesiredDeploy(Struct, frozen=True):
-    """The desired deploy. `document` contains variable values and must not be shown. `digests` are
-    hashes of uploadable functions."""
+    """The desired deploy."""
 
     title: str
+    # Contains variable values and must not be shown.
     document: JsonObject
+    # Hashes of uploadable functions.
     digests: frozenset[str] = frozenset()
 
     def among(self, rows: Iterable[DeployRow]) -> DeployRow | None:

@@ -29,9 +29,10 @@ _ENDS = (".js", ".mjs", ".cjs")
 
 
 class FunctionUpload(Struct, frozen=True):
-    """An upload. `name` is the function name on Netlify."""
+    """An upload."""
 
     function: str
+    # The function name on Netlify.
     name: str
     runtime: str
     content: bytes

@@ -30,11 +30,11 @@ class _Result(Struct, frozen=True):
 
 
 class Activation(Struct, frozen=True, rename="camel"):
-    """The result of an invocation. `logs` are lines; for a sequence, they are ids of its
-    invocations."""
+    """The result of an invocation."""
 
     activation_id: str
     response: _Result = _Result()
+    # Lines; for a sequence, they are ids of its invocations.
     logs: tuple[str, ...] = ()
     duration: int = 0
 

@@ -18,10 +18,10 @@ _DIGEST = 8
 
 
 class WhiskClock(Struct, frozen=True):
-    """A schedule. `function` is the called action with its package. `event` is its argument, and
-    `number` is the number of the config trigger."""
+    """A schedule. `event` is its argument, and `number` is the number of the config trigger."""
 
     id: str
+    # The called action with its package.
     function: str
     schedule: str
     zone: str

@@ -40,19 +40,21 @@ from fabric.providers.whisk.work import WhiskTitles, WhiskWork
 
 
 class WhiskProvider(Struct, frozen=True):
-    """The parts that differ between providers. `connect` returns the client."""
+    """The parts that differ between providers."""
 
     titles: WhiskTitles
     limits: WhiskLimits
     judged: Judged
+    # Returns the client.
     connect: Callable[[], WhiskApi]
     clocks: Clocks
 
 
 class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
-    """The OpenWhisk deployer. `place` comes from the environment."""
+    """The OpenWhisk deployer."""
 
     provider: WhiskProvider
+    # Comes from the environment.
     place: WhiskPlace
 
     @property

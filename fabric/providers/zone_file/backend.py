@@ -33,11 +33,12 @@ class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ZoneDocument(Struct, frozen=True):
-    """The zone file. `serial` counts changes, so that readers notice an outdated copy."""
+    """The zone file."""
 
     version: int
     hostname: str
     records: tuple[ZoneRow, ...] = ()
+    # Counts changes, so that readers notice an outdated copy.
     serial: int = 0
 
     @property

@@ -37,29 +37,26 @@ class Failing(StrEnum):
 
 class CallFailure(Struct, frozen=True):
     """A failed call. `message` continues a sentence that begins with the function's name; `type` is
-    the thrown type.
-
-    `problem` is set if the failure was a problem already.
-    """
+    the thrown type."""
 
     why: Failing
     message: str
     type: str = ""
+    # Set if the failure was a problem already.
     problem: Problem | None = None
 
 
 class CallEnd(Struct, frozen=True):
     """The result of a call. `response` is JSON text, `logs` all output of the handler, `memory` the
-    used bytes.
-
-    `failure` is set if there is no response. `version` is the language version on this machine.
-    """
+    used bytes."""
 
     response: bytes = b"null"
     logs: bytes = b""
     ms: int = 0
     memory: int = 0
+    # Set if there is no response.
     failure: CallFailure | None = None
+    # The language version on this machine.
     version: str = ""
 
     @property

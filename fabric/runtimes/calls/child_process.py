@@ -17,14 +17,14 @@ CHUNK = 1 << 18
 
 
 class ChildStart(Struct, frozen=True):
-    """The command of a child, and the line that describes its function. `memory` is a limit in MB;
-    0 means none."""
+    """The command of a child, and the line that describes its function."""
 
     argv: tuple[str, ...]
     folder: Path
     env: Mapping[str, str]
     said: bytes
     seconds: float
+    # A limit in MB; 0 means none.
     memory: int = 0
 
 

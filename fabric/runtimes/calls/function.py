@@ -13,21 +13,22 @@ from fabric.model.task import Pairs
 class CallingProvider(Struct, frozen=True):
     """The calling conventions and metadata of a provider; empty and 0 mean unknown.
 
-    `kinds` are the kinds of its triggers. `path` and `schedule` come from the first trigger of
-    their kind. `resource` is the provider's name of the function. `is_lambda` enables the variables
-    and the global of that runtime.
+    `path` and `schedule` come from the first trigger of their kind.
     """
 
     convention: Convention = Convention.EVENT
     names: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
+    # The kinds of its triggers.
     kinds: tuple[str, ...] = ()
     path: str = "/"
     host: str = "localhost"
     schedule: str = ""
     memory: int = 0
     region: str = ""
+    # The provider's name of the function.
     resource: str = ""
+    # Enables the variables and the global of that runtime.
     is_lambda: bool = False
 
 
@@ -48,9 +49,7 @@ def _return_unchanged(text: str) -> str:
 class LocalFunction(Struct, frozen=True):
     """A function that runs locally. `handler` is `<module path in the archive>.<export>`.
 
-    `brought` maps packages of the provider's runtime to local directories; they are not in the
-    archive. `caller` is the provider as the handler sees it. `memory` is a limit in MB; 0 means
-    none. `hide` redacts secrets in everything reported about its calls.
+    `hide` redacts secrets in everything reported about its calls.
     """
 
     name: str
@@ -59,8 +58,11 @@ class LocalFunction(Struct, frozen=True):
     runtime: str
     env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
+    # A limit in MB; 0 means none.
     memory: int = 0
+    # Maps packages of the provider's runtime to local directories; they are not in the archive.
     brought: Pairs = ()
+    # The provider as the handler sees it.
     caller: CallingProvider = AS_EVENT
     hide: Callable[[str], str] = _return_unchanged
 

@@ -18,14 +18,13 @@ _DEFINES_FIELDS = frozenset({"es2022", "es2023", "es2024", "es2025", "esnext"})
 
 
 class Decorators(Struct, frozen=True):
-    """The settings of decorator compilation. `typescript` is the package's directory, empty if not
-    installed.
+    """The settings of decorator compilation."""
 
-    `tried` are the manifests that decided it. `settings` are boolean compiler options.
-    """
-
+    # The package's directory, empty if not installed.
     typescript: str = ""
+    # The manifests that decided it.
     tried: tuple[str, ...] = ()
+    # Boolean compiler options.
     settings: tuple[tuple[str, bool], ...] = ()
 
 

@@ -37,21 +37,22 @@ _NO_PACKAGE = re.compile(r"[./#]|[a-z]+:")
 
 
 class Packed(Struct, frozen=True):
-    """Packed packages. `modules` are the manifests, with one import per dependency. `seen` are the
-    recorded searches through packages of the project itself."""
+    """Packed packages."""
 
     files: tuple[BuiltFile, ...] = ()
+    # The manifests, with one import per dependency.
     modules: tuple[Module, ...] = ()
+    # The recorded searches through packages of the project itself.
     seen: InputTrace = InputTrace()
     warnings: tuple[Problem, ...] = ()
 
 
 class _Package(Struct, frozen=True):
-    """A package to pack. `at` is its path in the archive, `manifest` its source. `asked` is the
-    package in the code that required it."""
+    """A package to pack. `at` is its path in the archive, `manifest` its source."""
 
     at: str
     manifest: str
+    # The package in the code that required it.
     asked: str
 
     @property

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 
 class Import(Struct, frozen=True):
-    """An import. `path` is the absolute path of the match; empty if nothing was resolved
-    (external)."""
+    """An import."""
 
     specifier: str
+    # The absolute path of the match; empty if nothing was resolved (external).
     path: str = ""
 
 

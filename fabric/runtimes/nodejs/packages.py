@@ -13,9 +13,10 @@ from fabric.system.disk import read_bytes
 
 
 class Packages(Struct, frozen=True):
-    """Collected packages. `modules` are the manifests, with one import per dependency."""
+    """Collected packages."""
 
     files: tuple[BuiltFile, ...]
+    # The manifests, with one import per dependency.
     modules: tuple[Module, ...]
 
 

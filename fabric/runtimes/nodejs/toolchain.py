@@ -66,12 +66,10 @@ def find_bundler(root: str) -> ProjectBundler:
 
 class Tools(Struct, frozen=True):
     """The available tools to run and to install a bundler; `tried` are places where a missing one
-    could appear.
-
-    `installable`: the pinned bundler is present, or npm can fetch it.
-    """
+    could appear."""
 
     node: bool
+    # The pinned bundler is present, or npm can fetch it.
     installable: bool
     tried: tuple[str, ...] = ()
 

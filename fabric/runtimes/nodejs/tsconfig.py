@@ -40,15 +40,17 @@ class Alias(Struct, frozen=True):
 
 
 class TsSettings(Struct, frozen=True):
-    """The settings of a chain. `tried` are all paths checked for it, found or not."""
+    """The settings of a chain."""
 
+    # All paths checked for it, found or not.
     tried: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
 
 
 class _Part(Struct, frozen=True):
-    """One file of a chain. `folder` is its real directory, to which its paths are relative."""
+    """One file of a chain."""
 
+    # Its real directory, to which its paths are relative.
     folder: str
     document: dict[str, Any]
 

@@ -26,9 +26,10 @@ _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 
 
 class _PackageImport(Struct, frozen=True):
-    """One import of a file in `folder`. `tsconfig` is the configured file, or empty."""
+    """One import of a file in `folder`."""
 
     entry: EntryFile
+    # The configured file, or empty.
     tsconfig: str
     folder: str
     specifier: str

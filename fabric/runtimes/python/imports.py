@@ -34,15 +34,13 @@ _PARSING = threading.Lock()
 
 class ImportedName(Struct, frozen=True):
     """An import. `module` is dotted, possibly empty; `names` are possibly submodules; `level`
-    counts dots.
-
-    `is_optional` is true for an import in `try`, or only for type checkers.
-    """
+    counts dots."""
 
     module: str
     names: tuple[str, ...] = ()
     level: int = 0
     line: int = 0
+    # True for an import in `try`, or only for type checkers.
     is_optional: bool = False
 
 

@@ -9,21 +9,20 @@ from fabric.runtimes.recorded_inputs import Probe
 
 
 class SearchRoot(Struct, frozen=True):
-    """A directory on the import path. `only` limits it to one top-level name (a shared library)."""
+    """A directory on the import path."""
 
     folder: str
+    # Limits it to one top-level name (a shared library).
     only: str = ""
 
 
 class Resolution(Struct, frozen=True):
     """A resolved import. `loaded` are the files that it runs, outermost package first; `tried` are
-    all lookups.
-
-    `bases` has the import path directory of each file.
-    """
+    all lookups."""
 
     loaded: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
+    # Has the import path directory of each file.
     bases: tuple[str, ...] = ()
 
     def below(self, base: str) -> "Resolution":

@@ -29,12 +29,10 @@ _EACH_SECONDS = 0.01
 
 class Spreading(Struct, frozen=True):
     """Limits: the maximum number of `children`, and the processor time of local builds that
-    justifies them, in total and on average.
-
-    `environment` is that of this process.
-    """
+    justifies them, in total and on average."""
 
     children: int
+    # That of this process.
     environment: Mapping[str, str]
     all_seconds: float = _ALL_SECONDS
     each_seconds: float = _EACH_SECONDS

@@ -18,26 +18,22 @@ Message = TypeVar("Message", bound=Struct)
 
 
 class BuildQuestion(Struct, frozen=True):
-    """A build request. With a `toolchain`, only a process with this identity builds it.
-
-    `environment` is that of the requesting machine, if another one.
-    """
+    """A build request. With a `toolchain`, only a process with this identity builds it."""
 
     workspace: str
     inputs: BuildInputs
     toolchain: str = ""
+    # That of the requesting machine, if another one.
     environment: Pairs = ()
 
 
 class BuildAnswer(Struct, frozen=True):
     """A build result or a problem. With neither, the requesting process must build it to get the
-    error.
-
-    `other_toolchain` is the available toolchain if it differs from the requested one.
-    """
+    error."""
 
     built: Built | None = None
     problems: tuple[Problem, ...] = ()
+    # The available toolchain if it differs from the requested one.
     other_toolchain: str = ""
 
 

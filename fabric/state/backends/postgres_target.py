@@ -13,14 +13,14 @@ _FILES = ("service", "servicefile", "passfile")
 
 
 class PostgresTarget(Struct, frozen=True):
-    """The target of a URL. `has_other_address` means that the password of one host is sent to
-    another.
+    """The target of a URL.
 
     An invalid URL has no hosts: opening the backend reports it.
     """
 
     hosts: tuple[str, ...] = ()
     has_password: bool = False
+    # Means that the password of one host is sent to another.
     has_other_address: bool = False
     reads_files: bool = False
 

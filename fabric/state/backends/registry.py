@@ -31,13 +31,14 @@ _POSTGRES = ("postgresql", "postgres")
 
 
 class _BackendRequest(Struct, frozen=True):
-    """The settings of a store. `home` is the project's `.fabric` directory.
+    """The settings of a store.
 
     With `most_bytes` an object store rejects larger objects.
     """
 
     settings: Mapping[str, str]
     env: Secret[Mapping[str, str]]
+    # The project's `.fabric` directory.
     home: Path
     patience: Patience
     most_bytes: int = MOST_BYTES

@@ -53,27 +53,26 @@ class Terms(Struct, frozen=True):
 
 
 class Asker(Struct, frozen=True):
-    """The process that waits for a lock; it receives progress. `options` select a record in
-    commands.
+    """The process that waits for a lock; it receives progress.
 
     `go_on` raises to cancel the wait.
     """
 
     tell: Tell
+    # Select a record in commands.
     options: Options = record_options
     go_on: Callable[[], None] = lambda: None
 
 
 class _Lease(Struct):
-    """A lock of this keeper. `seen` is the start of its latest heartbeat on the local clock.
-
-    `writing`: a running heartbeat must not arrive after the lock was released.
-    """
+    """A lock of this keeper."""
 
     holder: LockHolder
     version: Version
+    # The start of its latest heartbeat on the local clock.
     seen: float
     lost: bool = False
+    # A running heartbeat must not arrive after the lock was released.
     writing: threading.Lock = field(default_factory=threading.Lock)
 
 

@@ -25,13 +25,12 @@ from fabric.system.clock import Clock, stamp
 
 
 class FoundRecord(Struct, frozen=True):
-    """A record as read under its lock. `version` is None if nothing is stored.
-
-    `base` is its content before this run's fence and mode.
-    """
+    """A record as read under its lock."""
 
     record: Record
+    # Its content before this run's fence and mode.
     base: Record
+    # None if nothing is stored.
     version: Version | None
 
 

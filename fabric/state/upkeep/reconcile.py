@@ -26,11 +26,8 @@ class SyncStatus(StrEnum):
 class Evidence(Struct, frozen=True):
     """All facts on a record. `receipt` and `deploy_record` are whole files, or None.
 
-    `functions` are the config's functions, None without a config. `live` are code hashes from the
-    provider: empty if unknown, None if the function is missing.
-
-    `lost` are other missing resources, `foreign` are resources of other owners. `is_errored` means
-    that an unwritten state waits on this machine. The misfits describe invalid files.
+    `lost` are other missing resources, `foreign` are resources of other owners. The misfits
+    describe invalid files.
     """
 
     ref: RecordRef
@@ -39,8 +36,11 @@ class Evidence(Struct, frozen=True):
     deploy_record: object = None
     is_last_deploy: bool = False
     lost_archives: tuple[str, ...] = ()
+    # The config's functions, None without a config.
     functions: frozenset[str] | None = None
+    # Code hashes from the provider: empty if unknown, None if the function is missing.
     live: Mapping[str, str | None] = field(default_factory=dict)
+    # Means that an unwritten state waits on this machine.
     is_errored: bool = False
     receipt_misfit: str = ""
     deploy_record_misfit: str = ""

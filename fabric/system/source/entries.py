@@ -15,11 +15,12 @@ class UnpackLimits(Struct, frozen=True):
 
 
 class ArchiveEntry(Struct, frozen=True):
-    """One file or directory. `content` must be read to its end before the next entry."""
+    """One file or directory."""
 
     name: str
     is_folder: bool
     is_executable: bool = False
+    # Must be read to its end before the next entry.
     content: Iterable[bytes] = ()
 
 

@@ -113,9 +113,10 @@ class FetchLimits(Struct, frozen=True):
 
 
 class Fetched(Struct, frozen=True):
-    """A download. `url` is the final address after redirects, without its query."""
+    """A download."""
 
     path: Path
+    # The final address after redirects, without its query.
     url: str
     sha256: Digest
     size: int
@@ -151,10 +152,11 @@ def fetch(
 
 
 class _Arrived(Struct, frozen=True):
-    """An open download. `insecure` is the first address that was used without TLS."""
+    """An open download."""
 
     location: Location
     response: http.client.HTTPResponse
+    # The first address that was used without TLS.
     insecure: str
 
 

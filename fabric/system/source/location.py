@@ -12,12 +12,12 @@ _LONGEST = 8192
 
 
 class Location(Struct, frozen=True):
-    """A source URL. `target` is path and query; `shown` omits the query, because it can contain a
-    key."""
+    """A source URL."""
 
     scheme: str
     host: str
     port: int
+    # Path and query; `shown` omits the query, because it can contain a key.
     target: str
 
     @property

@@ -23,8 +23,9 @@ _FEW = 20
 
 
 class Cloud1Observer(Struct, frozen=True):
-    """The AWS observer. `connect` returns the clients of a region."""
+    """The AWS observer."""
 
+    # Returns the clients of a region.
     connect: Callable[[str], Cloud1Clients]
     hide: Redaction
     waiting: RetryPolicy = WAITING

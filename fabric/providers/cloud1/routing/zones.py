@@ -12,10 +12,11 @@ _ADDRESSES = frozenset(("A", "AAAA", "CNAME"))
 
 
 class FoundSet(Struct, frozen=True):
-    """One record set of a hostname. `identifier` is empty if the set is not weighted."""
+    """One record set of a hostname."""
 
     name: str
     kind: str
+    # Empty if the set is not weighted.
     identifier: str
     weight: int
     ttl: int

@@ -21,9 +21,10 @@ from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Cloud2Observer(Struct, frozen=True):
-    """The Google Cloud observer. `place` comes from the environment."""
+    """The Google Cloud observer."""
 
     api: Cloud2Api
+    # Comes from the environment.
     place: Cloud2Place
     hide: Redaction
     waiting: RetryPolicy = WAITING

@@ -54,12 +54,13 @@ class _TimeSeriesPage(Struct, frozen=True, rename="camel"):
 
 
 class _NumberQuestion(Struct, frozen=True):
-    """A query of one metric per function. `more` is an additional filter."""
+    """A query of one metric per function."""
 
     metric: str
     aligner: str
     reducer: str
     seconds: int
+    # An additional filter.
     more: str = ""
 
 

@@ -16,9 +16,10 @@ from fabric.providers.redaction import Redaction, redact_errors
 
 
 class ClusterObserver(Struct, frozen=True):
-    """The Kubernetes observer. `tool` is created on first use."""
+    """The Kubernetes observer."""
 
     every: ClassVar[float] = 2.0
+    # Created on first use.
     tool: Callable[[], ClusterTool]
     hide: Redaction
 

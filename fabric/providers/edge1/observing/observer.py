@@ -23,11 +23,11 @@ from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Edge1Observer(Struct, frozen=True):
-    """The Cloudflare observer. `tool` is Cloudflare's command line tool; empty if it is missing or
-    not to be used."""
+    """The Cloudflare observer."""
 
     api: Edge1Api
     hide: Redaction
+    # Cloudflare's command line tool; empty if it is missing or not to be used.
     tool: str = ""
     around: Secret[Mapping[str, str]] = Secret({})
     waiting: RetryPolicy = WAITING
