@@ -1,6 +1,7 @@
 """`python -m benchmarks [name ...]`: run rows, print each ratio beside its bound."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,6 +74,9 @@ ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
 
 def main(argv: Sequence[str]) -> int:
+    # A shell that starts this in the background ignores SIGINT, and measured commands would inherit
+    # that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     asked = _parser().parse_args(argv)
     if asked.list:
         for row in ROWS:

@@ -12,7 +12,6 @@ import socket
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,6 @@ from benchmarks.rounds import Side, alternate
 from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rows.startup import bare
 
-_LIMIT_S = 120.0
 _PRINTED, _LAG, _METRIC_CALLS, _STARTS = 2.0, 1.5, 1, 6.0
 _GROUPS, _LINES = 20, 500
 _AT_ONCE = 16
@@ -108,9 +106,6 @@ def _followed(options: Options) -> Sequence[Result]:
         out = follower.stdout
         if out is None:
             raise SystemExit("the follower has no output")
-        # A line that never comes would be waited for without end.
-        limit = threading.Timer(_LIMIT_S, follower.kill)
-        limit.start()
         for _ in range(5):
             out.readline()
         for number in range(options.rounds * 3):
@@ -119,7 +114,6 @@ def _followed(options: Options) -> Sequence[Result]:
             if json.loads(out.readline())["text"] != f"round {number}":
                 raise SystemExit("another line came first")
             lags.append(time.perf_counter() - begun)
-        limit.cancel()
         follower.send_signal(signal.SIGINT)
         follower.communicate()
     lag = statistics.median(lags)

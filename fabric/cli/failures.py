@@ -14,6 +14,7 @@ from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import make_failure_report
 from fabric.system.disk import no_access_error
 
+_EXTRA = re.compile(r"Got (unexpected extra arguments?) \((.*)\)")
 _QUOTED = re.compile(r"'([^']*)'")
 
 
@@ -67,15 +68,14 @@ def _build_usage_problem(error: click.UsageError, command: str) -> Problem:
         case click.MissingParameter(param=click.Parameter() as parameter):
             message = f"missing {parameter.param_type_name} {_name_parameter(parameter)}"
         case click.BadOptionUsage():
-            message = f"missing value of {error.option_name}"
+            message = f"{error.option_name} requires a value"
         case click.BadParameter(param=click.Parameter() as parameter):
             message = f"invalid value for {_name_parameter(parameter)}: {_format_reason(error)}"
             if isinstance(parameter.type, click.Choice):
                 hint = f"use one of {', '.join(map(str, parameter.type.choices))}"
         case _:
-            message = error.format_message().rstrip(".")
+            message = _EXTRA.sub(r"\1 `\2`", error.format_message().rstrip("."))
             message = message[:1].lower() + message[1:]
-            message = message.removeprefix("got ").replace("(", "`").replace(")", "`")
     return Problem("usage/bad-value", message, hint=hint)
 
 

@@ -19,7 +19,7 @@ from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 _ACTIONS = {"run": "run ", "wait": "pending"}
-_EXPLAINED = {"wait": "pending", "skip": "up to date"}
+_KINDS = {"option": "setting"}
 _SHOWN = 40
 # Of these, nothing in the config is told as none.
 _OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "provider default"
@@ -125,9 +125,9 @@ def _format_action(action: str, width: int, style: Style) -> str:
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:
     """Format why a task would run, with every changed input."""
-    action = _EXPLAINED.get(told.action, told.action)
-    reason = told.reason if action in told.reason else f"{action}, {told.reason}"
-    head = f"{style.strong(told.task)}: {reason}"
+    # The reason of a skipped task is that it is up to date, so its action adds nothing.
+    action = f"{_ACTIONS[told.action].strip()}, " if told.action in _ACTIONS else ""
+    head = f"{style.strong(told.task)}: {action}{told.reason}"
     lines = [_change_line(change, style) for change in told.changed]
     for cause in told.causes:
         lines.append(f"  {style.strong(cause.task)}: {cause.reason}")
@@ -139,7 +139,8 @@ def explain_text(told: ExplainOutcome, style: Style) -> str:
 
 def _change_line(change: ChangedInput, style: Style) -> str:
     old, new = _shorten_value(change.old), _shorten_value(change.new)
-    return f"  {change.kind} {change.name}  {style.bad(old)} -> {style.good(new)}"
+    kind = _KINDS.get(change.kind, change.kind)
+    return f"  {kind} {change.name}  {style.bad(old)} -> {style.good(new)}"
 
 
 def _shorten_value(value: str) -> str:
