@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fabric.__main__ import main as fabric
-from fabric.app.deploy import placed_deployers
+from fabric.app.records import placed_deployers
 from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections

@@ -15,9 +15,9 @@ import pytest
 
 from fabric import manifest, stage_zero
 from fabric.app import build as building
+from fabric.app.command import CommandLine
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings, separate_keys
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.cache_seal import KEY_VARIABLE, CacheSeal
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import RunInfo

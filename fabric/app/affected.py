@@ -7,12 +7,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.command import start_command
 from fabric.app.project.files import COMPOSE_NAME, resolve_file
 from fabric.app.project.opened import Project
 from fabric.app.project.packages import list_packages
 from fabric.app.project.project import open_project
 from fabric.app.request import Request, ServiceChoice
-from fabric.app.session import Session, SessionOptions
+from fabric.app.session import open_session
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.selection import Territory, select_affected
@@ -21,7 +22,6 @@ from fabric.graph.traces import Trace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.runtimes.nodejs.locks import LOCK_FILES
-from fabric.system.clock import read_file_time_ns
 from fabric.system.git import find_changed_files
 
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
@@ -47,7 +47,7 @@ def find_affected_services(request: Request, settings: Settings) -> Affected:
         return Affected(names, "Out of date (no git repository found)")
     compose = resolve_file(settings.cwd / request.where.compose, COMPOSE_NAME)
     files = [path for path in changes.files if ".fabric" not in Path(path).parts]
-    names = select_affected(_list_territories(project, settings), {str(compose)}, files)
+    names = select_affected(_list_territories(request, project, settings), {str(compose)}, files)
     return Affected(names, f"Affected since {changes.since}")
 
 
@@ -71,9 +71,8 @@ def _find_outdated_services(
     return frozenset(entry.name for entry, unit in pairs if unit.service in busy)
 
 
-def _list_territories(project: Project, settings: Settings) -> list[Territory]:
-    opening = SessionOptions(read_file_time_ns(settings.cwd), create=False)
-    with Session(project.workspace, settings, opening) as session:
+def _list_territories(request: Request, project: Project, settings: Settings) -> list[Territory]:
+    with open_session(start_command(request, settings), project.workspace) as session:
         trace_store = session.stores.trace_store
         trace_store.expect(sum(len(unit.config.functions) for unit in project.units))
         return [

@@ -4,11 +4,10 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder, open_usable_cache
-from fabric.app.executor import open_requested_executor
+from fabric.app.cache_place import open_usable_cache
+from fabric.app.command import Command, CommandLine, add_shared_cache, start_command
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
@@ -19,17 +18,10 @@ from fabric.app.run_graph import (
 )
 from fabric.app.run_problems import list_problem_owners, list_run_problems
 from fabric.app.run_report import format_critical_path, list_test_cases
-from fabric.app.session import Session, SessionOptions
+from fabric.app.session import Session, SessionOptions, learn_shared_results, open_session
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import (
-    NO_ACCESS,
-    SharedAccess,
-    has_other_commit,
-    open_shared_cache,
-    use_of,
-)
+from fabric.app.shared_cache import has_other_commit, use_of
 from fabric.app.shortcuts.answers import keep_answer, mark_all_cached
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, start_cold, start_warm
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.memory.pieces import DamagedPieceError
@@ -46,7 +38,6 @@ from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
-from fabric.system.clock import read_file_time_ns
 
 
 def build(
@@ -56,92 +47,74 @@ def build(
     command_line: CommandLine | None = None,
 ) -> Report:
     """Build from the state of the last run if it is sound, otherwise from the files."""
-    started = read_file_time_ns(settings.cwd)
-    asked = _Asked(request, settings, make_listeners, command_line, started)
-    warm = None if request.shard else start_warm(command_line, request, settings)
+    # A shard is no answer to a command that asks for the whole.
+    local = start_command(request, settings, None if request.shard else command_line)
+    warm = start_warm(local.caches.command_line, request, settings)
     if warm is not None and not has_other_commit(request, settings):
         # What was read of it may be sound, and the next piece not.
         with contextlib.suppress(DamagedPieceError):
-            return _require_readable_rows(asked, _build_and_store_answer(asked, warm))
-    with contextlib.closing(open_shared_cache(request, settings)) as shared:
-        return _build_and_store_answer(asked, _start_cold(request, settings), shared)
+            report = _run_build(local, warm, make_listeners)
+            return _require_readable_rows(report, command_line)
+    with add_shared_cache(local) as command:
+        return _run_build(command, _start_cold(request, settings), make_listeners)
 
 
-class _Asked(Struct, frozen=True):
-    """A build request: what to build, its listeners, and the time after which file changes
-    count."""
-
-    request: Request
-    settings: Settings
-    make_listeners: MakeListeners
-    command_line: CommandLine | None
-    started_ns: int
-
-
-def _require_readable_rows(asked: _Asked, report: Report) -> Report:
+def _require_readable_rows(report: Report, command_line: CommandLine | None) -> Report:
     """Read all rows now, so that a damaged cache entry can still be handled here.
 
     A report from the answer cache was read when it was stored.
     """
-    if report.problems and asked.command_line is not None:
-        asked.command_line.shown(report)
+    if report.problems and command_line is not None:
+        command_line.shown(report)
     return report
 
 
-def _build_and_store_answer(
-    asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS
-) -> Report:
+def _run_build(command: Command, start: Start, make_listeners: MakeListeners) -> Report:
     """Run the build, report, and store the answer for an identical command."""
-    request, settings, command_line = asked.request, asked.settings, asked.command_line
-    work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
-    workspace = Path(start.info.workspace)
+    request, workspace = command.request, Path(start.info.workspace)
     homes = list_write_homes(start.info, start.graph)
-    opening = SessionOptions(
-        asked.started_ns,
-        request.use_cache,
-        request.strict,
-        warm=start.is_warm,
-        homes=homes,
-        shared=shared,
-    )
-    if request.shard:
-        command_line = None  # a part answers no question that a whole is asked by
-    with (
-        open_requested_executor(request, settings, opening) as opening,
-        Session(workspace, settings, opening) as session,
-    ):
-        work, share = _select_own_shard(request, session, work)
-        result = start.whole(run_graph(request, session, work, asked.make_listeners))
+    options = SessionOptions(homes=homes, use_cache=request.use_cache, is_warm=start.is_warm)
+    with open_session(command, workspace, options) as session:
+        work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
+        work, share = _select_own_shard(session, work)
+        result = start.whole(run_graph(session, work, make_listeners))
         info = add_cache_warnings(start.info, start.graph, session)
-        if command_line and result.ok and not request.out:
-            warned = replace(info, warnings=(*info.warnings, *result.warnings))
-            again = build_report(mark_all_cached(result), warned, request, settings)
-            keep_answer(command_line, session, start, result, again)
+        _store_answer(session, start, info, result)
         info = add_run_warnings(info, session, result)
-    cache = open_usable_cache(cache_folder(workspace, settings), settings)
-    if cache:
-        prune_daily(cache, asked.started_ns / 1e9)
+    _clean_daily(session)
     if request.out:
-        copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)
-    report = build_report(result, info, request, settings, use_of(shared))
+        copy_artifacts(result, workspace, request.verb, command.settings.cwd / request.out)
+    report = build_report(session, result, info, use_of(session.shared))
     if share is None or not isinstance(report.outcome, BuildOutcome):
         return report
     return replace(report, outcome=replace(report.outcome, shard=share))
 
 
-def _select_own_shard(
-    request: Request, session: Session, work: GraphJob
-) -> tuple[GraphJob, ShardShare | None]:
+def _store_answer(session: Session, start: Start, info: ProjectInfo, result: RunResult) -> None:
+    """Store what the next identical command would report if nothing changes."""
+    if session.caches.command_line and result.ok and not session.request.out:
+        warned = replace(info, warnings=(*info.warnings, *result.warnings))
+        keep_answer(session, start, result, build_report(session, mark_all_cached(result), warned))
+
+
+def _clean_daily(session: Session) -> None:
+    cache = open_usable_cache(session.cache, session.settings)
+    if cache:
+        prune_daily(cache, session.caches.started_ns / 1e9)
+
+
+def _select_own_shard(session: Session, work: GraphJob) -> tuple[GraphJob, ShardShare | None]:
     """Select the tasks of this shard.
 
     With a shared cache, all shards divide by its durations; otherwise by local durations.
     """
-    if request.shard is None:
+    shard = session.request.shard
+    if shard is None:
         return work, None
     from statistics import median  # who divides nothing does not pay for it
 
     session.stores.trace_store.expect(len(work.graph))
-    session.learn(work.graph)
+    learn_shared_results(session, work.graph)
     cache = session.shared.cache
     last_ms = cache.last_ms if cache else session.stores.trace_store.last_ms
     last = [last_ms(one) for one in work.graph.ids]
@@ -149,10 +122,10 @@ def _select_own_shard(
     # What nobody has timed is taken for one like the others.
     usual = median(timed) if timed else UNTIMED_S
     seconds = [usual if ms is None else ms / 1000 for ms in last]
-    found = divide_tasks(work.graph, seconds, request.shard)
+    found = divide_tasks(work.graph, seconds, shard)
     is_known = None not in last
     expected = tuple(round(one * 1000) for one in found.seconds if is_known)
-    share = ShardShare(request.shard.number, request.shard.count, found.counts, expected)
+    share = ShardShare(shard.number, shard.count, found.counts, expected)
     return replace(work, graph=found.graph), share
 
 
@@ -165,18 +138,16 @@ def _start_cold(request: Request, settings: Settings) -> Start:
 
 
 def build_report(
+    session: Session,
     result: RunResult,
     info: ProjectInfo,
-    request: Request,
-    settings: Settings,
     remote: RemoteUse | None = None,
 ) -> Report:
-    built = build_outcome(
-        result, request.verb, _format_workspace_prefix(Path(info.workspace), settings.cwd)
-    )
+    request = session.request
+    prefix = _format_workspace_prefix(session.workspace, session.settings.cwd)
     return Report(
         request.command,
-        replace(built, remote=remote),
+        replace(build_outcome(result, request.verb, prefix), remote=remote),
         notes=format_critical_path(result) if request.profiled else "",
         problems=list_run_problems(result),
         warnings=info.warnings,

@@ -1,9 +1,9 @@
 """The services of a compose file and their outputs, for people and scripts."""
 
-from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
 from fabric.app.project.project import list_compose_services, read_stage_services
 from fabric.app.project.recorded import open_recorded
+from fabric.app.records.live_records import LiveRecords, find_records
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import OutputsOutcome, ServiceAt, ServiceOutputs

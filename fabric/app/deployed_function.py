@@ -5,9 +5,9 @@ from pathlib import Path
 
 from msgspec import Struct, convert
 
-from fabric.app.deploy.backends import BackEnds
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
+from fabric.app.records.backends import BackEnds
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.catalog import format_provider_title

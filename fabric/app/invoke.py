@@ -10,8 +10,6 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.backends import BackEnds
-from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.deployed_function import (
     Called,
     list_deployed_entries,
@@ -24,6 +22,8 @@ from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.stored_source import use_kept_config
+from fabric.app.records.backends import BackEnds
+from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
+from fabric.app.command import Command, CommandLine, open_command
 from fabric.app.deploy.plan_file import FORMAT, seal
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import list_units
 from fabric.app.request import Request, parse_caps
 from fabric.app.run_graph import add_run_warnings, is_answer_cacheable, list_entry_files, plan_graph
-from fabric.app.session import Session, SessionOptions
+from fabric.app.session import Session, open_session
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import SharedAccess, open_shared_cache
 from fabric.app.shortcuts.answers import keep_preview
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.compiled import compile_or_load
 from fabric.graph.decide import Action, Decision
 from fabric.graph.name_tasks import is_managing_dns
@@ -49,13 +48,12 @@ from fabric.model.report import Report, encode_problem
 from fabric.model.spelling import find_nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.clock import read_file_time_ns
 from fabric.system.named_file import write_named
 from fabric.views.pictures.draw import draw
 from fabric.views.report_json import encode_outcome
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.scope import DnsSyncFactory
+    from fabric.app.records.scope import DnsSyncFactory
 
 
 class PlanOptions(Struct, frozen=True):
@@ -67,26 +65,18 @@ class PlanOptions(Struct, frozen=True):
     strict: bool = False
 
 
-class PlanContext(Struct, frozen=True):
-    """The request, and the settings and shared cache that serve it."""
-
-    request: Request
-    settings: Settings
-    shared: SharedAccess
-
-
 def plan(
     request: Request,
     options: PlanOptions,
     settings: Settings,
     command_line: CommandLine | None = None,
 ) -> Report:
-    with look(request, settings) as (session, seen):
+    with look(request, settings, command_line) as (session, seen):
         info = add_run_warnings(seen.work.info, session)
         found = replace(seen, work=replace(seen.work, info=info))
-        report = _build_report(request, options, session, found, settings.cwd)
+        report = _build_report(options, session, found)
         if not options.out and not seen.refused and is_answer_cacheable(session, seen.plan):
-            keep_preview(command_line, session, seen, report, _list_deciding_variables(seen))
+            keep_preview(session, seen, report, _list_deciding_variables(seen))
     return report
 
 
@@ -95,96 +85,84 @@ def _list_deciding_variables(seen: Preview) -> frozenset[str]:
     real = [one for one in seen.work.placements if one.mode == Mode.REAL]
     if not real:
         return frozenset()
-    from fabric.app.deploy.access import list_credential_names
+    from fabric.app.checks.access import list_credential_names
 
     return list_credential_names(real)
 
 
 @contextlib.contextmanager
-def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Preview]]:
+def look(
+    request: Request, settings: Settings, command_line: CommandLine | None = None
+) -> Iterator[tuple[Session, Preview]]:
     """Plan for files only, or compared with the deployed state."""
     with contextlib.ExitStack() as stack:
-        shared = stack.enter_context(contextlib.closing(open_shared_cache(request, settings)))
+        command = stack.enter_context(open_command(request, settings, command_line))
         work = compile_or_load(request, settings)
         if request.verb is not Verb.DEPLOY:
-            yield _plan_files(stack, work, settings, shared)
+            workspace = Path(work.info.workspace)
+            session = stack.enter_context(open_session(command, workspace))
+            made = plan_graph(session, work.graph)
+            entries = list_entry_files(session, made)
+            yield session, Preview(work, made, entries, sources=work.sources)
             return
-        context = PlanContext(request, settings, shared)
         opened = stack.enter_context(contextlib.ExitStack())
         try:
-            found = _plan_with_state(opened, work, context)
+            found = _plan_with_state(opened, command, work)
         except NoAccessError as error:
             # A machine that was never given these may still look at a plan.
             opened.close()
-            found = _plan_without_state(stack, work, context, error)
+            session, seen = _plan_with_state(stack, command, work, blind=True)
+            found = session, _explain_blindness(seen, error)
         yield found
 
 
-def _plan_files(
-    stack: contextlib.ExitStack, work: Compiled, settings: Settings, shared: SharedAccess
-) -> tuple[Session, Preview]:
-    opening = SessionOptions(read_file_time_ns(settings.cwd), create=False, shared=shared)
-    session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
-    made = plan_graph(session, work.graph)
-    return session, Preview(work, made, list_entry_files(session, made), sources=work.sources)
-
-
 def _plan_with_state(
-    stack: contextlib.ExitStack,
-    work: Compiled,
-    context: PlanContext,
-    *,
-    without_state: bool = False,
+    stack: contextlib.ExitStack, command: Command, work: Compiled, *, blind: bool = False
 ) -> tuple[Session, Preview]:
-    request, settings, shared = context.request, context.settings, context.shared
-    from fabric.app.deploy.checks import DeployCandidate, find_change_problems, find_early_problems
-    from fabric.app.deploy.preview import preview
-    from fabric.app.deploy.rollback_checks import warn_of_rollback_problems
-    from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+    from fabric.app.checks.table import (
+        Candidate,
+        Use,
+        find_change_problems,
+        find_problems,
+        list_changing_refs,
+    )
+    from fabric.app.deploy.preview import open_work, preview
+    from fabric.app.records.scope import ScopeOptions
 
-    units = partial(list_units, work, request, settings)
-    names = None if without_state else _find_dns_factory(work, request)
+    request, settings = command.request, command.settings
     options = ScopeOptions(
-        units, without_state=without_state, dependencies=work.dependencies, names=names
+        partial(list_units, work, request, settings),
+        without_state=blind,
+        dependencies=work.dependencies,
+        names=None if blind else _find_dns_factory(work, request),
     )
-    scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
+    opened = stack.enter_context(open_work(command, work, options))
     at_once = parse_caps(request.concurrency, settings.cores).total
-    found = find_early_problems(DeployCandidate(scope, work, at_once))
-    if found.stopping:
+    one = Candidate(scope=opened.scope, work=work, at_once=at_once)
+    found = find_problems(Use.PLAN, one)
+    if found.errors:
         raise FabricError(*found.all)
-    opening = SessionOptions(
-        read_file_time_ns(settings.cwd), create=False, tools=scope.tools, shared=shared
-    )
-    session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
-    seen = preview(session, work, scope)
-    refused = (*(found.other or find_change_problems(scope, seen.plan)),)
-    refused += warn_of_rollback_problems(scope, seen.plan)
-    return session, replace(_add_warnings(seen, *refused), refused=drop_repeated_problems(refused))
+    seen = preview(opened)
+    changing = replace(one, plan=seen.plan, refs=list_changing_refs(seen.plan))
+    refused = drop_repeated_problems((*found.all, *find_change_problems(Use.PLAN, changing).all))
+    return opened.session, replace(_add_warnings(seen, *refused), refused=refused)
 
 
-def _plan_without_state(
-    stack: contextlib.ExitStack,
-    work: Compiled,
-    context: PlanContext,
-    error: NoAccessError,
-) -> tuple[Session, Preview]:
-    """Plan without state: everything is shown as new, and nothing is stored. A deploy would
-    fail."""
-    session, seen = _plan_with_state(stack, work, context, without_state=True)
+def _explain_blindness(seen: Preview, error: NoAccessError) -> Preview:
+    """Without state everything is shown as new, and nothing is stored. A deploy would fail."""
     why = error.first
     message = f"planning without state, so everything is shown as new: {why.message}"
     told = Problem("plan/blind", message, why.hint)
     refused = (*error.problems, *seen.refused)
-    return session, replace(_add_warnings(seen, told), sources=None, refused=refused)
+    return replace(_add_warnings(seen, told), sources=None, refused=refused)
 
 
 def _add_warnings(seen: Preview, *told: Problem) -> Preview:
     return replace(seen, work=with_warnings(seen.work, told))
 
 
-def _build_report(
-    request: Request, options: PlanOptions, session: Session, seen: Preview, cwd: Path
-) -> Report:
+def _build_report(options: PlanOptions, session: Session, seen: Preview) -> Report:
+    request, cwd = session.request, session.settings.cwd
     work, made = seen.work, seen.plan
     outcome = plan_outcome(work, made)
     refused = seen.refused if options.strict or options.detailed_exit_code else ()

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from fabric.app.cancellable_run import get_held_run
 from fabric.app.request import Request, parse_caps
-from fabric.app.session import Session
+from fabric.app.session import Session, finish_uploads, learn_shared_results
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import NO_ACCESS
 from fabric.app.signals import run_until_signaled
+from fabric.app.toolchains import unusable_tools_problem
 from fabric.engine.bus import Bus
 from fabric.engine.memory.remote_results import NOTHING, RemoteResults
 from fabric.engine.result import Outcome, RunResult, Status
@@ -48,7 +49,7 @@ class GraphJob(Struct, frozen=True):
 def plan_graph(session: Session, graph: TaskGraph) -> Plan:
     """Plan the graph. Writes only to an existing cache."""
     session.stores.trace_store.expect(len(graph))
-    session.learn(graph)
+    learn_shared_results(session, graph)
     plan = make_plan(graph, session.runner.memory)
     elsewhere = session.runner.elsewhere
     if not elsewhere.trusted.isdisjoint(list_wanted_tasks(plan)):
@@ -74,29 +75,28 @@ def list_entry_files(session: Session, plan: Plan) -> frozenset[str]:
     return frozenset(entries)
 
 
-def run_graph(
-    request: Request, session: Session, work: GraphJob, make_listeners: MakeListeners
-) -> RunResult:
-    job = build_job(request, session, work)
-    with announce_run(request, session, work, job, make_listeners) as bus:
+def run_graph(session: Session, work: GraphJob, make_listeners: MakeListeners) -> RunResult:
+    job = build_job(session, work)
+    with announce_run(session, work, job, make_listeners) as bus:
         result = run_tasks(session, job, bus)
         bus.emit(run_ended(result, work.untouched))
-    session.share(result)
+    finish_uploads(session, result)
     return result
 
 
-def build_job(request: Request, session: Session, work: GraphJob) -> Job:
+def build_job(session: Session, work: GraphJob) -> Job:
     """Build the job with cached results and the last duration of each task."""
+    request = session.request
     session.stores.trace_store.expect(len(work.graph) if not work.untouched else 0)
     session.runner.believe(work.elsewhere)
-    session.learn(work.graph)
+    learn_shared_results(session, work.graph)
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
     caps = parse_caps(request.concurrency, session.settings.cores)
-    if session.threads_elsewhere:
+    if session.builds.threads_elsewhere:
         # Who waits for another machine needs no core of this one. One more is on its way there:
         # what lay in a queue could not be left undone any more when the run is to stop.
-        caps = Caps(caps.total, min(caps.total, session.threads_elsewhere + 1))
+        caps = Caps(caps.total, min(caps.total, session.builds.threads_elsewhere + 1))
     seconds = estimate_seconds(session, work.graph)
     return Job(
         work.graph,
@@ -116,11 +116,11 @@ def estimate_seconds(session: Session, graph: TaskGraph) -> tuple[float, ...]:
 
 @contextmanager
 def announce_run(
-    request: Request, session: Session, work: GraphJob, job: Job, make_listeners: MakeListeners
+    session: Session, work: GraphJob, job: Job, make_listeners: MakeListeners
 ) -> Iterator[Bus]:
     """Open the event stream of a run with its start event. The caller sends the end."""
     run_id, clock = _run_id(session.settings), session.settings.clock
-    home = choose_journal_home(request, work.info)
+    home = choose_journal_home(session.request, work.info)
     info = RunInfo(
         run=run_id,
         home=home,
@@ -133,7 +133,7 @@ def announce_run(
     count = len(job.graph) + work.untouched
     total = len(job.graph) - len(job.known)
     try:
-        bus.emit(RunStarted(request.command, count, total, work.info.stage))
+        bus.emit(RunStarted(session.request.command, count, total, work.info.stage))
         yield bus
     finally:
         bus.close()
@@ -169,7 +169,7 @@ def add_run_warnings(
 
     Lost child processes of an interrupted run are expected and not reported.
     """
-    lost = session.lost_child if result and not result.interrupted else None
+    lost = session.builds.lost_child if result and not result.interrupted else None
     said = (*session.shared.warnings, *((lost,) if lost else ()))
     told = tuple(one for one in said if one not in info.warnings)
     return replace(info, warnings=(*info.warnings, *told)) if told else info
@@ -199,7 +199,7 @@ def add_cache_warnings(info: ProjectInfo, graph: TaskGraph, session: Session) ->
     found = (
         session.cache_problem,
         _network_folder_problem(session),
-        session.fetched if bundles else None,
+        unusable_tools_problem(session.settings) if bundles else None,
     )
     new = tuple(one for one in found if one and one not in info.warnings)
     return replace(info, warnings=(*info.warnings, *new)) if new else info
@@ -216,20 +216,16 @@ def _network_folder_problem(session: Session) -> Problem | None:
 
 
 def tell_idle(
-    request: Request,
-    settings: Settings,
-    info: ProjectInfo,
-    graph: TaskGraph,
-    make_listeners: MakeListeners,
+    request: Request, settings: Settings, work: GraphJob, make_listeners: MakeListeners
 ) -> None:
     """Write the requested event files for a run with nothing to do."""
-    run_id, clock = _run_id(settings), settings.clock
-    home = choose_journal_home(request, info)
+    run_id, clock, graph = _run_id(settings), settings.clock, work.graph
+    home = choose_journal_home(request, work.info)
     seconds = (0.0,) * len(graph)
     bus = Bus(run_id, clock, make_listeners(RunInfo(run_id, home, graph, seconds, is_idle=True)))
     result = RunResult(graph, (Outcome(Status.SKIPPED, UP_TO_DATE),) * len(graph), 0)
     try:
-        bus.emit(RunStarted(request.command, len(graph), 0, info.stage))
+        bus.emit(RunStarted(request.command, len(graph), 0, work.info.stage))
         for task_id in graph.ids:
             bus.emit(TaskEnded(task_id, Status.SKIPPED, UP_TO_DATE, 0))
         bus.emit(run_ended(result))

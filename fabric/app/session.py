@@ -1,18 +1,20 @@
-"""A session: the stores of a workspace, opened, and the kinds of tasks that work with them."""
+"""A session: the stores of a workspace, opened once, and the kinds of tasks that use them."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, read_project_id
+from fabric.app.command import Caches, Command
 from fabric.app.payload_cleanup import sweep_payloads
+from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import NO_ACCESS, SharedAccess
-from fabric.app.toolchains import open_toolchain, unusable_tools_problem
+from fabric.app.shared_cache import SharedAccess
+from fabric.app.toolchains import open_toolchain
 from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
@@ -39,53 +41,50 @@ if TYPE_CHECKING:
     from fabric.tasks.deploy_tools import DeployTools
 
 
-class SessionOptions(Struct, frozen=True):
-    """How to open a session.
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """How a command uses the stores."""
 
-    Without `create` no cache is created, as previews write nothing. A `warm` run needs few files
-    and loads no full index. A `strict` run turns warnings of later failures into errors.
-
-    Without `keep` no cache is used. With `tools` deploy tasks are available; `kinds` are more task
-    kinds. `shared` is the shared cache; an `executor` builds on other machines.
-    """
-
-    # The command's start; files changed later are suspect.
-    started_ns: int
+    # The output directories of a run; None for a preview, which writes nothing.
+    homes: frozenset[Path] | None = None
+    # Judge tasks by cached results. A preview does, even with --no-cache: what is up to date is
+    # left alone.
     use_cache: bool = True
-    strict: bool = False
-    create: bool = True
-    warm: bool = False
-    # The output directories.
-    homes: frozenset[Path] = frozenset()
-    keeps: bool = True
-    tools: "DeployTools | None" = None
+    # A warm run needs few files and loads no full index.
+    is_warm: bool = False
+    # Task kinds beside those that build and package.
     kinds: Registry = field(default_factory=dict)
-    # Owned by the caller.
+    # Opened and closed by the caller.
     runtimes: Runtimes | None = None
-    shared: SharedAccess = NO_ACCESS
-    executor: "Executor | None" = None
 
 
-class Session:
-    """The open stores of a workspace and their users, within a `with` block.
+PREVIEW = SessionOptions()
 
-    New results are stored on close.
-    """
 
-    stores: Stores
-    runner: TaskRunner
-    registry: Registry
-    # The cache or the reason for its absence.
+class Session(Struct, frozen=True, kw_only=True):
+    """The open stores of a workspace, and what plans and runs tasks with them."""
+
+    command: Command
+    workspace: Path
+    options: SessionOptions
+    # The cache directory, or the reason for its absence.
     place: CachePlace
-    # Explains unusable downloaded tools.
-    fetched: Problem | None
-    _builder: "ManyInterpreters | RemoteBuilds"
+    stores: Stores
+    registry: Registry
+    runner: TaskRunner
+    # Builds on this machine, or on those of an executor.
+    builds: "_Builds"
 
-    def __init__(self, workspace: Path, settings: Settings, options: SessionOptions) -> None:
-        self.workspace = workspace
-        self.settings = settings
-        self._options = options
-        self._closing = contextlib.ExitStack()
+    @property
+    def request(self) -> Request:
+        return self.command.request
+
+    @property
+    def settings(self) -> Settings:
+        return self.command.settings
+
+    @property
+    def caches(self) -> Caches:
+        return self.command.caches
 
     @property
     def cache(self) -> Path:
@@ -93,7 +92,7 @@ class Session:
 
     @property
     def shared(self) -> SharedAccess:
-        return self._options.shared
+        return self.caches.shared
 
     @property
     def cache_problem(self) -> Problem | None:
@@ -102,109 +101,189 @@ class Session:
         failures = (self.stores.blobs.failure, self.stores.memo.failure)
         return next(filter(None, (*found, *failures)), None)
 
-    @property
-    def threads_elsewhere(self) -> int:
-        """Return how many builds other machines run in parallel; zero without an executor."""
-        executor = self._options.executor
-        return executor.workers.threads if executor is not None else 0
+
+class _Builds(Struct, frozen=True):
+    builder: "ManyInterpreters | RemoteBuilds"
+    # How many builds other machines run in parallel; zero without an executor.
+    threads_elsewhere: int = 0
 
     @property
     def lost_child(self) -> Problem | None:
-        """Why builds took longer than they had to."""
-        return self._builder.problem
+        """Return why builds took longer than they had to."""
+        return self.builder.problem
 
-    def __enter__(self) -> "Session":
-        with contextlib.ExitStack() as stack:
-            if self._options.create and self._options.keeps:
-                self._open_for_writing(stack)
-            else:
-                self.place = cache_to_read(self.workspace, self.settings)
-            self._open(stack)
-            self._closing = stack.pop_all()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._closing.__exit__(kind, error, trace)
+@contextlib.contextmanager
+def open_session(
+    command: Command, workspace: Path, options: SessionOptions = PREVIEW
+) -> Iterator[Session]:
+    """Open the stores of a workspace. New results are stored on close."""
+    order = _Order(command, workspace, options)
+    with contextlib.ExitStack() as stack:
+        executor = _open_executor(stack, order)
+        place = _open_place(stack, order)
+        stores = _open_stores(order, place)
+        stack.callback(stores.memo.close)
+        yield _build_session(stack, order, place, stores, executor)
 
-    def _open_for_writing(self, stack: contextlib.ExitStack) -> None:
-        """Around all that writes, the closing too: a kill at any moment leaves the marker."""
-        self.place = cache_to_write(self.workspace, self.settings)
-        _ignore_own(self.workspace)
-        for home in self._options.homes:
-            sweep_payloads(home, self.settings.clock)
-        if self.place.problem is None:
-            stack.enter_context(mark_writing(self.place.folder, self._options.homes))
 
-    def _open(self, stack: contextlib.ExitStack) -> None:
-        options, settings = self._options, self.settings
-        self.stores = _open_stores(self.workspace, settings, options, self.place)
-        stack.callback(self._keep)
-        self._give(options.shared)
-        runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
-        self._builder = stack.enter_context(contextlib.closing(self._spread(runtimes)))
-        files = build_registry(self.workspace, self._builder, settings.env, options.tools)
-        self.registry = {**files, **options.kinds}
-        self.runner = TaskRunner(
-            self.stores,
-            self.registry,
+@contextlib.contextmanager
+def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Session]:
+    """Let the session of a preview write.
+
+    Its open stores are used again, but files are looked at again: time has passed since.
+    """
+    use_cache = session.request.use_cache
+    options = replace(session.options, homes=homes, use_cache=use_cache)
+    order = _Order(session.command, session.workspace, options)
+    with contextlib.ExitStack() as stack:
+        executor = _open_executor(stack, order)
+        place = _open_place(stack, order)
+        if isinstance(session.stores.memo, NoMemo):
+            stores = _open_stores(order, place)
+            stack.callback(stores.memo.close)
+        else:
+            files = session.stores.files.look_again()
+            stores = _build_stores(order, place, session.stores.memo, files)
+        yield _build_session(stack, order, place, stores, executor)
+
+
+class _Order(Struct, frozen=True):
+    """What a session is opened for."""
+
+    command: Command
+    workspace: Path
+    options: SessionOptions
+
+    @property
+    def request(self) -> Request:
+        return self.command.request
+
+    @property
+    def settings(self) -> Settings:
+        return self.command.settings
+
+    @property
+    def caches(self) -> Caches:
+        return self.command.caches
+
+    @property
+    def writes(self) -> bool:
+        return self.options.homes is not None
+
+
+def _open_executor(stack: contextlib.ExitStack, order: _Order) -> "Executor | None":
+    """Connect to the cluster that is to build, before anything is built or locked."""
+    if order.request.executor is None or not order.writes:
+        return None
+    from fabric.app.dask.opening import open_executor  # Dask takes half a second to import
+
+    executor = open_executor(order.request.executor, order.settings)
+    stack.enter_context(contextlib.closing(executor.workers))
+    return executor
+
+
+def _open_place(stack: contextlib.ExitStack, order: _Order) -> CachePlace:
+    """Find the cache. A run marks it: whatever a kill leaves there is deleted by the next run."""
+    workspace, settings, homes = order.workspace, order.settings, order.options.homes
+    if homes is None or not order.caches.is_stored:
+        return cache_to_read(workspace, settings)
+    place = cache_to_write(workspace, settings)
+    _ignore_own(workspace)
+    for home in homes:
+        sweep_payloads(home, settings.clock)
+    if place.problem is None:
+        stack.enter_context(mark_writing(place.folder, homes))
+    return place
+
+
+def _build_session(
+    stack: contextlib.ExitStack,
+    order: _Order,
+    place: CachePlace,
+    stores: Stores,
+    executor: "Executor | None",
+) -> Session:
+    settings, request, options = order.settings, order.request, order.options
+    stack.callback(_keep, place, stores, is_marked=order.writes)
+    if order.writes:
+        _start_uploads(order, stores)
+    runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
+    builder = _choose_builder(order, runtimes, stores, place, executor)
+    stack.enter_context(contextlib.closing(builder))
+    registry = {**build_registry(order.workspace, builder, settings.env), **options.kinds}
+    return Session(
+        command=order.command,
+        workspace=order.workspace,
+        options=options,
+        place=place,
+        stores=stores,
+        registry=registry,
+        runner=TaskRunner(
+            stores,
+            registry,
             settings.clock,
             use_cache=options.use_cache,
-            strict=options.strict,
-        )
-        self.fetched = unusable_tools_problem(settings)
-
-    def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | RemoteBuilds":
-        """Use the executor for this run only. Its child processes end with the run."""
-        settings, executor = self.settings, self._options.executor
-        if executor is not None:
-            return executor.around(runtimes, self.stores.files, self.place.folder, settings.clock)
-        return ManyInterpreters(runtimes, Spreading(settings.cores - 1, settings.env))
-
-    def _give(self, shared: SharedAccess) -> None:
-        """Upload this run's results to the shared cache, if allowed."""
-        cache = shared.cache
-        if cache is not None and cache.link.writes and self._options.create:
-            from fabric.engine.shared.publishing import Publishing
-
-            # What was not brought here to be shown is sent anew all the same, when that is due.
-            clock, content = self.settings.clock, self.stores.blobs.get
-            cache.gives(Publishing(cache.link, cache.uploads, clock, content))
-
-    def learn(self, graph: TaskGraph) -> None:
-        """Query the shared cache for these tasks. The result is stored for the next command."""
-        cache = self.shared.cache
-        if cache is None:
-            return
-        cache.tell(graph, self.runner.memory, self.stores.trace_store)
-        if self._options.keeps and self.place.problem is None:
-            from fabric.engine.shared.stored_segments import StoredSegments
-
-            cache.keep(StoredSegments(self.place.folder))
-
-    def share(self, result: RunResult) -> None:
-        """Wait for uploads. An interrupted run uploads nothing more."""
-        if self.shared.cache is not None and not result.interrupted:
-            try:
-                self.shared.cache.finish()
-            except KeyboardInterrupt:
-                # All that was asked for is done: it is told, without what was still to be sent.
-                self.shared.cache.give_up()
-
-    def _keep(self) -> None:
-        self.stores.trace_store.flush()
-        if self.stores.files.unsaved and self.place.folder.is_dir():
-            # A preview has no marker of its own, and may be killed here like any run.
-            with _no_mark() if self._options.create else mark_writing(self.place.folder, ()):
-                self.stores.files.save()
-        self.stores.memo.close()
+            strict=request.strict,
+        ),
+        builds=_Builds(builder, executor.workers.threads if executor else 0),
+    )
 
 
-_no_mark = contextlib.nullcontext
+def _choose_builder(
+    order: _Order,
+    runtimes: Runtimes,
+    stores: Stores,
+    place: CachePlace,
+    executor: "Executor | None",
+) -> "ManyInterpreters | RemoteBuilds":
+    """Build with the executor, or in this process and its children, which end with the run."""
+    settings = order.settings
+    if executor is not None:
+        return executor.around(runtimes, stores.files, place.folder, settings.clock)
+    return ManyInterpreters(runtimes, Spreading(settings.cores - 1, settings.env))
+
+
+def _start_uploads(order: _Order, stores: Stores) -> None:
+    """Upload this run's results to the shared cache, if allowed."""
+    cache = order.caches.shared.cache
+    if cache is not None and cache.link.writes:
+        from fabric.engine.shared.publishing import Publishing
+
+        # What was not brought here to be shown is sent anew all the same, when that is due.
+        cache.gives(Publishing(cache.link, cache.uploads, order.settings.clock, stores.blobs.get))
+
+
+def learn_shared_results(session: Session, graph: TaskGraph) -> None:
+    """Query the shared cache for these tasks. The result is stored for the next command."""
+    cache = session.shared.cache
+    if cache is None:
+        return
+    cache.tell(graph, session.runner.memory, session.stores.trace_store)
+    if session.caches.is_stored and session.place.problem is None:
+        from fabric.engine.shared.stored_segments import StoredSegments
+
+        cache.keep(StoredSegments(session.place.folder))
+
+
+def finish_uploads(session: Session, result: RunResult) -> None:
+    """Wait for uploads. An interrupted run uploads nothing more."""
+    cache = session.shared.cache
+    if cache is not None and not result.interrupted:
+        try:
+            cache.finish()
+        except KeyboardInterrupt:
+            # All that was asked for is done: it is told, without what was still to be sent.
+            cache.give_up()
+
+
+def _keep(place: CachePlace, stores: Stores, *, is_marked: bool) -> None:
+    """Store what was learnt of files and tasks."""
+    stores.trace_store.flush()
+    if stores.files.unsaved and place.folder.is_dir():
+        # A preview has no marker of its own, and may be killed here like any run.
+        with contextlib.nullcontext() if is_marked else mark_writing(place.folder, ()):
+            stores.files.save()
 
 
 @contextlib.contextmanager
@@ -218,29 +297,32 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
             runtimes.close()
 
 
-def _open_stores(
-    workspace: Path, settings: Settings, options: SessionOptions, place: CachePlace
-) -> Stores:
-    folder = place.folder
-    there = options.keeps and place.problem is None and (options.create or folder.is_dir())
-    memo: Memo = LazyMemo(lambda: _open_memo(place.cache)) if there else NoMemo()
-    shared = options.shared.cache
-    blobs = Blobs(folder / "blobs" if there else None, memo, shared)
-    project = read_project_id(workspace, settings)
-    index = folder / f"files-{project}.bin"
+def _open_stores(order: _Order, place: CachePlace) -> Stores:
+    is_there = order.writes or place.folder.is_dir()
+    is_stored = order.caches.is_stored and place.problem is None and is_there
+    memo: Memo = LazyMemo(lambda: _open_memo(place.cache)) if is_stored else NoMemo()
+    index = f"files-{read_project_id(order.workspace, order.settings)}.bin"
+    folder = place.folder if is_stored else order.workspace / OWN
     files = FileIndex(
-        workspace,
-        SealedPath(index if there else workspace / OWN / index.name, place.seal),
-        now_ns=options.started_ns,
-        remembered=there and not options.warm,
+        order.workspace,
+        SealedPath(folder / index, place.seal),
+        now_ns=order.caches.started_ns,
+        remembered=is_stored and not order.options.is_warm,
     )
+    return _build_stores(order, place, memo, files)
+
+
+def _build_stores(order: _Order, place: CachePlace, memo: Memo, files: FileIndex) -> Stores:
+    folder = None if isinstance(memo, NoMemo) else place.folder / "blobs"
+    blobs = Blobs(folder, memo, order.caches.shared.cache)
+    project = read_project_id(order.workspace, order.settings)
     return Stores(
-        workspace=workspace,
+        workspace=order.workspace,
         trace_store=TraceStore(memo, project, blobs.flush),
         blobs=blobs,
         files=files,
         memo=memo,
-        shared=shared,
+        shared=order.caches.shared.cache,
     )
 
 
@@ -264,18 +346,16 @@ def _open_memo(cache: SealedPath) -> Memo:
         return ReadOnlyMemo(cache.path / "memo", cache.seal, error.first)
 
 
-def build_registry(
-    workspace: Path, builder: Builder, env: Mapping[str, str], tools: "DeployTools | None"
-) -> Registry:
-    files: Registry = {
+def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) -> Registry:
+    return {
         "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
     }
-    return {**files, **_register_deploy_kinds(tools)} if tools else files
 
 
-def _register_deploy_kinds(tools: "DeployTools") -> Registry:
+def list_deploy_kinds(tools: "DeployTools") -> Registry:
+    """Return the kinds of tasks that change records and deployed resources."""
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.dns_sync import DnsSyncKind
     from fabric.tasks.placed import PlacedKind

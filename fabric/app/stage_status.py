@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.complete import NameKind, list_completions
-from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.rollback import list_releases
 from fabric.app.plan import look, plan_outcome
 from fabric.app.project.recorded import open_recorded
+from fabric.app.records.live_records import LiveRecords, find_records
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.graph.plan import Plan

@@ -18,7 +18,7 @@ from fabric.model.names import Verb
 from fabric.model.report import Report
 
 if TYPE_CHECKING:
-    from fabric.app.shortcuts.command_line import CommandLine
+    from fabric.app.command import CommandLine
     from fabric.cli.options import ComposeFlags, FunctionFlags
     from fabric.cli.run_options import RunFlags
     from fabric.engine.bus import Listener

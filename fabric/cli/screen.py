@@ -20,7 +20,7 @@ from fabric.views.report_text import report_text
 from fabric.views.style import Style, escape_for_display
 
 if TYPE_CHECKING:
-    from fabric.app.shortcuts.command_line import CommandLine
+    from fabric.app.command import CommandLine
 
 
 # New in each process: no text that comes from elsewhere can hold our marks of colour.
@@ -67,7 +67,7 @@ class Screen(Struct, frozen=True):
 
     def command_line(self, argv: tuple[str, ...]) -> "CommandLine":
         """Return a command line with the output format of its answer."""
-        from fabric.app.shortcuts.command_line import CommandLine
+        from fabric.app.command import CommandLine
 
         return CommandLine(argv, self.cwd, self.format_report)
 

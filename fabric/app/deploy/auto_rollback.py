@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.purpose import has_moved
-from fabric.app.deploy.scope import DeployScope
+from fabric.app.records.scope import DeployScope
 from fabric.app.session import Session
 from fabric.app.signals import run_until_signaled
 from fabric.engine.bus import Bus

@@ -10,6 +10,7 @@ from contextvars import copy_context
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.auto_rollback import RolledBack, group_outcomes, is_good, take_back
 from fabric.app.deploy.closing import close_run
@@ -20,9 +21,7 @@ from fabric.app.deploy.purpose import (
     compute_final_record,
     get_operation,
 )
-from fabric.app.deploy.scope import DeployScope, claim_of
-from fabric.app.executor import open_requested_executor
-from fabric.app.request import Request
+from fabric.app.records.scope import DeployScope, claim_of
 from fabric.app.run_graph import (
     GraphJob,
     add_cache_warnings,
@@ -33,8 +32,8 @@ from fabric.app.run_graph import (
     run_ended,
     run_tasks,
 )
-from fabric.app.session import Session, SessionOptions
-from fabric.app.shared_cache import NO_ACCESS, SharedAccess, use_of
+from fabric.app.session import Session, finish_uploads, open_for_changes
+from fabric.app.shared_cache import use_of
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
@@ -52,20 +51,13 @@ from fabric.tasks.deploy import get_record_ref
 
 
 class RecordsChange(Struct, frozen=True):
-    """A change to make: the records, the purpose and the task graph.
-
-    On a full disk a removal `keeps` nothing.
-    """
+    """A change to make: the records, the purpose and the task graph."""
 
     scope: DeployScope
     purpose: Purpose
     work: GraphJob
     # The tasks that can change something.
     claimed: tuple[Task, ...]
-    # The start time of the command.
-    started_ns: int
-    keeps: bool = True
-    shared: SharedAccess = NO_ACCESS
 
 
 class Changed(Struct, frozen=True):
@@ -82,42 +74,37 @@ class Changed(Struct, frozen=True):
 
 
 def change_records(
-    request: Request, change: RecordsChange, make_listeners: MakeListeners
+    session: Session, change: RecordsChange, make_listeners: MakeListeners
 ) -> Changed:
-    scope, workspace = change.scope, Path(change.work.info.workspace)
+    scope = change.scope
     scope.transaction.expect(_list_claims(change))
     try:
-        with (
-            open_requested_executor(
-                request, scope.settings, _build_session_options(request, change)
-            ) as opening,
-            Session(workspace, scope.settings, opening) as session,
-        ):
-            return _run_change(request, session, change, make_listeners)
+        with open_for_changes(session, _list_homes(change)) as writing:
+            return _run_change(writing, change, make_listeners)
     except BaseException:
         scope.transaction.abandon()
         raise
 
 
-def _run_change(
-    request: Request, session: Session, change: RecordsChange, make_listeners: MakeListeners
-) -> Changed:
+def _run_change(session: Session, change: RecordsChange, make_listeners: MakeListeners) -> Changed:
     scope, work = change.scope, change.work
-    job = build_job(request, session, work)
-    with announce_run(request, session, work, job, make_listeners) as bus:
+    job = build_job(session, work)
+    if _is_rolled_back_on_failure(change.purpose):
+        job = replace(job, fail_fast=True)
+    with announce_run(session, work, job, make_listeners) as bus:
         stop = StopSign()
         _watch_locks(scope, bus, stop)
         refs = {get_record_ref(one.inputs) for one in _select_record_tasks(change.claimed)}
         with _prepare_deployers(scope, refs):
             result = run_tasks(session, job, bus, stop)
         back = RolledBack(result, frozenset())
-        if _must_roll_back(change.purpose, result):
+        if not result.ok and _is_rolled_back_on_failure(change.purpose):
             back = take_back(session, scope, bus, job.caps, result)
         ended = _compute_final_records(change, back)
         result, finals = close_run(session, scope, back.result, ended)
         bus.emit(run_ended(result))
     info = add_cache_warnings(work.info, work.graph, session)
-    session.share(result)
+    finish_uploads(session, result)
     info = add_run_warnings(info, session, result)
     return Changed(
         scope=scope,
@@ -125,12 +112,12 @@ def _run_change(
         result=result,
         finals=finals,
         rolled_back=back.refs,
-        remote=use_of(change.shared),
+        remote=use_of(session.shared),
     )
 
 
-def _must_roll_back(purpose: Purpose, result: RunResult) -> bool:
-    return isinstance(purpose, Deploying) and purpose.rollback and not result.ok
+def _is_rolled_back_on_failure(purpose: Purpose) -> bool:
+    return isinstance(purpose, Deploying) and purpose.rollback
 
 
 def _compute_final_records(
@@ -156,17 +143,10 @@ def _watch_locks(scope: DeployScope, bus: Bus, stop: StopSign) -> None:
     scope.transaction.tell(tell, stop.go_on)
 
 
-def _build_session_options(request: Request, change: RecordsChange) -> SessionOptions:
+def _list_homes(change: RecordsChange) -> frozenset[Path]:
+    """List the directories that a change writes to."""
     homes = {Path(one.home) for one in change.scope.placements.values()}
-    return SessionOptions(
-        change.started_ns,
-        use_cache=request.use_cache,
-        strict=request.strict,
-        homes=list_write_homes(change.work.info, change.work.graph) | homes,
-        tools=change.scope.tools,
-        keeps=change.keeps,
-        shared=change.shared,
-    )
+    return list_write_homes(change.work.info, change.work.graph) | homes
 
 
 def _list_claims(change: RecordsChange) -> Iterator[Claim]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.live_traces import group_archive_tasks, keep_traces, prefer_run_traces
-from fabric.app.deploy.scope import DeployScope
+from fabric.app.records.live_traces import group_archive_tasks, keep_traces, prefer_run_traces
+from fabric.app.records.scope import DeployScope
 from fabric.app.session import Session
 from fabric.engine.result import RunResult
 from fabric.model.problems import FabricError, Problem

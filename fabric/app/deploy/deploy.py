@@ -1,47 +1,43 @@
 """`deploy`: preview, lock the affected records, run, and report the deployed state."""
 
-import contextlib
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
+from fabric.app.checks.rollbacks import is_rollback_wanted
+from fabric.app.checks.table import (
+    Candidate,
+    Use,
+    list_changing_refs,
+    require,
+    require_changes,
+)
+from fabric.app.command import CommandLine, open_command
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
-from fabric.app.deploy.checks import DeployCandidate, require_access, require_deployable
-from fabric.app.deploy.no_changes import DeployedNow, keep_next_answer, report_no_changes
+from fabric.app.deploy.no_changes import keep_next_answer, report_no_changes
 from fabric.app.deploy.plan_file import refuse_moved
-from fabric.app.deploy.preview import add_output_warnings, preview
+from fabric.app.deploy.preview import OpenWork, open_work, preview
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report
-from fabric.app.deploy.rollback_checks import find_rollback_problems, is_rollback_enabled
-from fabric.app.deploy.scope import (
-    DeployScope,
-    DnsSyncFactory,
-    OpenDnsSync,
-    ScopeOptions,
-    open_deploy_scope,
-)
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import list_units
+from fabric.app.records.scope import DeployScope, DnsSyncFactory, OpenDnsSync, ScopeOptions
 from fabric.app.request import Request
 from fabric.app.requirement_pinning import compile_with_pins
-from fabric.app.run_graph import GraphJob, tell_idle
-from fabric.app.session import Session, SessionOptions
+from fabric.app.run_graph import GraphJob
+from fabric.app.session import Session
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import open_shared_cache
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
 from fabric.graph.name_tasks import is_managing_dns
 from fabric.model.problems import FabricError
 from fabric.model.report import Report
 from fabric.model.task import Task
-from fabric.system.clock import read_file_time_ns
 
 
 class DeployOptions(Struct, frozen=True):
@@ -67,54 +63,38 @@ def deploy(
     command_line: CommandLine | None = None,
 ) -> Report:
     """Preview without locks first. If everything is up to date, nothing is locked or written."""
-    started = read_file_time_ns(settings.cwd)
-    with contextlib.closing(open_shared_cache(request, settings)) as shared:
+    with open_command(request, settings, command_line) as command:
         work = compile_with_pins(request, settings)
-        with open_deploy_scope(
-            work.placements, settings, _build_scope_options(work, request, settings, options)
-        ) as scope:
-            require_deployable(DeployCandidate(scope, work))
-            opening = SessionOptions(
-                started, strict=request.strict, create=False, tools=scope.tools, shared=shared
-            )
-            with Session(Path(work.info.workspace), settings, opening) as session:
-                seen = preview(session, work, scope, files=bool(request.out))
-                _refuse_moved(options, settings, session, seen)
-                if not seen.plan.anything_to_do and not request.out:
-                    seen = add_output_warnings(session, seen)
-                    tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
-                    return report_no_changes(request, seen, scope, session, command_line)
-                require_access(scope, seen.plan)
-            request, change = _change_to_make(request, seen, scope, options, started)
-            change = replace(change, shared=shared)
-            changed = change_records(request, change, make_listeners)
-            report = deploy_report(request, seen, _write_copies(request, settings, changed))
+        opening = _build_scope_options(work, request, settings, options)
+        with open_work(command, work, opening) as opened:
+            require(Use.DEPLOY, Candidate(scope=opened.scope, work=work))
+            seen = preview(opened, files=bool(request.out))
+            if options.plan:
+                refuse_moved(settings.cwd / options.plan, opened.session, seen)
+            if not seen.plan.anything_to_do and not request.out:
+                return report_no_changes(opened, seen, make_listeners)
+            change = _build_change(opened, seen, options)
+            changed = change_records(opened.session, change, make_listeners)
+            report = deploy_report(request, seen, _write_copies(opened.session, changed))
         asks_again = options.force or options.plan
         # Where records lie elsewhere, stage 0 has no answer to give.
-        if command_line and changed.result.ok and not asks_again and seen.sources is not None:
-            done = DeployedNow(work, started, command_line)
-            again = _build_scope_options(work, request, settings, options)
-            keep_next_answer(request, settings, done, again)
+        if changed.result.ok and not asks_again and seen.sources is not None:
+            keep_next_answer(opened.session, work, opening)
     return report
 
 
-def _change_to_make(
-    request: Request, seen: Preview, scope: DeployScope, options: DeployOptions, started: int
-) -> tuple[Request, RecordsChange]:
-    """Build the change and its request. With rollback, no task starts after a failure."""
-    units, settings = scope.work.units.all(), scope.work.settings
-    # Said on the line, it beats what the config and the variable make of a failure.
-    rollback = not request.keep_going and any(
-        is_rollback_enabled(options.rollback, unit.config, settings) for unit in units
-    )
-    problems = tuple(find_rollback_problems(scope, seen.plan)) if rollback else ()
-    if problems:
-        raise FabricError(*problems)
-    confirm_stage(units, seen.work.info.stage, settings, options.ask)
+def _build_change(opened: OpenWork, seen: Preview, options: DeployOptions) -> RecordsChange:
+    """Build the change, if nothing forbids it and a protected stage is confirmed."""
+    session, scope = opened.session, opened.scope
+    said = False if session.request.keep_going else options.rollback
+    refs = list_changing_refs(seen.plan)
+    one = Candidate(scope=scope, work=seen.work, plan=seen.plan, refs=refs, rollback=said)
+    require_changes(Use.DEPLOY, one)
+    units = scope.work.units.all()
+    confirm_stage(units, seen.work.info.stage, session.settings, options.ask)
     job = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
     claimed = tuple(_list_claimed_tasks(seen, scope))
-    change = RecordsChange(scope, Deploying(rollback=rollback), job, claimed, started)
-    return replace(request, fail_fast=request.fail_fast or rollback), change
+    return RecordsChange(scope, Deploying(is_rollback_wanted(scope, said)), job, claimed)
 
 
 def _build_scope_options(
@@ -146,21 +126,14 @@ def _list_claimed_tasks(seen: Preview, scope: DeployScope) -> Iterator[Task]:
             yield task
 
 
-def _write_copies(request: Request, settings: Settings, changed: Changed) -> Changed:
+def _write_copies(session: Session, changed: Changed) -> Changed:
     """Copy the artifacts out. Reports the deployed state even if copying fails."""
-    if not request.out:
+    out, result = session.request.out, changed.result
+    if not out:
         return changed
-    result, workspace = changed.result, Path(changed.info.workspace)
     try:
-        copy_artifacts(result, workspace, "package", settings.cwd / request.out)
+        copy_artifacts(result, session.workspace, "package", session.settings.cwd / out)
     except FabricError as error:
         aftermath = (*result.aftermath, *error.problems)
         return replace(changed, result=replace(result, aftermath=aftermath))
     return changed
-
-
-def _refuse_moved(
-    options: DeployOptions, settings: Settings, session: Session, seen: Preview
-) -> None:
-    if options.plan:
-        refuse_moved(settings.cwd / options.plan, session, seen)

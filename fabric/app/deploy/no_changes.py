@@ -6,41 +6,42 @@ It is also stored after a deploy, from the check that the next run would begin w
 import contextlib
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.live_traces import renew_traces
-from fabric.app.deploy.preview import add_output_warnings, preview
+from fabric.app.command import start_command
+from fabric.app.deploy.preview import OpenWork, add_output_warnings, open_work, preview
 from fabric.app.deploy.report import build_unchanged_report
-from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
-from fabric.app.request import Request
-from fabric.app.run_graph import add_run_warnings, is_answer_cacheable
-from fabric.app.session import Session, SessionOptions
-from fabric.app.settings import Settings
+from fabric.app.records.live_traces import renew_traces
+from fabric.app.records.scope import DeployScope, ScopeOptions
+from fabric.app.run_graph import GraphJob, add_run_warnings, is_answer_cacheable, tell_idle
+from fabric.app.session import Session
 from fabric.app.shortcuts.answers import keep_preview
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.memory.file_index import is_racy, let_settle
+from fabric.engine.run_info import MakeListeners
 from fabric.model.problems import FabricError
 from fabric.model.report import Report
 from fabric.state.records.receipts import build_receipt_path, write_lost_receipts
 from fabric.system.clock import read_file_time_ns
 
 
-def report_no_changes(
-    request: Request,
-    seen: Preview,
-    scope: DeployScope,
-    session: Session,
-    command_line: CommandLine | None,
-) -> Report:
+def report_no_changes(opened: OpenWork, seen: Preview, make_listeners: MakeListeners) -> Report:
     """Report that everything is up to date. Restores missing files beside the record."""
+    session = opened.session
+    seen = add_output_warnings(session, seen)
+    job = GraphJob(seen.work.info, seen.plan.graph)
+    tell_idle(session.request, session.settings, job, make_listeners)
+    return _report_and_store(opened, seen)
+
+
+def _report_and_store(opened: OpenWork, seen: Preview) -> Report:
+    session, scope = opened.session, opened.scope
     renew_traces(scope)
     seen = _with_receipts(seen, scope)
-    report = build_unchanged_report(request, seen, scope)
+    report = build_unchanged_report(session.request, seen, scope)
     if is_answer_cacheable(session, seen.plan):
-        keep_preview(command_line, session, seen, report)
+        keep_preview(session, seen, report)
     return replace(report, warnings=add_run_warnings(seen.work.info, session).warnings)
 
 
@@ -57,33 +58,24 @@ def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
     return seen if seen.sources is None else replace(seen, sources=seen.sources | paths)
 
 
-class DeployedNow(Struct, frozen=True):
-    """The result of a run that deployed, and the time from which it read files."""
+def keep_next_answer(session: Session, work: Compiled, options: ScopeOptions) -> None:
+    """Store the answer for the next run, after the checks that it would begin with.
 
-    work: Compiled
-    started_ns: int
-    command_line: CommandLine
-
-
-def keep_next_answer(
-    request: Request, settings: Settings, done: DeployedNow, options: ScopeOptions
-) -> None:
-    """Store the answer for the next run. On any failure the next run checks itself."""
-    if not (settings.takes_shortcuts and done.work.may_be_kept):
+    On any failure the next run checks itself.
+    """
+    request, settings, command_line = session.request, session.settings, session.caches.command_line
+    if command_line is None or not (settings.takes_shortcuts and work.may_be_kept):
         return
-    workspace = Path(done.work.info.workspace)
     # Records were written a moment ago.
     let_settle(lambda: read_file_time_ns(settings.cwd))
-    opening = SessionOptions(read_file_time_ns(settings.cwd), strict=request.strict, create=False)
+    command = start_command(request, settings, command_line)
     with (
         contextlib.suppress(OSError, FabricError),
-        open_deploy_scope(done.work.placements, settings, options) as scope,
-        Session(workspace, settings, replace(opening, tools=scope.tools)) as session,
+        open_work(command, work, options) as opened,
     ):
-        files = session.stores.files
-        if any(is_racy(files.full(path), done.started_ns) for path in done.work.sources):
+        files, started_ns = opened.session.stores.files, session.caches.started_ns
+        if any(is_racy(files.full(path), started_ns) for path in work.sources):
             return  # what was deployed may not be what is there
-        seen = preview(session, done.work, scope)
+        seen = preview(opened)
         if seen.sources is not None and not seen.plan.anything_to_do:
-            seen = add_output_warnings(session, seen)
-            report_no_changes(request, seen, scope, session, done.command_line)
+            _report_and_store(opened, add_output_warnings(opened.session, seen))

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.folder_services import list_service_names
 from fabric.app.project.placement import Placement
+from fabric.app.records.scope import DeployScope
 from fabric.model.catalog import format_provider_title
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import list_receipt_entries

@@ -1,21 +1,24 @@
 """The effect of a deploy: the graph with its removals, compared with the records."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.command import Command
 from fabric.app.deploy.changes import compare_with_deployed
-from fabric.app.deploy.known_records import not_deployed_problem, parse_release_ref
-from fabric.app.deploy.live_traces import import_shared_traces
 from fabric.app.deploy.orphans import warn_of_orphans
-from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
+from fabric.app.records.known_records import parse_release_ref
+from fabric.app.records.live_traces import import_shared_traces
+from fabric.app.records.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.run_graph import list_entry_files, plan_graph
-from fabric.app.session import Session
+from fabric.app.session import Session, SessionOptions, open_session
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import is_whole_service_deploy
 from fabric.graph.name_tasks import is_managing_dns
@@ -40,13 +43,30 @@ from fabric.tasks.deploy import DeployKind, get_record_ref
 _NAMED = 3
 
 
-def preview(
-    session: Session, work: Compiled, scope: DeployScope, *, files: bool = False
-) -> Preview:
+class OpenWork(Struct, frozen=True):
+    """Compiled services with their open stores and records."""
+
+    session: Session
+    scope: DeployScope
+    work: Compiled
+
+
+@contextlib.contextmanager
+def open_work(command: Command, work: Compiled, options: ScopeOptions) -> Iterator[OpenWork]:
+    """Open the stores and records of compiled services. Nothing is locked or written."""
+    workspace = Path(work.info.workspace)
+    with open_deploy_scope(work.placements, command.settings, options) as scope:
+        kinds = SessionOptions(kinds=scope.kinds)
+        with open_session(command, workspace, kinds) as session:
+            yield OpenWork(session, scope, work)
+
+
+def preview(opened: OpenWork, *, files: bool = False) -> Preview:
     """Plan a deploy and compare it with the deployed state. Takes no lock and changes nothing.
 
     With `files` all artifacts are fetched to this machine.
     """
+    session, scope, work = opened.session, opened.scope, opened.work
     wider = with_removals(work, scope)
     if not files:
         session.runner.believe(import_shared_traces(session, wider.graph, scope))
@@ -97,20 +117,6 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
         *_warn_of_local_state(scope, made),
     )
     return with_warnings(live, told)
-
-
-def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
-    """List dependencies that are not part of the run and not deployed."""
-    seen = set()
-    releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
-    for inputs in releases:
-        for name in inputs.outside:
-            upstream_service = parse_release_ref(name, inputs.stage)
-            if (inputs.service, upstream_service) not in seen and scope.record(
-                upstream_service
-            ) is None:
-                yield not_deployed_problem(inputs.service, upstream_service).of(inputs.service)
-            seen.add((inputs.service, upstream_service))
 
 
 def find_oversized_functions(scope: DeployScope) -> dict[tuple[str, str], tuple[Problem, ...]]:

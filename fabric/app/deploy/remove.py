@@ -7,52 +7,46 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, open_usable_cache
-from fabric.app.deploy.access import find_access_problems
-from fabric.app.deploy.backends import BackEnds
+from fabric.app.checks.table import Candidate, Use, require_all
+from fabric.app.command import start_command
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
-from fabric.app.deploy.live_records import LiveRecords, find_records
-from fabric.app.deploy.location_checks import find_account_problems
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.remove_functions import (
     has_deployed_functions,
     report_removed_functions,
     select_removed_functions,
-    single_function_problem,
 )
-from fabric.app.deploy.scope import (
-    DeployScope,
-    ScopeOptions,
-    mode_mismatch_problem,
-    open_deploy_scope,
-)
-from fabric.app.project.modes import choose_mode
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.recorded import open_recorded
 from fabric.app.project.stored_source import drop_config
 from fabric.app.project.upstreams import list_all_dependents, map_needs
+from fabric.app.records.backends import BackEnds
+from fabric.app.records.live_records import LiveRecords, find_records
+from fabric.app.records.scope import (
+    DeployScope,
+    ScopeOptions,
+    open_deploy_scope,
+)
 from fabric.app.request import Request
 from fabric.app.router_targets import find_router_references
 from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.run_problems import list_problem_owners, list_run_problems
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.config.resolve.provider import unknown_provider_problem
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import plan_function_removal, plan_removal
-from fabric.model.catalog import PROVIDER_IDS, find_provider_facts, format_provider_title
+from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.outcomes.deployed import RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
-from fabric.model.switches import is_on
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.state.contract import parse_record_key
-from fabric.state.dev_journal import find_diversion_problem
-from fabric.state.records.unwritten import find_unwritten_problem
-from fabric.system.clock import read_file_time_ns
 from fabric.system.file_systems import free_bytes, is_same_disk
 from fabric.views.messages import format_size
 
@@ -72,38 +66,41 @@ class RemoveOptions(Struct, frozen=True):
 def remove(
     request: Request, settings: Settings, options: RemoveOptions, make_listeners: MakeListeners
 ) -> Report:
-    started = read_file_time_ns(settings.cwd)
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
     _refuse_unknown(request.where.provider, project, found)
     names = select_removed_functions(request.functions, project, found)
     if not has_deployed_functions(found, names):
-        tell_idle(
-            request,
-            settings,
-            build_project_info(project),
-            TaskGraph((), (), (), ()),
-            make_listeners,
-        )
+        idle = GraphJob(build_project_info(project), TaskGraph((), (), (), ()))
+        tell_idle(request, settings, idle, make_listeners)
         report = _report(request, project, found, frozenset())
         return replace(report, text=_NOTHING) if names else report
-    scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
-    with open_deploy_scope(found.placements, settings, scope_options) as scope:
-        _refuse(scope, found, settings, names)
+    opening = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
+    with open_deploy_scope(found.placements, settings, opening) as scope:
+        refs = frozenset(found.records)
+        require_all(Use.REMOVE, Candidate(scope=scope, refs=refs, functions=names))
         confirm_stage(project.units, project.stage, settings, options.ask)
         _ask(project, found, options, names)
         emptied = _free_disk_space(project, found, settings)
         project = replace(project, notes=(*project.notes, *emptied))
-        graph = build_removal_graph(found.records, _map_dependents(project), names)
-        work = GraphJob(build_project_info(project), graph)
-        change = RecordsChange(
-            scope, Removing(names), work, tuple(graph.tasks), started, keeps=not emptied
-        )
-        changed = change_records(request, change, make_listeners)
+        change = _build_change(scope, project, found, names)
+        command = start_command(request, settings)
+        command = replace(command, caches=replace(command.caches, is_stored=not emptied))
+        kinds = SessionOptions(kinds=scope.kinds)
+        with open_session(command, project.workspace, kinds) as session:
+            changed = change_records(session, change, make_listeners)
     gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
     _drop_sources(project, gone, settings)
     report = _report(request, project, found, gone)
     return _finish_report(report_removed_functions(report, found, changed.finals, names), changed)
+
+
+def _build_change(
+    scope: DeployScope, project: Project, found: LiveRecords, names: frozenset[str]
+) -> RecordsChange:
+    graph = build_removal_graph(found.records, _map_dependents(project), names)
+    work = GraphJob(build_project_info(project), graph)
+    return RecordsChange(scope, Removing(names), work, tuple(graph.tasks))
 
 
 def build_project_info(project: Project) -> ProjectInfo:
@@ -149,28 +146,6 @@ def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None
     raise FabricError(unknown_provider_problem(provider, sorted(labels)))
 
 
-def _refuse(
-    scope: DeployScope, found: LiveRecords, settings: Settings, names: frozenset[str]
-) -> None:
-    problems: list[Problem] = []
-    for ref, record in sorted(found.records.items()):
-        placement = scope.placements[ref]
-        switched = replace(placement, mode=_find_current_mode(record, settings))
-        said = _not_enabled_problem(record, settings) or mode_mismatch_problem(switched, record)
-        said = (
-            said
-            or find_unwritten_problem(Path(placement.home), ref)
-            or _no_command_problem(record, settings)
-        )
-        said = said or find_diversion_problem(Path(placement.home), ref)
-        said = said or single_function_problem(record, names)
-        problems += [said] if said else []
-    problems += find_account_problems(scope)
-    problems += find_access_problems(scope, found.records)
-    if problems:
-        raise FabricError(*problems)
-
-
 def _ask(
     project: Project, found: LiveRecords, options: RemoveOptions, functions: frozenset[str]
 ) -> None:
@@ -185,40 +160,6 @@ def _ask(
     what = f"{', '.join(sorted(functions))} of {names}" if functions else names
     if real and not options.agrees(f"Delete {what} from the provider?{told}"):
         raise FabricError(Problem("remove/declined", "nothing was removed"))
-
-
-def _find_current_mode(record: Record, settings: Settings) -> str:
-    return choose_mode(record.provider_id, settings.env)
-
-
-def _not_enabled_problem(record: Record, settings: Settings) -> Problem | None:
-    """Require this cloud's own switch for deletion. The switch for all providers is not
-    sufficient."""
-    facts = find_provider_facts(record.provider_id)
-    if record.mode is Mode.SIMULATED or facts is None or not facts.deletes_by_own_switch:
-        return None
-    if is_on(facts.real_deploy_variable, settings.env):
-        return None
-    return Problem(
-        "remove/not-enabled",
-        f"refusing to delete `{record.ref.service}` ({record.ref.stage}) from "
-        f"{format_provider_title(record.provider_id)}: {facts.real_deploy_variable} is not set",
-        hint=f"set {facts.real_deploy_variable}=1 to delete it",
-    )
-
-
-def _no_command_problem(record: Record, settings: Settings) -> Problem | None:
-    facts = find_provider_facts(record.provider_id)
-    if record.mode is not Mode.COMMAND or facts is None:
-        return None
-    if settings.env.get(facts.destroy_command_variable):
-        return None
-    return Problem(
-        "remove/no-destroy-command",
-        f"`{record.ref.service}` ({record.ref.stage}) was deployed by a custom command, but "
-        f"{facts.destroy_command_variable} is not set",
-        hint=f"set {facts.destroy_command_variable} to the command that removes it",
-    )
 
 
 def build_removal_graph(

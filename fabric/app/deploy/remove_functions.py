@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.live_records import LiveRecords
 from fabric.app.project.opened import Project
-from fabric.graph.compile import is_whole_service_deploy
+from fabric.app.records.live_records import LiveRecords
 from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
@@ -35,16 +34,6 @@ def select_removed_functions(
 def has_deployed_functions(found: LiveRecords, names: frozenset[str]) -> bool:
     functions = {one.name for record in found.records.values() for one in record.functions}
     return bool(names & functions if names else found.records)
-
-
-def single_function_problem(record: Record, names: frozenset[str]) -> Problem | None:
-    if not names or not is_whole_service_deploy(record.provider_id, record.mode):
-        return None
-    return Problem(
-        "remove/whole-service",
-        f"cannot remove single functions of {record.ref.title}: it is deployed as one unit",
-        hint="remove the function from the config, then run: fabric deploy",
-    )
 
 
 def report_removed_functions(

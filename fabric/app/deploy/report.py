@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from fabric.app.deploy.change_records import Changed
-from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
+from fabric.app.records.scope import DeployScope
 from fabric.app.request import Request
 from fabric.app.run_problems import list_problem_owners, list_run_problems
 from fabric.app.run_report import (

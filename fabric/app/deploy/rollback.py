@@ -1,26 +1,29 @@
 """`rollback` and `releases`: earlier deployments and how to restore them."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.checks.table import Candidate, Use, require, require_changes
+from fabric.app.command import start_command
 from fabric.app.deploy.change_records import RecordsChange, change_records
-from fabric.app.deploy.checks import DeployCandidate, require_access_to, require_deployable
-from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import build_project_info
 from fabric.app.deploy.rollback_options import find_lost_archives, find_moved_upstreams
-from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.project.stored_source import use_kept_config
+from fabric.app.records.live_records import find_records
+from fabric.app.records.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
 from fabric.app.run_problems import list_run_problems
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.config.overview import UNSET
 from fabric.engine.run_info import MakeListeners
@@ -31,7 +34,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.report import Report, encode_problem
 from fabric.model.spelling import find_nearest
-from fabric.system.clock import read_file_time_ns
 from fabric.tasks.provider_versions import list_past_environments
 
 
@@ -47,43 +49,44 @@ class RollbackOptions(Struct, frozen=True):
 def rollback(
     request: Request, settings: Settings, options: RollbackOptions, make_listeners: MakeListeners
 ) -> Report:
-    started = read_file_time_ns(settings.cwd)
     project = _open_rollback_project(request, settings)
-    placements = tuple(
-        build_placement(unit, project.workspace, project.home) for unit in project.units
-    )
-    beside = [build_placement(unit, project.workspace) for unit in project.dependencies]
-    scope_options = ScopeOptions(
-        lambda: project.units,
-        lock_timeout=options.lock_timeout,
-        dependencies=beside,
-        takes_today=options.with_current_environment,
-    )
-    with open_deploy_scope(placements, settings, scope_options) as scope:
-        require_deployable(DeployCandidate(scope))
+    with _open_scope(project, settings, options) as scope:
+        require(Use.ROLLBACK, Candidate(scope=scope))
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _select_target(records, options)
-        require_access_to(scope, (ref,))
+        require_changes(Use.ROLLBACK, Candidate(scope=scope, refs=frozenset({ref})))
         graph = build_undo_graph(records[ref], target)
         without = _check_rollback(scope, records[ref], target, graph)
         confirm_stage(project.units, project.stage, settings, options.ask)
         scope.targets.go_back_to({ref: target})
         work = GraphJob(build_project_info(project), graph)
-        purpose = GoingBack({ref: target})
-        change = RecordsChange(scope, purpose, work, tuple(graph.tasks), started)
-        changed = change_records(request, change, make_listeners)
-    result, final = changed.result, changed.finals.get(ref) or records[ref]
-    outcome = replace(
-        _build_outcome(ref, records[ref], final), warnings=tuple(map(encode_problem, without))
-    )
+        change = RecordsChange(scope, GoingBack({ref: target}), work, tuple(graph.tasks))
+        command, kinds = start_command(request, settings), SessionOptions(kinds=scope.kinds)
+        with open_session(command, project.workspace, kinds) as session:
+            changed = change_records(session, change, make_listeners)
+    outcome = _build_outcome(ref, records[ref], changed.finals.get(ref) or records[ref])
     return Report(
         request.command,
-        outcome,
-        text=None if result.ok else "",
-        problems=list_run_problems(result),
+        replace(outcome, warnings=tuple(map(encode_problem, without))),
+        text=None if changed.result.ok else "",
+        problems=list_run_problems(changed.result),
         warnings=(*project.warnings, *without),
-        exit_code=result.exit_code,
+        exit_code=changed.result.exit_code,
     )
+
+
+def _open_scope(
+    project: Project, settings: Settings, options: RollbackOptions
+) -> AbstractContextManager[DeployScope]:
+    placements = [build_placement(one, project.workspace, project.home) for one in project.units]
+    beside = [build_placement(one, project.workspace) for one in project.dependencies]
+    opening = ScopeOptions(
+        lambda: project.units,
+        lock_timeout=options.lock_timeout,
+        dependencies=beside,
+        takes_today=options.with_current_environment,
+    )
+    return open_deploy_scope(placements, settings, opening)
 
 
 def _open_rollback_project(request: Request, settings: Settings) -> Project:

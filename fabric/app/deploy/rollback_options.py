@@ -4,8 +4,8 @@ from collections.abc import Container, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.known_records import parse_release_ref
-from fabric.app.deploy.scope import DeployScope
+from fabric.app.records.known_records import parse_release_ref
+from fabric.app.records.scope import DeployScope
 from fabric.graph.judge import release_output
 from fabric.model.problems import Problem
 from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef

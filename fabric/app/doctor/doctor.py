@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder
-from fabric.app.deploy.checks import DEPLOY_CHECKS, DeployCandidate
-from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+from fabric.app.checks.table import Candidate, Use, list_checks
+from fabric.app.command import start_command
 from fabric.app.doctor.machine import cache_checks, check_disk, check_installation, check_runtimes
 from fabric.app.doctor.surroundings import (
     ServiceUnderTest,
@@ -23,10 +23,11 @@ from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.workspace import find_workspace
+from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, list_entry_files, plan_graph, run_graph
 from fabric.app.run_problems import list_run_problems
-from fabric.app.session import Session, SessionOptions
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE
 from fabric.engine.result import RunResult
@@ -42,13 +43,10 @@ from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task_inputs import ProbeInputs
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.clock import read_file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, read_probe_checks
 
 _ACCOUNT = "account"
 _SHARED = "shared-cache"
-# Doctor has checks of its own for these, which report more.
-_SHOWN_ELSEWHERE = frozenset({"deployer", "lost-state", "unwritten-state", "diverted-traffic"})
 _NAME = "deploy"
 _REPORTED = ("config/", "backend/", "credentials/", "state/", "build/")
 
@@ -158,12 +156,11 @@ def _run_probes(
 ) -> RunResult:
     """Run the checks with the engine, without cached results or outputs."""
     kinds = {"probe": ProbeKind(patient.looks)}
-    opening = SessionOptions(
-        read_file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds
-    )
+    command = start_command(request, settings)
     info = ProjectInfo(str(patient.workspace), patient.ref.stage)
-    with Session(patient.workspace, settings, opening) as session:
-        return run_graph(request, session, GraphJob(info, graph), make_listeners)
+    options = SessionOptions(kinds=kinds, use_cache=False)
+    with open_session(command, patient.workspace, options) as session:
+        return run_graph(session, GraphJob(info, graph), make_listeners)
 
 
 def _collect_checks(graph: TaskGraph, result: RunResult, order: list[str]) -> tuple[Check, ...]:
@@ -181,9 +178,10 @@ def _build_check_row(check: Check) -> CheckRow:
 
 def _plan_files(project: Project, request: Request, settings: Settings) -> None:
     """Raises for entries that are missing or cannot be built, as a plan does. Nothing is built."""
-    work = compile_project(project, replace(request, verb=Verb.BUILD))
-    opening = SessionOptions(read_file_time_ns(settings.cwd), create=False)
-    with Session(Path(work.info.workspace), settings, opening) as session:
+    request = replace(request, verb=Verb.BUILD)
+    work = compile_project(project, request)
+    command = start_command(request, settings)
+    with open_session(command, Path(work.info.workspace)) as session:
         list_entry_files(session, plan_graph(session, work.graph))
 
 
@@ -204,7 +202,6 @@ def _run_checks(project: Project, request: Request, settings: Settings) -> Itera
     work = compile_project(project, request)
     options = ScopeOptions(lambda: project.units, dependencies=work.dependencies)
     with open_deploy_scope(work.placements, settings, options) as scope:
-        one = DeployCandidate(scope, work)
-        for check in DEPLOY_CHECKS:
-            if check.name not in _SHOWN_ELSEWHERE:
-                yield from (make_failed_check(check.name, problem) for problem in check.find(one))
+        one = Candidate(scope=scope, work=work)
+        for check in list_checks(Use.DOCTOR):
+            yield from (make_failed_check(check.name, problem) for problem in check.find(one))

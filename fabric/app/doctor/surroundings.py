@@ -8,13 +8,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.access import find_missing_credentials
-from fabric.app.deploy.backends import BackEnds
-from fabric.app.deploy.deploy_work import format_record_options
-from fabric.app.deploy.placed_deployers import PlacedDeployers
-from fabric.app.deploy.scope import build_read_only_deployers
+from fabric.app.checks.access import find_missing_credentials
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
+from fabric.app.records.backends import BackEnds
+from fabric.app.records.deploy_work import format_record_options
+from fabric.app.records.placed_deployers import PlacedDeployers
+from fabric.app.records.scope import build_read_only_deployers
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE
 from fabric.graph.service_unit import ServiceUnit

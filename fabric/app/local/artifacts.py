@@ -5,11 +5,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.app.command import start_command
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.requirement_pinning import compile_with_pins
 from fabric.app.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
-from fabric.app.session import Session, SessionOptions
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run_info import MakeListeners
@@ -17,7 +18,6 @@ from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import Problem
 from fabric.model.task import Task
 from fabric.runtimes.build import Runtimes
-from fabric.system.clock import read_file_time_ns
 
 
 class PackagedFunction(Struct, frozen=True):
@@ -55,14 +55,12 @@ def build_artifacts(
     make_listeners: MakeListeners,
     runtimes: Runtimes | None = None,
 ) -> Artifacts:
-    started = read_file_time_ns(settings.cwd)
+    command = start_command(request, settings)
     work = compile_with_pins(request, settings)
     workspace = Path(work.info.workspace)
-    options = SessionOptions(
-        started, homes=list_write_homes(work.info, work.graph), runtimes=runtimes
-    )
-    with Session(workspace, settings, options) as session:
-        result = run_graph(request, session, GraphJob(work.info, work.graph), make_listeners)
+    options = SessionOptions(homes=list_write_homes(work.info, work.graph), runtimes=runtimes)
+    with open_session(command, workspace, options) as session:
+        result = run_graph(session, GraphJob(work.info, work.graph), make_listeners)
         info = add_cache_warnings(work.info, work.graph, session)
     return Artifacts(
         packages=dict(_list_packages(result, workspace)),
@@ -70,7 +68,7 @@ def build_artifacts(
         looked_at=frozenset(str(workspace / path) for path in _list_input_paths(work, result)),
         searched=frozenset(workspace / path for path in _list_searched_folders(result)),
         root=workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
-        began=started,
+        began=command.caches.started_ns,
         is_whole=all(outcome.trace is not None for _, outcome in result.rows),
         warnings=(*info.warnings, *result.warnings),
         interrupted=result.interrupted,

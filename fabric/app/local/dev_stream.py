@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
-from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.local.restore import restore_diverted_services
 from fabric.app.local.serve import ServedService, ServeListeners, ServeOptions, serve_functions
 from fabric.app.local.tunnel import Tunnel, parse_tunnel, verify_tunnel
@@ -26,6 +25,7 @@ from fabric.app.local.wiring import (
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
+from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.rules.config import PRODUCTION

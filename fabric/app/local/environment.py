@@ -53,7 +53,7 @@ def _list_upstream_addresses(
     """List the addresses of deployed upstreams. Only this opens state backends."""
     if not unit.upstream_outputs:
         return {}
-    from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+    from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 
     placement = build_placement(unit, project.workspace, project.home)
     others = (*project.units, *project.dependencies)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.local.wiring import OPERATION, build_diverted_service, restore_diverted_routes
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.placement import Placement
 from fabric.app.project.project import open_project
+from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.queried import RestoredOutcome, RestoredService

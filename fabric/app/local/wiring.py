@@ -7,8 +7,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.scope import DeployScope, lock_policy, mode_mismatch_problem
+from fabric.app.checks.table import Candidate, Use, require_all
 from fabric.app.project.placement import Placement
+from fabric.app.records.scope import DeployScope, lock_policy
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.diversion import Diversion
@@ -77,9 +78,7 @@ def open_diverted_service(
     if record.mode is not Mode.REAL:
         how = "in simulated mode" if record.mode is Mode.SIMULATED else "by a custom command"
         raise NotWiredError(_not_diverted_problem(placement, f"deployed {how}"))
-    wrong = mode_mismatch_problem(placement, record)
-    if wrong is not None:
-        raise FabricError(wrong)
+    require_all(Use.DEV, Candidate(scope=scope, refs=frozenset({ref})))
     return build_diverted_service(scope, placement, record, lock_timeout)
 
 

@@ -6,13 +6,14 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from fabric.app.command import start_command
 from fabric.app.observing.line_merge import sort_lines
 from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph
 from fabric.app.run_problems import list_run_problems
-from fabric.app.session import Session, SessionOptions
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
@@ -31,7 +32,6 @@ from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.providers.contract import CallContext
-from fabric.system.clock import read_file_time_ns
 from fabric.tasks.observe import ObserveKind
 
 Look: TypeAlias = Callable[[ObservedTarget, CallContext], None]
@@ -100,18 +100,14 @@ def run_looks(
     looks = {
         build_observation_id(kind, one.ref): _bind_target(look, one) for one in targets.targets
     }
-    opening = SessionOptions(
-        read_file_time_ns(settings.cwd),
-        use_cache=False,
-        create=False,
-        keeps=False,
-        kinds={kind: ObserveKind(looks)},
-    )
+    options = SessionOptions(kinds={kind: ObserveKind(looks)}, use_cache=False)
     request = replace(request, concurrency=str(max(len(looks), 1)))
+    command = start_command(request, settings)
+    command = replace(command, caches=replace(command.caches, is_stored=False))
     workspace = targets.workspace
     info = ProjectInfo(str(workspace), targets.stage)
-    with Session(workspace, settings, opening) as session:
-        return run_graph(request, session, GraphJob(info, graph), make_listeners)
+    with open_session(command, workspace, options) as session:
+        return run_graph(session, GraphJob(info, graph), make_listeners)
 
 
 def _bind_target(look: Look, target: ObservedTarget) -> Callable[[CallContext], None]:

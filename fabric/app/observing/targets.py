@@ -7,14 +7,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.live_records import find_records
-from fabric.app.deploy.placed_deployers import PlacedDeployers
-from fabric.app.deploy.scope import build_read_only_deployers
 from fabric.app.observing.local_calls import LocalCalls
 from fabric.app.project.modes import require_enabled
 from fabric.app.project.opened import Project
 from fabric.app.project.placement import Placement
 from fabric.app.project.project import open_project
+from fabric.app.records.live_records import find_records
+from fabric.app.records.placed_deployers import PlacedDeployers
+from fabric.app.records.scope import build_read_only_deployers
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config

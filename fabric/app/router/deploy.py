@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.production_guard import AskFor, confirm_stage
-from fabric.app.deploy.scope import OpenDnsSync
 from fabric.app.project.modes import choose_mode
+from fabric.app.records.scope import OpenDnsSync
 from fabric.app.request import Request
 from fabric.app.router.dns_updates import make_dns_factory
 from fabric.app.router.scope import RoutedTarget, RouterRequest, RouterScope, open_router

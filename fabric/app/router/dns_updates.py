@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.deploy_work import DeployWork, find_config_file
-from fabric.app.deploy.scope import DnsSyncFactory
+from fabric.app.records.deploy_work import DeployWork, find_config_file
+from fabric.app.records.scope import DnsSyncFactory
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, find_last_entry, sync_router

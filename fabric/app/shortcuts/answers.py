@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from fabric import manifest, stage_zero
+from fabric.app.command import CommandLine
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.session import Session
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, WarmStart
 from fabric.engine.memory.memo import STAMP
 from fabric.engine.output_folders import is_left_unwritten
@@ -48,11 +48,10 @@ def mark_all_cached(result: RunResult) -> RunResult:
     return RunResult(result.graph, outcomes, 0, looked_at=result.looked_at)
 
 
-def keep_answer(
-    command_line: CommandLine, session: Session, start: Start, result: RunResult, report: Report
-) -> None:
+def keep_answer(session: Session, start: Start, result: RunResult, report: Report) -> None:
     """Store the answer after a run. `report` is the result of the next identical run."""
-    if not session.settings.takes_shortcuts:
+    command_line = session.caches.command_line
+    if command_line is None or not session.settings.takes_shortcuts:
         return
     match start.origin:
         case WarmStart() as warm:
@@ -114,14 +113,11 @@ def _build_last_run_files(
 
 
 def keep_preview(
-    command_line: CommandLine | None,
-    session: Session,
-    seen: Preview,
-    report: Report,
-    names: frozenset[str] = frozenset(),
+    session: Session, seen: Preview, report: Report, names: frozenset[str] = frozenset()
 ) -> None:
     """Store the answer of a preview. It also depends on the memo, the entry files and the variables
     `names`."""
+    command_line = session.caches.command_line
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
     if not session.cache.is_dir() or session.cache_problem or not seen.work.may_be_kept:

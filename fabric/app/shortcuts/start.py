@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fabric import manifest, stage_zero
+from fabric.app.command import CommandLine
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts import last_run

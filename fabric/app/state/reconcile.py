@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.folder_services import list_service_names
 from fabric.app.project.modes import require_enabled
 from fabric.app.project.place_services import apply_recorded_placement
+from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.recorded import ReconciledRecord, ReconcileOutcome, describe_record

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.backends import BackEnds
-from fabric.app.deploy.deploy_work import format_record_options
-from fabric.app.deploy.scope import lock_policy
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement, build_placement_in
 from fabric.app.project.placement import Placement
 from fabric.app.project.recorded import open_recorded
+from fabric.app.records.backends import BackEnds
+from fabric.app.records.deploy_work import format_record_options
+from fabric.app.records.scope import lock_policy
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.values import Config

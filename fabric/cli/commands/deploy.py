@@ -22,7 +22,7 @@ from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.app.deploy.scope import DnsSyncFactory
+    from fabric.app.records.scope import DnsSyncFactory
     from fabric.app.request import Request, Where
     from fabric.cli.perform import Order
 

@@ -14,7 +14,7 @@ from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.production_guard import AskFor
-    from fabric.app.deploy.scope import OpenDnsSync
+    from fabric.app.records.scope import OpenDnsSync
     from fabric.app.request import Request
     from fabric.app.router.deploy import RouterDeploy
     from fabric.cli.perform import Caller, Order

@@ -21,6 +21,8 @@ from fabric.system.disk import read_bytes, write_atomic
 # mtime_ns, ctime_ns, size, inode, and 1 for what may be run
 Stat = tuple[int, int, int, int, int]
 
+KnownHashes = dict[str, tuple[Stat, str]]
+
 # A file written within this time before it was hashed may be written again in the same clock tick.
 _RACY_NS = 20_000_000
 # So it may where a file system keeps whole seconds, or every second one of them.
@@ -40,15 +42,16 @@ class FileIndex:
         store: SealedPath,
         *,
         now_ns: int,
-        remembered: bool = True,
+        remembered: "bool | KnownHashes" = True,
         stamp: Callable[[str], int] = read_file_time_ns,
     ) -> None:
         """Without `remembered` nothing is loaded or saved, because a few files are read faster.
+        It can be the hashes of an earlier view instead of the stored ones.
 
         `now_ns` is the command's start, and `stamp` returns the time, both on the file system's
         clock.
         """
-        self._remembered = remembered
+        self._remembered = remembered is not False
         self._stamp = stamp
         self._prefix = f"{workspace}/"
         self._real_workspace = os.path.realpath(workspace)
@@ -58,11 +61,25 @@ class FileIndex:
         self.seal = store.seal
         self.locks = f"{store.path.parent}/locks"
         self.started_ns = now_ns
-        self._known = _load(store) if remembered else {}
+        self._workspace = workspace
+        self._known = remembered if isinstance(remembered, dict) else {}
+        if remembered is True:
+            self._known = _load(store)
         self._seen: dict[str, str] = {}
         self._listings: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self._lock = threading.Lock()
         self._moved = False
+
+    def look_again(self) -> "FileIndex":
+        """Return a view that looks at each file again, and reads only those that moved."""
+        store = SealedPath(self._store, self.seal)
+        return FileIndex(
+            self._workspace,
+            store,
+            now_ns=self.started_ns,
+            remembered=self._known if self._remembered else False,
+            stamp=self._stamp,
+        )
 
     @property
     def folders_above(self) -> int:
@@ -251,7 +268,7 @@ def _read_stat(path: str) -> Stat:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, runs)
 
 
-def _load(store: SealedPath) -> dict[str, tuple[Stat, str]]:
+def _load(store: SealedPath) -> KnownHashes:
     try:
         content = store.seal.unseal(store.path.name, read_bytes(store.path))
         known = marshal.loads(content) if content else {}  # noqa: S302: sealed by us

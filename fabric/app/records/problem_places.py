@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.deploy_work import DeployWork
+from fabric.app.records.deploy_work import DeployWork
 from fabric.config.rules.path_places import ConfigPlaces, FunctionPath
 from fabric.model.problems import ConfigSpot, FabricError, Place, Problem
 from fabric.model.records.record import RecordRef

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.deploy.backends import BackEnds
 from fabric.app.project.placement import Placement
+from fabric.app.records.backends import BackEnds
 from fabric.app.settings import Settings
 
 _VARIABLE = (("sqlConnectionStringEnv", "STATE_DB"),)

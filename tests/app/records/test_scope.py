@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from fabric.app.deploy.scope import LEASE_VARIABLE, lock_policy
+from fabric.app.records.scope import LEASE_VARIABLE, lock_policy
 from fabric.app.settings import Settings
 from fabric.model.problems import ExitCode, FabricError
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fabric.app.deploy.deploy_work import Units
+from fabric.app.records.deploy_work import Units
 from fabric.graph.judge import release_output
 from fabric.model.late_values import fill_placeholders
 from fabric.model.problems import FabricError, Problem

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
+from fabric.app.records.scope import DeployScope
 from fabric.model.catalog import find_provider_facts
 from fabric.model.credentials import (
     AWS_FILES,

@@ -7,8 +7,8 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from fabric.app.deploy.scope import DeployScope
-from fabric.app.deploy.shared_traces import (
+from fabric.app.records.scope import DeployScope
+from fabric.app.records.shared_traces import (
     Document,
     decode_shared_trace,
     decode_trace_document,

@@ -8,14 +8,15 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.backends import BackEnds
-from fabric.app.deploy.config_values import ConfigValues
-from fabric.app.deploy.deploy_work import DeployWork, Units
-from fabric.app.deploy.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
-from fabric.app.deploy.placed_deployers import PlacedDeployers
-from fabric.app.deploy.problem_places import ProblemPlaces
 from fabric.app.project.placement import Placement
+from fabric.app.records.backends import BackEnds
+from fabric.app.records.config_values import ConfigValues
+from fabric.app.records.deploy_work import DeployWork, Units
+from fabric.app.records.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
+from fabric.app.records.placed_deployers import PlacedDeployers
+from fabric.app.records.problem_places import ProblemPlaces
 from fabric.app.request import Where
+from fabric.app.session import list_deploy_kinds
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
@@ -34,6 +35,7 @@ from fabric.system.clock import Clock, stamp
 from fabric.system.parallel import MAX_WORKERS, run_for_each
 from fabric.system.process_identity import identify_this_process
 from fabric.system.value_seal import ValueSeal
+from fabric.tasks.contract import Registry
 from fabric.tasks.deploy_tools import DeployTools, DnsSync
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
@@ -65,6 +67,11 @@ class DeployScope(Struct, frozen=True):
     @property
     def settings(self) -> Settings:
         return self.work.settings
+
+    @property
+    def kinds(self) -> Registry:
+        """Return the kinds of tasks that change these records."""
+        return list_deploy_kinds(self.tools)
 
     def record(self, ref: RecordRef) -> Record | None:
         """Return the deployed state, as far as this run knows it."""

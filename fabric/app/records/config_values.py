@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.deploy_work import DeployWork
-from fabric.app.deploy.known_records import UpstreamAddresses, with_values
 from fabric.app.project.plan_rows import encode_trigger
+from fabric.app.records.deploy_work import DeployWork
+from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function
 from fabric.graph.compile import build_spec

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from fabric.app.deploy.scope import DeployScope
+from fabric.app.records.scope import DeployScope
 from fabric.app.settings import Settings
 from fabric.config.values import Config
 from fabric.graph.compile import is_whole_service_deploy
@@ -50,12 +50,10 @@ def find_rollback_problems(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
             yield from (one.of(ref.service) for one in found)
 
 
-def warn_of_rollback_problems(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:
-    """Find the same problems for a plan, as warnings of a deploy that would be refused."""
-    problems = tuple(find_rollback_problems(scope, plan))
-    units = scope.work.units.all() if problems else ()
-    is_on_failure = any(is_rollback_enabled(None, unit.config, scope.settings) for unit in units)
-    return problems if is_on_failure else ()
+def is_rollback_wanted(scope: DeployScope, said: bool | None) -> bool:
+    """Return whether a failure of this run is to be rolled back."""
+    units = scope.work.units.all()
+    return any(is_rollback_enabled(said, unit.config, scope.settings) for unit in units)
 
 
 def _group_changes(plan: Plan) -> Mapping[RecordRef, _Changes]:

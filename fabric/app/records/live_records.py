@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.deploy.backends import BackEnds
-from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import apply_recorded_placement, build_placement
 from fabric.app.project.placement import Placement
+from fabric.app.records.backends import BackEnds
+from fabric.app.records.deploy_work import format_record_options
 from fabric.app.settings import Settings
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.deploy_work import DeployWork
-from fabric.app.deploy.health import list_health_urls
-from fabric.app.deploy.known_records import UpstreamAddresses, with_values
 from fabric.app.payload_cleanup import PAYLOADS
 from fabric.app.project.files import build_client_environment, list_env_file_names
+from fabric.app.records.deploy_work import DeployWork
+from fabric.app.records.health import list_health_urls
+from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.values import Config
 from fabric.model.late_values import fill_document
 from fabric.model.problems import FabricError, Problem

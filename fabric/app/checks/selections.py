@@ -1,0 +1,97 @@
+"""Find deploys of a part of a project that would break, or delete, the rest."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from fabric.app.project.compiled import Compiled
+from fabric.app.project.compose_files import NOT_OURS
+from fabric.app.records.known_records import not_deployed_problem, parse_release_ref
+from fabric.app.records.scope import DeployScope
+from fabric.graph.judge import find_dropped_functions
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.catalog import DeployUnit, find_provider_facts, format_provider_title
+from fabric.model.problems import Problem
+from fabric.model.records.record import Mode, RecordRef
+from fabric.model.task_inputs import DeployInputs, ReleaseInputs
+from fabric.tasks.deploy import get_record_ref
+
+_OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
+_CODE = "deploy/whole-service"
+
+
+def find_lost_addresses(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
+    """Find variables that functions would lose only because a compose file is ignored."""
+    passed_over = next((one for one in work.info.warnings if one.code == NOT_OURS), None)
+    if passed_over is None:
+        return
+    for inputs in work.graph.inputs_of("deploy"):
+        names = (
+            sorted(_list_lost_variables(inputs, scope)) if isinstance(inputs, DeployInputs) else []
+        )
+        if names:
+            message = f"`{inputs.service}` would lose {', '.join(names)}: {passed_over.message}"
+            yield replace(passed_over, message=message, service=inputs.service)
+
+
+def _list_lost_variables(inputs: DeployInputs, scope: DeployScope) -> Iterator[str]:
+    record = scope.record(get_record_ref(inputs))
+    for name, _, env in inputs.functions:
+        live = record.function(name) if record else None
+        wanted = {variable for variable, _ in env}
+        for variable, _ in live.environment if live else ():
+            if variable not in wanted and _OF_UPSTREAMS.fullmatch(variable):
+                yield variable
+
+
+def find_partial_deploys(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
+    for inputs in work.graph.inputs_of("deploy"):
+        if isinstance(inputs, DeployInputs) and inputs.mode == Mode.REAL:
+            facts = find_provider_facts(dict(inputs.place)["provider-id"])
+            if facts is not None and facts.is_one_version and inputs.others:
+                yield _partial_deploy_problem(inputs).of(inputs.service)
+            elif facts is not None and facts.unit is DeployUnit.SERVICE and work.is_part:
+                yield from (
+                    one.of(inputs.service) for one in _find_dropped_functions(inputs, scope)
+                )
+
+
+def _partial_deploy_problem(inputs: DeployInputs) -> Problem:
+    message = (
+        f"cannot deploy only {_format_function_names(inputs)} of `{inputs.service}`: "
+        f"{format_provider_title(inputs.provider)} deploys all functions of a service together"
+    )
+    hint = "omit --function: unchanged functions are not uploaded again"
+    return Problem(_CODE, message, hint)
+
+
+def _find_dropped_functions(inputs: DeployInputs, scope: DeployScope) -> Iterator[Problem]:
+    """Find functions that this deploy would delete although only others were named."""
+    record = scope.record(RecordRef(inputs.service, inputs.stage, inputs.provider))
+    dropped = find_dropped_functions(record, inputs) if record else ()
+    if dropped:
+        names = ", ".join(f"`{name}`" for name in dropped)
+        message = (
+            f"refusing to deploy {_format_function_names(inputs)}: this would also delete "
+            f"{names}, no longer in the config of `{inputs.service}`"
+        )
+        yield Problem(_CODE, message, "omit --function to deploy all configured functions")
+
+
+def _format_function_names(inputs: DeployInputs) -> str:
+    return ", ".join(f"`{one[0]}`" for one in inputs.functions)
+
+
+def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
+    """List dependencies that are not part of the run and not deployed."""
+    seen = set()
+    releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
+    for inputs in releases:
+        for name in inputs.outside:
+            upstream_service = parse_release_ref(name, inputs.stage)
+            if (inputs.service, upstream_service) not in seen and scope.record(
+                upstream_service
+            ) is None:
+                yield not_deployed_problem(inputs.service, upstream_service).of(inputs.service)
+            seen.add((inputs.service, upstream_service))
