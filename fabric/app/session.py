@@ -1,7 +1,7 @@
 """A session: the stores of a workspace, opened once, and the kinds of tasks that use them."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from fabric.app.payload_cleanup import sweep_payloads
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import SharedAccess
-from fabric.app.toolchains import open_toolchain
+from fabric.app.task_kinds import build_registry, open_runtimes
 from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
@@ -24,21 +24,15 @@ from fabric.engine.result import RunResult
 from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task_inputs import VendorInputs
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.contract import Builder, Built
 from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreading
 from fabric.system.disk import write_atomic
-from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
-from fabric.tasks.package import PackageKind
-from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
     from fabric.engine.dask.executor import Executor
     from fabric.engine.dask.remote_builds import RemoteBuilds
-    from fabric.tasks.deploy_tools import DeployTools
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -286,17 +280,6 @@ def _keep(place: CachePlace, stores: Stores, *, is_marked: bool) -> None:
             stores.files.save()
 
 
-@contextlib.contextmanager
-def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
-    """Open the runtimes. Tools and child processes start on first use."""
-    with open_toolchain(settings) as folder:
-        runtimes = Runtimes(folder, settings.env)
-        try:
-            yield runtimes
-        finally:
-            runtimes.close()
-
-
 def _open_stores(order: _Order, place: CachePlace) -> Stores:
     is_there = order.writes or place.folder.is_dir()
     is_stored = order.caches.is_stored and place.problem is None and is_there
@@ -326,12 +309,6 @@ def _build_stores(order: _Order, place: CachePlace, memo: Memo, files: FileIndex
     )
 
 
-def _vendor_packages(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
-    from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
-
-    return vendor(workspace, inputs, env)
-
-
 def _open_memo(cache: SealedPath) -> Memo:
     from fabric.engine.memory.disk_memo import (
         DiskMemo,  # its database costs a start: only when it is wanted
@@ -344,32 +321,6 @@ def _open_memo(cache: SealedPath) -> Memo:
         from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 
         return ReadOnlyMemo(cache.path / "memo", cache.seal, error.first)
-
-
-def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) -> Registry:
-    return {
-        "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
-        "build": BuildKind(workspace, builder),
-        "package": PackageKind(),
-    }
-
-
-def list_deploy_kinds(tools: "DeployTools") -> Registry:
-    """Return the kinds of tasks that change records and deployed resources."""
-    from fabric.tasks.deploy import DeployKind
-    from fabric.tasks.dns_sync import DnsSyncKind
-    from fabric.tasks.placed import PlacedKind
-    from fabric.tasks.release import ReleaseKind
-    from fabric.tasks.remove import RemoveKind
-    from fabric.tasks.restore import RestoreKind
-
-    return {
-        "deploy": PlacedKind(DeployKind(tools), tools.places),
-        "release": PlacedKind(ReleaseKind(tools), tools.places),
-        "remove": PlacedKind(RemoveKind(tools), tools.places),
-        "restore": PlacedKind(RestoreKind(tools), tools.places),
-        "dns-sync": DnsSyncKind(tools.names),
-    }
 
 
 def _ignore_own(workspace: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Where
 from fabric.app.settings import Settings
@@ -13,6 +14,7 @@ from fabric.config.values import Config
 from fabric.model.late_values import fill_document, find_late_names
 from fabric.model.outcomes.queried import ConfigOutcome, ValidOutcome, ValidService
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode
 from fabric.model.report import Report
 
 
@@ -24,9 +26,25 @@ def validate(where: Where, settings: Settings) -> Report:
         return _validate_text(read_given(where, settings))
     project = open_project(where, settings)
     _refuse_unplannable(unit.config for unit in project.units)
+    _require_supported(project, settings)
     services = tuple(_describe_service(unit.config) for unit in project.units)
     outcome = ValidOutcome(project.stage, services)
     return Report("validate", outcome, warnings=project.warnings)
+
+
+def _require_supported(project: Project, settings: Settings) -> None:
+    """Raise for settings that a real deploy would refuse. No state is read."""
+    if all(unit.mode == Mode.SIMULATED for unit in project.units):
+        return
+    # Deployers are imported only where something is really deployed.
+    from fabric.app.checks.table import Candidate, Use, require
+    from fabric.app.project.place_services import build_placement
+    from fabric.app.records.scope import ScopeOptions, open_deploy_scope
+
+    placements = [build_placement(one, project.workspace, project.home) for one in project.units]
+    options = ScopeOptions(lambda: project.units, without_state=True)
+    with open_deploy_scope(placements, settings, options) as scope:
+        require(Use.VALIDATE, Candidate(scope=scope))
 
 
 def _validate_text(config: Config) -> Report:

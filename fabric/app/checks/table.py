@@ -104,7 +104,7 @@ def find_problems(use: Use, one: Candidate) -> FoundProblems:
     If there are any, missing credentials are reported with them, for all records.
     """
     found = _run_checks(use, one, needs_changes=False)
-    if not found.all:
+    if not found.all or not _ACCESS.is_read_by(use):
         return found
     more = find_access_problems(one.scope, one.scope.placements)
     return FoundProblems(found.errors, (*found.warnings, *more))
@@ -183,6 +183,14 @@ def _check_rollback(one: Candidate) -> Iterable[Problem]:
 
 _CHANGES = frozenset({Use.DEPLOY, Use.ROLLBACK})
 _REVIEWS = frozenset({Use.PLAN, Use.DOCTOR})
+
+_ACCESS = Check(
+    name="access",
+    find=_check_access,
+    refuses=_CHANGES | {Use.REMOVE, Use.DEV},
+    warns=frozenset({Use.PLAN}),
+    needs_changes=True,
+)
 
 # `doctor` reports more than `deployer`, `lost-state`, `unwritten-state`, `diverted-traffic` and
 # `access` say, by checks of its own.
@@ -280,13 +288,7 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
         find=lambda one: find_account_problems(one.scope),
         refuses=frozenset({Use.REMOVE}),
     ),
-    Check(
-        name="access",
-        find=_check_access,
-        refuses=_CHANGES | {Use.REMOVE, Use.DEV},
-        warns=frozenset({Use.PLAN}),
-        needs_changes=True,
-    ),
+    _ACCESS,
     Check(
         name="rollback",
         find=_check_rollback,

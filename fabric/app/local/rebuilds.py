@@ -13,8 +13,8 @@ from fabric.app.local.service import LocalService, build_local_service
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
-from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
+from fabric.app.task_kinds import open_runtimes
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.local.watch import Stats, choose_watch_hint, list_all_below, read_stats, wait_for_burst

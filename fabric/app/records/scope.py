@@ -16,8 +16,8 @@ from fabric.app.records.known_records import KnownRecords, RollbackTargets, Upst
 from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.app.records.problem_places import ProblemPlaces
 from fabric.app.request import Where
-from fabric.app.session import list_deploy_kinds
 from fabric.app.settings import Settings
+from fabric.app.task_kinds import list_deploy_kinds
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import FabricError, Problem

@@ -57,3 +57,15 @@ def test_upstream_output_is_shown_by_name(tmp_path: Path) -> None:
     assert json.dumps(done.result["config"]["env"]["HOME_OF_A"]).count("SERVICE_A_URL") == 1
     assert "\ue000" not in done.out
     assert "\\ue000" not in done.out
+
+
+def test_a_real_mode_is_checked_for_settings_without_effect(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    text = service("shop", "one") + "extensions: {cloud1-lambda: {roleArn: 'arn:x', colour: red}}\n"
+    made.write({"fabric.yml": text})
+    assert made.json("validate").code == 0
+    real = {"FABRIC_CLOUD1_REAL_DEPLOY": "1"}
+    done = made.json("validate", env=real)
+    [problem] = done.error["problems"]
+    assert problem["code"] == "config/unfit"
+    assert problem == made.json("plan", env=real).error["problems"][0]

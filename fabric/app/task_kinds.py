@@ -1,0 +1,62 @@
+"""The kinds of tasks, and the runtimes that build functions."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabric.app.settings import Settings
+from fabric.app.toolchains import open_toolchain
+from fabric.model.task_inputs import VendorInputs
+from fabric.runtimes.build import Runtimes
+from fabric.runtimes.contract import Builder, Built
+from fabric.tasks.build import BuildKind
+from fabric.tasks.contract import Registry
+from fabric.tasks.package import PackageKind
+from fabric.tasks.vendor import VendorKind
+
+if TYPE_CHECKING:
+    from fabric.tasks.deploy_tools import DeployTools
+
+
+@contextlib.contextmanager
+def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
+    """Open the runtimes. Tools and child processes start on first use."""
+    with open_toolchain(settings) as folder:
+        runtimes = Runtimes(folder, settings.env)
+        try:
+            yield runtimes
+        finally:
+            runtimes.close()
+
+
+def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) -> Registry:
+    return {
+        "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
+        "build": BuildKind(workspace, builder),
+        "package": PackageKind(),
+    }
+
+
+def list_deploy_kinds(tools: "DeployTools") -> Registry:
+    """Return the kinds of tasks that change records and deployed resources."""
+    from fabric.tasks.deploy import DeployKind
+    from fabric.tasks.dns_sync import DnsSyncKind
+    from fabric.tasks.placed import PlacedKind
+    from fabric.tasks.release import ReleaseKind
+    from fabric.tasks.remove import RemoveKind
+    from fabric.tasks.restore import RestoreKind
+
+    return {
+        "deploy": PlacedKind(DeployKind(tools), tools.places),
+        "release": PlacedKind(ReleaseKind(tools), tools.places),
+        "remove": PlacedKind(RemoveKind(tools), tools.places),
+        "restore": PlacedKind(RestoreKind(tools), tools.places),
+        "dns-sync": DnsSyncKind(tools.names),
+    }
+
+
+def _vendor_packages(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
+    from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
+
+    return vendor(workspace, inputs, env)
