@@ -170,12 +170,12 @@ def _whole(tools: Desk) -> int:
 
 
 def _shared(tools: Desk) -> "SharedCache | None":
-    """As `fabric.app.shared_cache` opens it, for this graph's kinds of tasks."""
+    """As `fabric.app.caching.shared_cache` opens it, for this graph's kinds of tasks."""
     if not os.environ.get("FABRIC_REMOTE_CACHE_URL"):
         return None
     from fabric.app.request import Request
     from fabric.app.settings import read_settings
-    from fabric.app.shared_cache import open_access
+    from fabric.app.caching.shared_cache import open_access
     from fabric.engine.shared.stored_segments import StoredSegments
     from fabric.model.names import Verb
 

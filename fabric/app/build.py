@@ -6,21 +6,21 @@ from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
 
-from fabric.app.cache_place import open_usable_cache
+from fabric.app.caching.cache_place import open_usable_cache
+from fabric.app.caching.shared_cache import has_other_commit, use_of
 from fabric.app.command import Command, CommandLine, add_shared_cache, start_command
 from fabric.app.request import Request
-from fabric.app.run_graph import (
+from fabric.app.running.run_graph import (
     GraphJob,
     add_cache_warnings,
     add_run_warnings,
     list_write_homes,
     run_graph,
 )
-from fabric.app.run_problems import list_problem_owners, list_run_problems
-from fabric.app.run_report import format_critical_path, list_test_cases
+from fabric.app.running.run_problems import list_problem_owners, list_run_problems
+from fabric.app.running.run_report import format_critical_path, list_test_cases
 from fabric.app.session import Session, SessionOptions, learn_shared_results, open_session
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import has_other_commit, use_of
 from fabric.app.shortcuts.answers import keep_answer, mark_all_cached
 from fabric.app.shortcuts.start import Start, start_cold, start_warm
 from fabric.engine.memory.daily_cleanup import prune_daily

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.caching.shared_cache import NO_ACCESS, SharedAccess, open_shared_cache
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import NO_ACCESS, SharedAccess, open_shared_cache
 from fabric.system.clock import read_file_time_ns
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from fabric.app.project.files import find_config_in
 from fabric.app.project.project import list_compose_services
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request, Where
-from fabric.app.runs import run_ids
+from fabric.app.running.runs import run_ids
 from fabric.app.settings import Settings
 from fabric.config.resolve.stages import stage_names
 from fabric.config.yaml.problems import open_document

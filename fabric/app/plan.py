@@ -16,7 +16,12 @@ from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import list_units
 from fabric.app.request import Request, parse_caps
-from fabric.app.run_graph import add_run_warnings, is_answer_cacheable, list_entry_files, plan_graph
+from fabric.app.running.run_graph import (
+    add_run_warnings,
+    is_answer_cacheable,
+    list_entry_files,
+    plan_graph,
+)
 from fabric.app.session import Session, open_session
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_preview

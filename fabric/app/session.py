@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, read_project_id
+from fabric.app.caching.cache_place import (
+    CachePlace,
+    cache_to_read,
+    cache_to_write,
+    read_project_id,
+)
+from fabric.app.caching.payload_cleanup import sweep_payloads
+from fabric.app.caching.shared_cache import SharedAccess
 from fabric.app.command import Caches, Command
-from fabric.app.payload_cleanup import sweep_payloads
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import SharedAccess
 from fabric.app.task_kinds import build_registry, open_runtimes
 from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.blobs import Blobs

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.settings import Settings
-from fabric.app.toolchains import open_toolchain
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.app.cache_place import read_user_seal
+from fabric.app.caching.cache_place import read_user_seal
 from fabric.app.doctor.ready import check_config_readable, reach_check
 from fabric.app.project.files import find_config_in
 from fabric.app.request import Where

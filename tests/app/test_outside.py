@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from fabric.app.deploy.plan_file import read_seal
-from fabric.app.deployed_function import find_receipt
+from fabric.app.invoking.deployed_function import find_receipt
 from fabric.app.state.outside import parse_backup, parse_pushed_record
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError

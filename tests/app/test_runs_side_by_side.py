@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from fabric.app.build import build
-from fabric.app.cancellable_run import CancellableRun
 from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
-from fabric.app.run_graph import generate_run_id
+from fabric.app.running.cancellable_run import CancellableRun
+from fabric.app.running.run_graph import generate_run_id
 from fabric.app.settings import Settings
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.journal import RunJournal

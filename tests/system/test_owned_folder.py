@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabric.app.payload_cleanup import sweep_payloads
+from fabric.app.caching.payload_cleanup import sweep_payloads
 from fabric.system.clock import SystemClock
 from fabric.system.owned_folder import create_owned_folder, create_temporary_folder, sweep_owned
 from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead

@@ -1,6 +1,6 @@
 """JUnit files: each failure once."""
 
-from fabric.app.run_problems import with_functions
+from fabric.app.running.run_problems import with_functions
 from fabric.model.problems import Problem
 from fabric.model.report import Case, Report
 from fabric.views.junit import format_junit

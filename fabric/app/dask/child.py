@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
+from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.settings import read_settings
-from fabric.app.toolchains import open_toolchain
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
 from fabric.runtimes.subprocess_builder.messages import BuildQuestion

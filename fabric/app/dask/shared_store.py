@@ -1,7 +1,7 @@
 """The shared cache as the file transport between a run and its workers."""
 
+from fabric.app.caching.shared_cache import TEAM_VARIABLE, URL_VARIABLE, read_cache_address
 from fabric.app.settings import REMOTE_KEY_VARIABLE, Settings
-from fabric.app.shared_cache import TEAM_VARIABLE, URL_VARIABLE, read_cache_address
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.model.hashing import hash_fields

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.purpose import has_moved
 from fabric.app.records.scope import DeployScope
+from fabric.app.running.signals import run_until_signaled
 from fabric.app.session import Session
-from fabric.app.signals import run_until_signaled
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run import Job, Run

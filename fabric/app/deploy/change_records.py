@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.caching.shared_cache import use_of
 from fabric.app.deploy.auto_rollback import RolledBack, group_outcomes, is_good, take_back
 from fabric.app.deploy.closing import close_run
 from fabric.app.deploy.purpose import (
@@ -22,7 +23,7 @@ from fabric.app.deploy.purpose import (
     get_operation,
 )
 from fabric.app.records.scope import DeployScope, claim_of
-from fabric.app.run_graph import (
+from fabric.app.running.run_graph import (
     GraphJob,
     add_cache_warnings,
     add_run_warnings,
@@ -33,7 +34,6 @@ from fabric.app.run_graph import (
     run_tasks,
 )
 from fabric.app.session import Session, finish_uploads, open_for_changes
-from fabric.app.shared_cache import use_of
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners

@@ -29,7 +29,7 @@ from fabric.app.project.units import list_units
 from fabric.app.records.scope import DeployScope, DnsSyncFactory, OpenDnsSync, ScopeOptions
 from fabric.app.request import Request
 from fabric.app.requirement_pinning import compile_with_pins
-from fabric.app.run_graph import GraphJob
+from fabric.app.running.run_graph import GraphJob
 from fabric.app.session import Session
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners

@@ -15,7 +15,7 @@ from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.records.live_traces import renew_traces
 from fabric.app.records.scope import DeployScope, ScopeOptions
-from fabric.app.run_graph import GraphJob, add_run_warnings, is_answer_cacheable, tell_idle
+from fabric.app.running.run_graph import GraphJob, add_run_warnings, is_answer_cacheable, tell_idle
 from fabric.app.session import Session
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.engine.memory.file_index import is_racy, let_settle

@@ -17,7 +17,7 @@ from fabric.app.project.placement import Placement
 from fabric.app.records.known_records import parse_release_ref
 from fabric.app.records.live_traces import import_shared_traces
 from fabric.app.records.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.run_graph import list_entry_files, plan_graph
+from fabric.app.running.run_graph import list_entry_files, plan_graph
 from fabric.app.session import Session, SessionOptions, open_session
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import is_whole_service_deploy

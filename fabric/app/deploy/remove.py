@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder, open_usable_cache
+from fabric.app.caching.cache_place import cache_folder, open_usable_cache
 from fabric.app.checks.table import Candidate, Use, require_all
 from fabric.app.command import start_command
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
@@ -24,15 +24,15 @@ from fabric.app.project.stored_source import drop_config
 from fabric.app.project.upstreams import list_all_dependents, map_needs
 from fabric.app.records.backends import BackEnds
 from fabric.app.records.live_records import LiveRecords, find_records
+from fabric.app.records.router_targets import find_router_references
 from fabric.app.records.scope import (
     DeployScope,
     ScopeOptions,
     open_deploy_scope,
 )
 from fabric.app.request import Request
-from fabric.app.router_targets import find_router_references
-from fabric.app.run_graph import GraphJob, tell_idle
-from fabric.app.run_problems import list_problem_owners, list_run_problems
+from fabric.app.running.run_graph import GraphJob, tell_idle
+from fabric.app.running.run_problems import list_problem_owners, list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.config.resolve.provider import unknown_provider_problem

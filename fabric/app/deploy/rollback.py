@@ -21,8 +21,8 @@ from fabric.app.project.stored_source import use_kept_config
 from fabric.app.records.live_records import find_records
 from fabric.app.records.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob
-from fabric.app.run_problems import list_run_problems
+from fabric.app.running.run_graph import GraphJob
+from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.config.overview import UNSET

@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder
+from fabric.app.caching.cache_place import cache_folder
+from fabric.app.caching.shared_cache import URL_VARIABLE
 from fabric.app.checks.table import Candidate, Use, list_checks
 from fabric.app.command import start_command
 from fabric.app.doctor.machine import cache_checks, check_disk, check_installation, check_runtimes
@@ -25,11 +26,10 @@ from fabric.app.project.project import open_project
 from fabric.app.project.workspace import find_workspace
 from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, list_entry_files, plan_graph, run_graph
-from fabric.app.run_problems import list_run_problems
+from fabric.app.running.run_graph import GraphJob, list_entry_files, plan_graph, run_graph
+from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import URL_VARIABLE
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
@@ -132,7 +132,7 @@ def _inspect_machine(workspace: Path, settings: Settings) -> dict[str, Look]:
 def list_shared_cache_checks(settings: Settings) -> Iterable[Check]:
     if not settings.env.get(URL_VARIABLE):
         return ()
-    from fabric.app import shared_status  # httpx and all: only where one is asked for
+    from fabric.app.caching import shared_status  # httpx and all: only where one is asked for
 
     return tuple(shared_status.check_shared_cache(settings))
 

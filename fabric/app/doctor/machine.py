@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fabric.app.cache_place import inspect_cache
+from fabric.app.caching.cache_place import inspect_cache
+from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.project.files import EnvPlace
 from fabric.app.settings import Settings
-from fabric.app.toolchains import open_toolchain
 from fabric.graph.service_unit import ServiceUnit
 from fabric.manifest import VERSION
 from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check

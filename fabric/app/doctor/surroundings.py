@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.caching.shared_cache import URL_VARIABLE
 from fabric.app.checks.access import find_missing_credentials
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
@@ -16,7 +17,6 @@ from fabric.app.records.deploy_work import format_record_options
 from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.app.records.scope import build_read_only_deployers
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import URL_VARIABLE
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.backends import BackendKind
 from fabric.model.catalog import ProviderFacts, find_provider_facts, format_provider_title

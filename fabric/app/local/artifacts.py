@@ -9,7 +9,7 @@ from fabric.app.command import start_command
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.requirement_pinning import compile_with_pins
-from fabric.app.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
+from fabric.app.running.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.engine.result import Outcome, RunResult

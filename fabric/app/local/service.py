@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from fabric.app.function_clients import build_simulated_caller, list_runtime_packages
+from fabric.app.invoking.function_clients import build_simulated_caller, list_runtime_packages
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.local.environment import build_environments
 from fabric.app.project.opened import Project

@@ -13,7 +13,7 @@ from fabric.app.observing.observe import choose_exit_code, run_looks
 from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
-from fabric.app.run_problems import list_run_problems
+from fabric.app.running.run_problems import list_run_problems
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.model.observed import SECOND, LogLine, convert_to_nanoseconds

@@ -11,8 +11,8 @@ from fabric.app.observing.line_merge import sort_lines
 from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, run_graph
-from fabric.app.run_problems import list_run_problems
+from fabric.app.running.run_graph import GraphJob, run_graph
+from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.engine.result import RunResult

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fabric.app.payload_cleanup import sweep_payloads
+from fabric.app.caching.payload_cleanup import sweep_payloads
 from fabric.app.project.endpoints import (
     foreign_endpoint_problem,
     list_foreign_databases,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.payload_cleanup import PAYLOADS
+from fabric.app.caching.payload_cleanup import PAYLOADS
 from fabric.app.project.files import build_client_environment, list_env_file_names
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.health import list_health_urls

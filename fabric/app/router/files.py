@@ -8,7 +8,11 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.json import format as formatted
 
-from fabric.app.router_targets import TARGET_STATE, build_history_path, build_target_state_path
+from fabric.app.records.router_targets import (
+    TARGET_STATE,
+    build_history_path,
+    build_target_state_path,
+)
 from fabric.model.outcomes.routed import SyncEntry, TargetState
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.router.history import with_newest

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import astuple, replace
 
-from fabric.app.cache_place import cache_to_read, list_parent_caches, open_usable_cache
+from fabric.app.caching.cache_place import cache_to_read, list_parent_caches, open_usable_cache
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.placement import pack_placements, unpack_placements
 from fabric.app.request import Request

@@ -159,7 +159,7 @@ def runs(flags: PastFlags) -> int:
 
     The newest 20 runs are kept.
     """
-    from fabric.app.runs import report_compose_runs
+    from fabric.app.running.runs import report_compose_runs
     from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: report_compose_runs(flags.compose, settings))

@@ -50,7 +50,7 @@ def run(flags: InvokeFlags) -> int:
     runs locally from the deployed archive, so the source is not needed. A function that is called
     over HTTP receives a payload that is not an HTTP event as the body of a POST request.
     """
-    from fabric.app.invoke import invoke_run
+    from fabric.app.invoking.invoke import invoke_run
     from fabric.cli.payload import read_payload
     from fabric.cli.perform import Order, build_question_request, perform
 

@@ -30,7 +30,7 @@ def runs() -> None:
 @pass_flags(ScreenFlags)
 def list_(screen: ScreenFlags) -> int:
     """List past runs, newest first."""
-    from fabric.app.runs import list_runs
+    from fabric.app.running.runs import list_runs
     from fabric.cli.answer import answer
 
     return answer(screen, list_runs)
@@ -47,7 +47,7 @@ def show(flags: ShowFlags) -> int:
 
     RUN is an ID or `latest`.
     """
-    from fabric.app.runs import show_run
+    from fabric.app.running.runs import show_run
     from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: show_run(flags.run_id, settings))

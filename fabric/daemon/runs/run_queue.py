@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.app.cancellable_run import CancellableRun
+from fabric.app.running.cancellable_run import CancellableRun
 from fabric.daemon.runs import refusals
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.runs.run_events import RunEvents

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.app.cancellable_run import CancellableRun
-from fabric.app.run_graph import generate_run_id
+from fabric.app.running.cancellable_run import CancellableRun
+from fabric.app.running.run_graph import generate_run_id
 from fabric.app.settings import Settings
 from fabric.daemon.runs import refusals
 from fabric.daemon.runs.daemon_run import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from fabric.app.shared_cache import list_head_names
+from fabric.app.caching.shared_cache import list_head_names
 from fabric.remote.contract import ChangingCarrier
 from fabric.remote.heads import WHOLE_SECONDS, decode_head, encode_head
 from fabric.remote.seal import build_head_name, open_object, parse_seal_keys, seal_head

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fabric.app.cancellable_run import get_held_run
+from fabric.app.running.cancellable_run import get_held_run
 from fabric.app.settings import Settings
 from fabric.daemon.runs.event_lines import Beat, EventLine
 from fabric.daemon.runs.run_queue import RunLimits

@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from fabric.app.cache_place import cache_to_read
+from fabric.app.caching.cache_place import cache_to_read
 from fabric.app.project.workspace import find_workspace
 from fabric.app.settings import Settings
 from fabric.engine.memory.cleanup import Housekeeping

@@ -1,6 +1,6 @@
 """Which problems a run reports: each once, with the functions that have it."""
 
-from fabric.app.run_problems import list_problem_owners, list_run_problems
+from fabric.app.running.run_problems import list_problem_owners, list_run_problems
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.build_graph import build_graph
 from fabric.model.problems import Place, Problem

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deployed_function import (
+from fabric.app.invoking.deployed_function import (
     Called,
     list_deployed_entries,
     select_called_function,
@@ -93,7 +93,7 @@ def _invoke_locally(
     request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
 ) -> Report:
     """Run a simulated deployment on this machine, from the deployed archive."""
-    from fabric.app.function_clients import find_calling_provider, list_runtime_packages
+    from fabric.app.invoking.function_clients import find_calling_provider, list_runtime_packages
     from fabric.providers.redaction import build_redaction
     from fabric.runtimes.invoke import Invocation, invoke
     from fabric.runtimes.python.interpreters import find_version_problems

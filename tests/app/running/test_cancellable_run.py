@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fabric.app.build import build
-from fabric.app.cancellable_run import CancellableRun
 from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.request import Request
-from fabric.app.run_graph import generate_run_id
+from fabric.app.running.cancellable_run import CancellableRun
+from fabric.app.running.run_graph import generate_run_id
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.run_info import RunInfo

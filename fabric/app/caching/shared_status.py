@@ -7,9 +7,9 @@ from random import Random
 
 from msgspec import Struct
 
+from fabric.app.caching.shared_cache import URL_VARIABLE, SharedAccess, open_access
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import URL_VARIABLE, SharedAccess, open_access
 from fabric.engine.shared.background_uploads import describe_error
 from fabric.engine.shared.shared_cache import SharedCache
 from fabric.engine.shared.stored_segments import StoredSegments

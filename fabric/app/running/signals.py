@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from fabric import interrupts
-from fabric.app.cancellable_run import get_held_run
+from fabric.app.running.cancellable_run import get_held_run
 from fabric.engine.result import RunResult
 from fabric.engine.run import Run
 from fabric.system.child_group import get_child_group

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.runs import list_runs, show_run
+from fabric.app.running.runs import list_runs, show_run
 from fabric.app.settings import Settings
 from fabric.model.outcomes.queried import RunOutcome
 from fabric.views.report_json import encode_report

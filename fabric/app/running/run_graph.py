@@ -7,13 +7,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cancellable_run import get_held_run
+from fabric.app.caching.shared_cache import NO_ACCESS
+from fabric.app.caching.toolchains import unusable_tools_problem
 from fabric.app.request import Request, parse_caps
+from fabric.app.running.cancellable_run import get_held_run
+from fabric.app.running.signals import run_until_signaled
 from fabric.app.session import Session, finish_uploads, learn_shared_results
 from fabric.app.settings import Settings
-from fabric.app.shared_cache import NO_ACCESS
-from fabric.app.signals import run_until_signaled
-from fabric.app.toolchains import unusable_tools_problem
 from fabric.engine.bus import Bus
 from fabric.engine.memory.remote_results import NOTHING, RemoteResults
 from fabric.engine.result import Outcome, RunResult, Status

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.app.cache_place import list_parent_caches, open_usable_cache
+from fabric.app.caching.cache_place import list_parent_caches, open_usable_cache
 from fabric.app.request import Request
 from fabric.app.settings import REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE, Settings
 from fabric.manifest import VERSION
