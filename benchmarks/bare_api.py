@@ -3,7 +3,7 @@
 import bottle  # type: ignore[import-untyped]
 from waitress import create_server
 
-from fabric.daemon.server.limits import ServerLimits
+from fabric.daemon.server.server_parts import ServerLimits
 
 
 def main() -> None:

@@ -19,8 +19,7 @@ from fabric.app.command import CommandLine
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings, separate_keys
 from fabric.cache_seal import KEY_VARIABLE, CacheSeal
-from fabric.engine.bus import Listener
-from fabric.engine.run_info import RunInfo
+from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.model.events import Stamped, TaskStarted
 from fabric.model.names import Verb

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from fabric.app.command import start_command
 from fabric.app.project.files import COMPOSE_NAME, resolve_file
 from fabric.app.project.opened import Project
-from fabric.app.project.packages import list_packages
 from fabric.app.project.project import open_project
+from fabric.app.project.services import list_packages
 from fabric.app.request import Request, ServiceChoice
 from fabric.app.session import open_session
 from fabric.app.settings import Settings
@@ -21,7 +21,7 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.traces import Trace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_id import TaskId, build_task_id
-from fabric.runtimes.nodejs.locks import LOCK_FILES
+from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.system.git import find_changed_files
 
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))

@@ -17,24 +17,25 @@ from fabric.app.running.run_graph import (
     list_write_homes,
     run_graph,
 )
-from fabric.app.running.run_problems import list_problem_owners, list_run_problems
-from fabric.app.running.run_report import format_critical_path, list_test_cases
+from fabric.app.running.run_problems import (
+    format_critical_path,
+    list_problem_owners,
+    list_run_problems,
+    list_test_cases,
+)
 from fabric.app.session import Session, SessionOptions, learn_shared_results, open_session
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_answer, mark_all_cached
 from fabric.app.shortcuts.start import Start, start_cold, start_warm
+from fabric.engine.bus import MakeListeners
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.run_info import MakeListeners
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.shards import divide_tasks
 from fabric.model.names import Verb
-from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
-from fabric.model.outcomes.remote_use import RemoteUse
-from fabric.model.outcomes.shard_share import ShardShare
-from fabric.model.outcomes.when_read import WhenRead
+from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact, RemoteUse, ShardShare, WhenRead
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
@@ -130,7 +131,7 @@ def _select_own_shard(session: Session, work: GraphJob) -> tuple[GraphJob, Shard
 
 
 def _start_cold(request: Request, settings: Settings) -> Start:
-    from fabric.app.requirement_pinning import (
+    from fabric.app.shortcuts.compiled import (
         compile_with_pins,
     )  # costs a start that few edits want
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.model.backends import BackendKind, back_end_facts
-from fabric.model.outcomes.scaffolded import InitOutcome
+from fabric.model.outcomes.generated import InitOutcome
 from fabric.model.problems import ExitCode, FabricError, Place, Problem
 from fabric.model.report import Report
 from fabric.scaffold.choices import (

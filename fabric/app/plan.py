@@ -53,7 +53,7 @@ from fabric.model.report import Report, encode_problem
 from fabric.model.spelling import find_nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.named_file import write_named
+from fabric.system.new_files import write_named
 from fabric.views.pictures.draw import draw
 from fabric.views.report_json import encode_outcome
 

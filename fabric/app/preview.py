@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.project.compiled import Compiled
-from fabric.engine.memory.remote_results import NOTHING, RemoteResults
+from fabric.engine.memory.traces import NOTHING, RemoteResults
 from fabric.graph.plan import Plan
 from fabric.model.problems import Problem, drop_repeated_problems
 

@@ -36,8 +36,7 @@ from fabric.system.disk import write_atomic
 from fabric.tasks.contract import Registry
 
 if TYPE_CHECKING:
-    from fabric.engine.dask.executor import Executor
-    from fabric.engine.dask.remote_builds import RemoteBuilds
+    from fabric.engine.dask.remote_builds import Executor, RemoteBuilds
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -148,7 +147,7 @@ def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Sessi
 
 
 class _Order(Struct, frozen=True):
-    """What a session is opened for."""
+    """The command, workspace and options of a session to open."""
 
     command: Command
     workspace: Path

@@ -9,8 +9,8 @@ from fabric.app.local.dev_stream import DevStreamOptions, StreamSubscribers, run
 from fabric.app.local.restore import restore_wired
 from fabric.app.request import Request
 from fabric.cli.consent import build_word_prompt
-from fabric.cli.ineffective_options import reject_ineffective_options
 from fabric.cli.local_serving import build_serve_listeners
+from fabric.cli.option_groups import reject_ineffective_options
 from fabric.cli.perform import Caller, Order, build_question_request, perform
 from fabric.cli.screen import Screen, escape_for_terminal
 from fabric.model.names import Verb
@@ -18,7 +18,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.time_spans import parse_seconds
 from fabric.views.messages import format_problem
-from fabric.views.streamed_text import back_text, format_diverted, format_restored
+from fabric.views.served_text import back_text, format_diverted, format_restored
 
 if TYPE_CHECKING:
     from fabric.cli.stream_options import StreamFlags

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.request import Request
-from fabric.cli.ineffective_options import reject_ineffective_options
+from fabric.cli.option_groups import reject_ineffective_options
 from fabric.cli.payload import read_event
 from fabric.cli.perform import Caller, Order, perform
 from fabric.model.names import Verb

@@ -9,8 +9,8 @@ from fabric.app.local.dev import DevListeners, DevOptions, run_dev_loop
 from fabric.app.local.serve import ServeListeners, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
-from fabric.cli.ineffective_options import reject_ineffective_options
 from fabric.cli.local_call import build_local_request
+from fabric.cli.option_groups import reject_ineffective_options
 from fabric.cli.payload import read_event_file
 from fabric.cli.perform import Caller, Order, perform
 from fabric.cli.screen import Screen, escape_for_terminal

@@ -12,7 +12,7 @@ import click
 from fabric import interrupt_message, lean_imports
 from fabric.cli import commands_table as table
 from fabric.cli import version
-from fabric.cli.group import Group
+from fabric.cli.option_groups import Group
 
 if TYPE_CHECKING:
     from fabric.cli.start import CommandStart

@@ -1,6 +1,8 @@
 """Run a command: settings, screen, listeners, use case and report files."""
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -10,19 +12,20 @@ from fabric.app.request import Request, Where
 from fabric.app.selection import run_chosen
 from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
-from fabric.cli.report_files import is_detail_needed, refuse_unwritable, write_report_files
 from fabric.cli.screen import Screen
 from fabric.cli.start import get_command_start
 from fabric.model.executor import parse_executor
 from fabric.model.names import Verb
-from fabric.model.report import Report
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.report import Report, make_failure_report
+from fabric.system.disk import make_folder
+from fabric.system.new_files import write_named
 
 if TYPE_CHECKING:
     from fabric.app.command import CommandLine
     from fabric.cli.options import ComposeFlags, FunctionFlags
     from fabric.cli.run_options import RunFlags
-    from fabric.engine.bus import Listener
-    from fabric.engine.run_info import MakeListeners, RunInfo
+    from fabric.engine.bus import Listener, MakeListeners, RunInfo
 
 
 class Outlets(Struct, frozen=True):
@@ -76,16 +79,16 @@ def perform(order: Order, use_case: UseCase) -> int:
     settings = start.settings
     screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
     junit = order.outlets.junit
-    request = replace(order.request, detailed=is_detail_needed(settings, junit))
+    request = replace(order.request, detailed=_is_detail_needed(settings, junit))
     caller = Caller(
         settings,
         screen,
         _make_listeners(screen, settings, order.outlets),
         screen.command_line(start.argv) if order.may_be_kept else None,
     )
-    refuse_unwritable(settings, junit, order.outlets.profile)
+    _refuse_unwritable(settings, junit, order.outlets.profile)
     _refuse_no_collector(order.outlets.otlp, settings)
-    report = write_report_files(
+    report = _write_report_files(
         request.command, settings, lambda: _answer_order(order, request, caller, use_case), junit
     )
     return screen.finish(report)
@@ -116,8 +119,8 @@ def _make_listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "Ma
     def make(info: "RunInfo") -> "Sequence[Listener]":
         if outlets.has_no_output(settings):
             return ()
+        from fabric.cli.progress.lines import Logs
         from fabric.cli.progress.listeners import ListenerOptions, build_run_listeners
-        from fabric.cli.progress.log_lines import Logs
 
         options = ListenerOptions(
             outlets.events, outlets.profile, Logs(outlets.logs), outlets.otlp, outlets.journal
@@ -158,3 +161,52 @@ def list_outlets(run: "RunFlags") -> Outlets:
 def build_question_request(command: str, where: Where) -> Request:
     """Build a request without a verb, about deployed or past state."""
     return Request(Verb.DEPLOY, command, where)
+
+
+_SUMMARISED = ("plan", "deploy")
+
+
+def _is_detail_needed(settings: Settings, junit: str = "") -> bool:
+    """Return whether a report must contain more than the terminal shows."""
+    return bool(junit or settings.summary)
+
+
+def _refuse_unwritable(settings: Settings, *files: str) -> None:
+    """Reject unwritable output files before anything runs."""
+    for path in (settings.cwd / file for file in files if file):
+        make_folder(path.parent)
+        there = path if path.exists() else path.parent
+        if path.is_dir() or not os.access(there, os.W_OK):
+            what = "is a directory" if path.is_dir() else "permission denied"
+            message = f"cannot write `{path}`: {what}"
+            raise FabricError(Problem("disk/cannot-write", message, where=Place(str(path))))
+
+
+def _write_report_files(
+    command: str, settings: Settings, make: Callable[[], Report], junit: str = ""
+) -> Report:
+    """Write the report's files and return it. An early failure writes them too."""
+    try:
+        report = make()
+    except FabricError as error:
+        report = make_failure_report(command, error)
+    if junit:
+        from fabric.views.junit import format_junit as junit_xml
+
+        write_named(settings.cwd / junit, junit_xml(report).encode())
+    if settings.summary and report.command.rpartition(" ")[2] in _SUMMARISED:
+        return _write_summary(report, Path(settings.summary))
+    return report
+
+
+def _write_summary(report: Report, path: Path) -> Report:
+    from fabric.views.summary import format_job_summary
+
+    text = format_job_summary(report)
+    try:
+        with path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        problem = Problem("disk/summary", f"cannot write the job summary: {error.strerror}")
+        return replace(report, warnings=(*report.warnings, problem))
+    return report

@@ -25,11 +25,14 @@ from fabric.config.resolve.place_alone import place_alone
 from fabric.config.resolve.placeholders import find_misplaced_late_values
 from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import apply_stage_overlays, remove_anchor_keys
-from fabric.config.rules.config import check_rules, list_param_leaves, list_secret_leaves
-from fabric.config.rules.forbidden_places import find_misplaced_secrets
+from fabric.config.rules.config import (
+    check_rules,
+    list_param_leaves,
+    list_secret_leaves,
+    stage_problem,
+)
 from fabric.config.rules.limits import limit_problems
-from fabric.config.rules.locations import list_locations
-from fabric.config.rules.stage_names import stage_problem
+from fabric.config.rules.locations import find_misplaced_secrets, list_locations
 from fabric.config.rules.strangers import check_untrusted_config
 from fabric.config.rules.supplies import find_missing_supplies
 from fabric.config.schema.check import Finding, check

@@ -10,8 +10,7 @@ from fabric.daemon.http_types import ApiAnswer, RequestOrigin, make_refusal
 from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.daemon.runs.run_queue import RunWork
 from fabric.daemon.statuses import OK, choose_http_status
-from fabric.engine.bus import Listener
-from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.bus import Listener, MakeListeners, RunInfo
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report

@@ -35,8 +35,7 @@ from fabric.daemon.runs.runs import Runs
 from fabric.daemon.server.sessions import BrowserSessions
 from fabric.daemon.system_routes import ServerItself, build_system_routes
 from fabric.daemon.web import build_web_app
-from fabric.engine.bus import Listener
-from fabric.engine.run_info import RunInfo
+from fabric.engine.bus import Listener, RunInfo
 from fabric.manifest import VERSION
 from fabric.model.bindable import EVERYTHING
 from fabric.model.checks import Check, make_passed_check, make_warning_check

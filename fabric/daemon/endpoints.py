@@ -23,8 +23,8 @@ from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT
 from fabric.daemon.statuses import ACCEPTED, OK
+from fabric.engine.bus import MakeListeners
 from fabric.engine.compute_slots import ComputeSlots
-from fabric.engine.run_info import MakeListeners
 from fabric.model.bindable import EVERYTHING, Bindable, SecretUse
 from fabric.model.names import Verb
 from fabric.model.outcomes.deployed import DeployOutcome

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from fabric.daemon.http_types import RequestOrigin
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.tasks import AccessLine
-from fabric.engine.bus import Listener
+from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.run_spans import RunSpans
-from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError
 from fabric.system.clock import Clock

@@ -10,8 +10,7 @@ from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, make_r
 from fabric.daemon.parameters import read_parameters
 from fabric.daemon.server.answers import encode_body
 from fabric.daemon.server.gate import Admission, too_large_answer
-from fabric.daemon.server.limits import ServerLimits
-from fabric.daemon.server.server_parts import Wsgi
+from fabric.daemon.server.server_parts import ServerLimits, Wsgi
 from fabric.daemon.server.tasks import ADMISSION
 from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, choose_http_status
 from fabric.model.problems import FabricError, Problem

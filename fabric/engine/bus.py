@@ -1,9 +1,13 @@
 """The event bus: it numbers and timestamps events for many listeners."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
+from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import Event, ProblemFound, Stamped
 from fabric.model.problems import FabricError, Problem
 from fabric.system.clock import Clock, stamp
@@ -85,3 +89,27 @@ def _listener_problem(listener: Listener, error: Exception) -> Problem:
         f"ignoring {type(listener).__name__} for the rest of this run, because it failed: {said}",
         hint="report this bug; the run itself is not affected",
     )
+
+
+class RunInfo(Struct, frozen=True):
+    """`known` tasks do not run and have no events. In an idle run, only explicitly requested
+    listeners get events."""
+
+    run: str
+    # The directory of the run log.
+    home: Path
+    graph: TaskGraph
+    # Last durations by task.
+    seconds: tuple[float, ...]
+    # The concurrency limit.
+    width: int = 1
+    known: frozenset[int] = frozenset()
+    is_idle: bool = False
+
+    @property
+    def many(self) -> bool:
+        """Return whether the run has more than one service."""
+        return len({task.inputs.service for task in self.graph.tasks}) > 1
+
+
+MakeListeners = Callable[[RunInfo], Sequence[Listener]]

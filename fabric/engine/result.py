@@ -110,3 +110,16 @@ class RunResult(Struct, frozen=True):
             if outcome.status not in GOOD:
                 bad.add(unit)
         return bool(units - bad)
+
+
+def find_critical_path(result: RunResult) -> tuple[int, ...]:
+    """Find the critical path: from the last task back through the dependency that ended last."""
+    if not result.outcomes:
+        return ()
+    ends = [one.started + one.ms / 1000 for one in result.outcomes]
+    number = max(range(len(ends)), key=ends.__getitem__)
+    path = [number]
+    while needs := result.graph.needs[number]:
+        number = max(needs, key=ends.__getitem__)
+        path.append(number)
+    return tuple(reversed(path))

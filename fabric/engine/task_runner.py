@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.memo import Memo
-from fabric.engine.memory.remote_results import NOTHING, RemoteResults
-from fabric.engine.memory.traces import TraceStore
+from fabric.engine.memory.traces import NOTHING, RemoteResults, TraceStore
 from fabric.engine.output_contents import OutputContents, Upstream
 from fabric.engine.output_folders import (
     is_left_unwritten,

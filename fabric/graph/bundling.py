@@ -1,9 +1,19 @@
 """Further settings of build tools: bundler options and command variables."""
 
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
+from fabric.config.yaml.read import encode_canonical
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
+from fabric.model.conventions import AS_EVENTS, find_conventions
 from fabric.model.late_values import find_late_names
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
@@ -44,3 +54,82 @@ def build_command_env(config: Config, function: Function) -> Pairs:
             if name not in config.secret_names and not find_late_names(value)
         )
     )
+
+
+def encode_deploy_extensions(config: Config) -> str:
+    """Encode the extensions without the router, which does not affect a deploy."""
+    if '"router"' not in config.extensions:
+        return config.extensions
+    sections = json.loads(config.extensions)
+    sections.pop("router", None)
+    return encode_canonical(sections)
+
+
+def list_deploy_secrets(config: Config, function: Function) -> Pairs:
+    """List the secrets, only for providers that send them differently."""
+    facts = find_provider_facts(config.provider.id)
+    names = sorted({name for name, _ in function.env} & config.secret_names)
+    is_told = names and facts is not None and facts.hides_secrets
+    return (("secrets", ", ".join(names)),) if is_told else ()
+
+
+# Which exports of a module count as its handler, where a provider calls more than `handler`.
+# What an entry may name behind its module; a file has its extension there.
+_EXPORT = re.compile(r"\.(?!(?:[cm]?[jt]s|[jt]sx|py)$)([^./]+)$")
+
+
+def with_handlers(provider_id: str, inputs: BuildInputs) -> BuildInputs:
+    """Add the handlers that the provider calls, unless the entry or the convention already
+    determines them."""
+    calls = find_conventions(provider_id).of(inputs.runtime)
+    named = _EXPORT.search(inputs.entry)
+    if calls == AS_EVENTS.of(inputs.runtime) or (named and named[1] != "default"):
+        return inputs
+    return replace(inputs, handlers=() if named else calls.names, methods=calls.methods)
+
+
+PartsOf: TypeAlias = Callable[[ServiceUnit, Function], Hashable]
+# By service, target and function.
+_Key: TypeAlias = tuple[str, str, str]
+
+
+class Variants(Struct, frozen=True):
+    """The target name of each build and archive; none if all targets share it."""
+
+    builds: Mapping[_Key, str] = field(default_factory=dict)
+    packages: Mapping[_Key, str] = field(default_factory=dict)
+
+    def build(self, unit: ServiceUnit, function: Function) -> str:
+        return self.builds.get((unit.service, unit.apart, function.name), "")
+
+    def package(self, unit: ServiceUnit, function: Function) -> str:
+        return self.packages.get((unit.service, unit.apart, function.name), "")
+
+
+def group_variants(
+    units: Sequence[ServiceUnit], build_parts: PartsOf, package_parts: PartsOf
+) -> Variants:
+    """Group equal builds under their first target. A service with one target has no variant."""
+    several = [unit for unit in units if unit.apart]
+    if not several:
+        return Variants()
+    rows = [
+        ((unit.service, unit.apart, one.name), build_parts(unit, one), package_parts(unit, one))
+        for unit in several
+        for one in unit.config.functions
+    ]
+    builds = _map_first_labels({key: built for key, built, _ in rows})
+    return Variants(
+        builds, _map_first_labels({key: (builds[key], packed) for key, _, packed in rows})
+    )
+
+
+def _map_first_labels(parts: Mapping[_Key, Hashable]) -> dict[_Key, str]:
+    first: dict[tuple[str, str, Hashable], str] = {}
+    for (service, label, function), one in parts.items():
+        first.setdefault((service, function, one), label)
+    kinds = Counter((service, function) for service, function, _ in first)
+    return {
+        key: first[key[0], key[2], one] if kinds[key[0], key[2]] > 1 else ""
+        for key, one in parts.items()
+    }

@@ -7,14 +7,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
-from fabric.graph.bundling import add_bundler_settings, build_command_env
-from fabric.graph.deployed_extensions import encode_deploy_extensions
-from fabric.graph.handlers import with_handlers
+from fabric.graph.bundling import (
+    Variants,
+    add_bundler_settings,
+    build_command_env,
+    encode_deploy_extensions,
+    group_variants,
+    list_deploy_secrets,
+    with_handlers,
+)
 from fabric.graph.name_tasks import build_dns_sync_tasks
-from fabric.graph.secret_settings import list_deploy_secrets
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.variants import Variants, group_variants
 from fabric.model.catalog import OLDEST_GLIBC, DeployUnit, find_glibc_version, find_provider_facts
 from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields

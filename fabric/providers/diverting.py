@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from fabric.model.problems import Problem
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from fabric.providers.contract import DeploymentAddress
 
 

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import ProviderFacts
-from fabric.model.log_levels import normalize_level
 from fabric.model.observed import (
     FunctionNumbers,
     LogLine,
@@ -21,6 +20,7 @@ from fabric.model.observed import (
     TracedStep,
     convert_to_nanoseconds,
     format_moment,
+    normalize_level,
 )
 from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService

@@ -5,8 +5,7 @@ from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
-from fabric.model.log_levels import is_as_grave
-from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
+from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, is_as_grave
 from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
 
 # Of whoever chooses less than we do, so many lines are looked through.

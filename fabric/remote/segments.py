@@ -10,8 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 from msgspec.structs import replace
 
-from fabric.graph.keyed_traces import Keyed, hash_trace
-from fabric.graph.traces import ListingTrace, Trace
+from fabric.graph.traces import Keyed, ListingTrace, Trace, hash_trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
 from fabric.model.task import Output, OutputFile, Pairs

@@ -16,7 +16,7 @@ from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing, Tool
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
-from fabric.runtimes.nodejs.locks import LOCK_FILES, is_within_workspace, list_upwards
+from fabric.runtimes.nodejs.toolchain import LOCK_FILES, is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes

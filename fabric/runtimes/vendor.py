@@ -1,8 +1,11 @@
 """Third-party packages of Python functions: from a lock to files, for the target's platform."""
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import re
+import stat
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
 
@@ -10,11 +13,11 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
-from fabric.runtimes.locking import join_pins, resolve_targets
 from fabric.runtimes.pip import Pip, Target
 from fabric.runtimes.recorded_inputs import merge
 from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
+    Pin,
     has_hashes,
     is_own_lock,
     is_pinned,
@@ -24,7 +27,6 @@ from fabric.runtimes.requirements import (
     normalize_package_name,
     render_lock,
 )
-from fabric.runtimes.wheels import unpack
 from fabric.system.disk import write_atomic
 from fabric.system.owned_folder import create_temporary_folder
 
@@ -89,7 +91,7 @@ def _download_packages(pip: Pip, text: str, target: Target, lock: str) -> Built:
     locked = own or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
         wheels = pip.download(text, target, folder, locked=locked)
-        files = {file.path: file for wheel in wheels for file in unpack(wheel)}
+        files = {file.path: file for wheel in wheels for file in _unpack(wheel)}
         missing = pip.missing(text, target, folder) if locked else ()
         unlisted = sorted({_name(wheel) for wheel in wheels} - list_required_names(text))
     lacking = _find_missing_packages(target, missing)
@@ -138,9 +140,9 @@ def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> Ven
     inputs = asked[0]
     found = read_source(workspace, inputs.root, inputs.without, relock=True)
     name = os.path.basename(found.file)
-    resolved = resolve_targets(pip, found.text, [_build_target(one) for one in asked])
+    resolved = _resolve_targets(pip, found.text, [_build_target(one) for one in asked])
     titles = [target.title for target, _ in resolved]
-    text = render_lock(name, found.text, join_pins(resolved), titles)
+    text = render_lock(name, found.text, _join_pins(resolved), titles)
     file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
     write_atomic(Path(os.path.realpath(workspace), file), text.encode())
     return VendorSource(file, text, InputTrace())
@@ -157,3 +159,155 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
         hint=f"run: git add {lock.file}",
         where=Place(lock.file),
     )
+
+
+# Wheels as files: read entry by entry, with checked paths and sizes; nothing is run.
+# What an installer notes for itself, and byte code: neither is the package, both vary.
+_NOISE = re.compile(
+    r"(^|/)__pycache__/|\.py[co]$|\.dist-info/(RECORD(\.\w+)?|INSTALLER|REQUESTED|direct_url\.json)$"
+)
+_DATA = re.compile(r"^[^/]+\.data/(?P<kind>[^/]+)/(?P<rest>.+)$")
+_LIBRARIES = {"purelib", "platlib"}
+_MAX_BYTES = 1 << 30
+_CHUNK = 1 << 20
+
+
+def _unpack(wheel: Path) -> Iterator[BuiltFile]:
+    """Yield the files that an install would put on the import path."""
+    try:
+        with zipfile.ZipFile(wheel) as bundle:
+            room = _MAX_BYTES
+            for entry in bundle.infolist():
+                if (path := _find_install_path(wheel.name, entry)) is None:
+                    continue
+                content = _decompress_entry(bundle, entry, wheel.name, room)
+                room -= len(content)
+                yield BuiltFile(path, content, executable=_is_executable(entry))
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise _invalid_wheel_error(wheel.name, str(error)) from error
+
+
+def _find_install_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
+    """Return the installed path; None for directories, metadata, scripts and headers."""
+    name = entry.filename
+    if entry.is_dir() or _NOISE.search(name):
+        return None
+    if match := _DATA.match(name):
+        if match["kind"] not in _LIBRARIES:
+            return None
+        name = match["rest"]
+    _check(wheel, name, entry)
+    return name
+
+
+def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
+        raise _invalid_wheel_error(wheel, f"the path `{name}` is outside the archive")
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
+        raise _invalid_wheel_error(wheel, f"`{name}` is not a regular file")
+
+
+def _decompress_entry(
+    bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int
+) -> bytes:
+    """Decompress an entry and count its bytes: the size in the header can be wrong."""
+    chunks: list[bytes] = []
+    with bundle.open(entry) as stream:
+        while chunk := stream.read(_CHUNK):
+            room -= len(chunk)
+            if room < 0:
+                raise _invalid_wheel_error(wheel, "it exceeds 1 GB when unpacked")
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _is_executable(entry: zipfile.ZipInfo) -> bool:
+    return bool((entry.external_attr >> 16) & 0o111)
+
+
+def _invalid_wheel_error(wheel: str, reason: str) -> FabricError:
+    return FabricError(Problem("vendor/bad-wheel", f"cannot _unpack `{wheel}`: {reason}"))
+
+
+_MACHINES = ("x86_64", "aarch64")
+
+Resolved = Sequence[tuple[Target, tuple[Pin, ...]]]
+
+
+def _resolve_targets(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
+    """Resolve the requirements for each target, and for the other architecture."""
+    others = [
+        Target(one.python, machine, one.glibc)
+        for one in targets
+        for machine in _MACHINES
+        if machine not in {other.machine for other in targets if other.python == one.python}
+    ]
+    found = list[tuple[Target, tuple[Pin, ...]]]()
+    for target in dict.fromkeys(targets):
+        found.append((target, _resolve_near(pip, text, target, found)))
+    for target in dict.fromkeys(others):
+        try:
+            found.append((target, _resolve_pinned(pip, text, target, found)))
+        except FabricError:
+            # Not every package has a wheel for both; the lock then serves those asked for.
+            continue
+    return found
+
+
+def _join_pins(resolved: Resolved) -> tuple[Pin, ...]:
+    """Join the results to one pin per version, with the hashes of all its wheels and a marker."""
+    targets = tuple(target for target, _ in resolved)
+    versions: dict[tuple[str, str], list[tuple[Target, Pin]]] = {}
+    for target, pins in resolved:
+        for pin in pins:
+            versions.setdefault((normalize_package_name(pin.name), pin.version), []).append(
+                (target, pin)
+            )
+    return tuple(_merge_pins(targets, found) for found in versions.values())
+
+
+def _merge_pins(targets: Sequence[Target], found: Sequence[tuple[Target, Pin]]) -> Pin:
+    pins = [pin for _, pin in found]
+    return replace(
+        pins[0],
+        hashes=tuple(sorted({digest for pin in pins for digest in pin.hashes})),
+        extras=tuple(sorted({extra for pin in pins for extra in pin.extras})),
+        marker=_build_marker(targets, [target for target, _ in found]),
+    )
+
+
+def _build_marker(targets: Sequence[Target], where: Sequence[Target]) -> str:
+    if len(where) == len(targets):
+        return ""
+    named = [
+        name for name in ("python_version", "platform_machine") if _has_differences(targets, name)
+    ]
+    places = (
+        " and ".join(f'{name} == "{target.markers()[name]}"' for name in named) for target in where
+    )
+    return " or ".join(sorted(places))
+
+
+def _has_differences(targets: Iterable[Target], name: str) -> bool:
+    return len({target.markers()[name] for target in targets}) > 1
+
+
+def _resolve_near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+    """Resolve with the versions of the previous targets, if this target supports them."""
+    try:
+        return _resolve_pinned(pip, text, target, found)
+    except FabricError:
+        if not found:
+            raise
+        return _resolve_pinned(pip, text, target, ())
+
+
+def _resolve_pinned(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+    exact = {
+        normalize_package_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins
+    }
+    lines = "".join(f"{name}=={version}\n" for name, version in sorted(exact.items()))
+    with create_temporary_folder("vendor") as folder:
+        return pip.resolve(text, target, folder, lines)

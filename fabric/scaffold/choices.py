@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from fabric.config.schema.service_name import SERVICE_NAME
+from fabric.config.schema.shapes import SERVICE_NAME
 from fabric.model.backends import BackendKind
 from fabric.model.catalog import (
     PROVIDERS,

@@ -6,8 +6,15 @@ from collections.abc import Sequence as Items
 
 from msgspec import Struct
 
-from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
-from fabric.config.yaml.scalars import has_leading_zero, interpret_scalar
+from fabric.config.yaml.nodes import (
+    KeyValue,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    has_leading_zero,
+    interpret_scalar,
+)
 from fabric.model.outcomes.json_struct import Json
 
 # Text that every YAML reader takes for itself, unquoted, also inside of brackets.

@@ -89,3 +89,9 @@ def parse_record_key(key: str) -> RecordRef | None:
     if not key.endswith(STATE_SUFFIX) or key.startswith(".") or len(parts) != 3:  # noqa: PLR2004
         return None
     return RecordRef(*parts)
+
+
+def format_folder_prefix(prefix: str) -> str:
+    """Format the key prefix of a store with other contents: empty, or a path with a final slash."""
+    inside = prefix.strip("/")
+    return f"{inside}/" if inside else ""

@@ -13,8 +13,7 @@ from msgspec import Struct, ValidationError, convert, to_builtins
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.diversion import Diversion
-from fabric.model.records.record import RecordRef
+from fabric.model.records.record import Diversion, RecordRef
 from fabric.model.task import Pairs
 from fabric.model.validation_message import describe_misfit
 from fabric.ownership import is_ours

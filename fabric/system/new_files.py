@@ -3,10 +3,11 @@
 import contextlib
 import itertools
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from fabric.system.disk import write_all, write_problem
+from fabric.system.disk import write_all, write_atomic, write_problem
 
 # Whatever lies below a folder of this name is for its owner alone.
 _OWN = ".fabric"
@@ -54,3 +55,25 @@ def _take_back(made: Sequence[Path]) -> None:
                 path.rmdir()
             else:
                 path.unlink()
+
+
+# Files that the user names on a command line: a device or a pipe is written to, never replaced.
+
+
+def write_named(path: Path, content: bytes, *, mode: int = 0o644, durable: bool = False) -> None:
+    if not _is_special(path):
+        write_atomic(path, content, mode=mode, durable=durable)
+        return
+    try:
+        with path.open("wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise write_problem(path, error) from error
+
+
+def _is_special(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

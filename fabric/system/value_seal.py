@@ -13,7 +13,7 @@ from msgspec import ValidationError, convert
 from msgspec.structs import astuple
 
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.model.records.sealed_values import OpenedValues, ValueOwner
+from fabric.model.records.record import OpenedValues, ValueOwner
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE, decode_state_key
 from fabric.model.task import Pairs

@@ -25,8 +25,7 @@ from fabric.model.records.changes import (
     RecordChange,
     UnitDone,
 )
-from fabric.model.records.record import FunctionRecord, Mode, RecordRef
-from fabric.model.records.sealed_values import ValueOwner
+from fabric.model.records.record import FunctionRecord, Mode, RecordRef, ValueOwner
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs

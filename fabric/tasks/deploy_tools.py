@@ -9,8 +9,15 @@ from msgspec import Struct
 from fabric.model.names import Digest
 from fabric.model.problems import Problem
 from fabric.model.records.changes import RecordChange
-from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
-from fabric.model.records.sealed_values import OpenedValues, ValueOwner
+from fabric.model.records.record import (
+    Deployment,
+    Intent,
+    Mode,
+    OpenedValues,
+    Record,
+    RecordRef,
+    ValueOwner,
+)
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import DnsSyncInputs, Spec

@@ -29,8 +29,7 @@ from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref, order_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
-from fabric.tasks.past_environment import PastEnvironment, PastFunction
-from fabric.tasks.provider_versions import find_versions_to_restore
+from fabric.tasks.past_environment import PastEnvironment, PastFunction, find_versions_to_restore
 from fabric.tasks.release import list_functions_to_release
 
 _VERSION = "1"

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from fabric.model.outcomes.built import BuildOutcome
+from fabric.model.outcomes.generated import InitOutcome
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.outcomes.scaffolded import InitOutcome
 from fabric.model.report import Report
 from fabric.views.messages import build_text
 from fabric.views.style import Style

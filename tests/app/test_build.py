@@ -2,7 +2,7 @@
 
 from fabric.app.build import build_outcome
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.lazy_sequence import LazySequence
+from fabric.engine.shortcuts.packing import LazySequence
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import Digest, Verb
 from fabric.model.task import Output, Task

@@ -16,9 +16,8 @@ from fabric.app.request import Request, Where
 from fabric.app.running.cancellable_run import CancellableRun
 from fabric.app.running.run_graph import generate_run_id
 from fabric.app.settings import Settings
-from fabric.engine.bus import Listener
+from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.journal import RunJournal
-from fabric.engine.run_info import RunInfo
 from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.report import Report, make_failure_report

@@ -1,7 +1,6 @@
 """The chain of tasks that a run had to wait for."""
 
-from fabric.engine.critical_tasks import find_critical_path
-from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.result import Outcome, RunResult, Status, find_critical_path
 from fabric.graph.build_graph import build_graph
 from tests.support.plans import build
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from fabric.graph.decide import is_trace_valid
-from fabric.graph.keyed_traces import hash_trace, trace_here
-from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
+from fabric.graph.traces import Trace, compute_full_key, compute_static_hash, hash_trace, trace_here
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.log_levels import find_level, is_as_grave
+from fabric.model.observed import find_level, is_as_grave
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.diversion import Diversion
-from fabric.model.records.record import RecordRef
+from fabric.model.records.record import Diversion, RecordRef
 from fabric.state.dev_journal import (
     DevJournal,
     build_journal_path,

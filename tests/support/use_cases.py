@@ -12,8 +12,7 @@ from fabric.app.deploy.rollback import RollbackOptions, report_releases, rollbac
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
-from fabric.engine.bus import Listener
-from fabric.engine.run_info import RunInfo
+from fabric.engine.bus import Listener, RunInfo
 from fabric.model.events import TaskEnded
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.system.git_checkout import (
+from fabric.system.git import (
     Checkout,
     find_checkout_state,
     find_commit,

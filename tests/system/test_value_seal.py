@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fabric.model.records.record import RecordRef
-from fabric.model.records.sealed_values import ValueOwner
+from fabric.model.records.record import RecordRef, ValueOwner
 from fabric.model.secret import Secret
 from fabric.system.randomness import generate_token
 from fabric.system.value_seal import ValueSeal

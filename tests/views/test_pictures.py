@@ -21,9 +21,8 @@ from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
 from fabric.views.pictures.draw import FORMS, draw
-from fabric.views.pictures.drawing import build_drawing
+from fabric.views.pictures.drawing import build_drawing, measure_width, shorten_to_fit
 from fabric.views.pictures.layout import BOX_WIDTH, STEP, Box, Layout, compute_layout
-from fabric.views.pictures.lettering import measure_width, shorten_to_fit
 from fabric.views.pictures.page import FOLD_ABOVE
 from tests.support.plans import build, large, plan_of, service, shop
 

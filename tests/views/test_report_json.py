@@ -1,11 +1,10 @@
 """Outcomes as JSON: fields under their names in camel case, and nothing that is for words only."""
 
 from fabric.model.names import Verb
-from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
+from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact, WhenRead
 from fabric.model.outcomes.deployed import RollbackOutcome
 from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
 from fabric.model.outcomes.queried import DocumentOutcome
-from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.problems import Place, Problem
 from fabric.model.report import Report
 from fabric.views.report_json import encode_outcome, encode_report

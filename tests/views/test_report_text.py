@@ -7,11 +7,10 @@ from msgspec.structs import replace
 
 from fabric.model.names import Verb
 from fabric.model.outcomes import built, deployed, planned, queried
-from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
+from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact, WhenRead
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
 from fabric.model.outcomes.queried import InvokeOutcome, ListedService, ServicesOutcome
-from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.report import Report
 from fabric.views.outcome_texts import TEXTS
 from fabric.views.report_text import format_outcome, report_text

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from fabric.app.caching.cache_place import cache_to_read
-from fabric.app.project.workspace import find_workspace
+from fabric.app.project.files import find_workspace
 from fabric.app.settings import Settings
 from fabric.engine.memory.cleanup import Housekeeping
 from fabric.engine.memory.cleanup import prune as drop_old

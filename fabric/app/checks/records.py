@@ -6,7 +6,7 @@ from fabric.app.records.scope import DeployScope, mode_mismatch_problem
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.state.dev_journal import find_diversion_problem
-from fabric.state.records.unwritten import find_unwritten_problem
+from fabric.state.records.unsure import find_unwritten_problem
 from fabric.system.disk import link_problem
 
 _CREDENTIALS = "credentials/missing"

@@ -20,8 +20,7 @@ from fabric.model.task import Pairs
 from fabric.model.task_inputs import DeployInputs, RemoveInputs
 from fabric.state.records.archives import find_missing_archives
 from fabric.tasks.deploy import get_record_ref
-from fabric.tasks.past_environment import PastFunction
-from fabric.tasks.provider_versions import has_kept_versions
+from fabric.tasks.past_environment import PastFunction, has_kept_versions
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 _KEEPS = f"set {STATE_KEY_VARIABLE} to store the values of later deploys"

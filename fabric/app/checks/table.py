@@ -54,7 +54,7 @@ class Use(StrEnum):
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """What a command is about to change."""
+    """The services and records that a command is about to change."""
 
     scope: DeployScope
     # A rollback or a removal compiles nothing.
@@ -72,7 +72,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """A check, with the commands that it refuses and those that it only warns.
+    """A check: the commands that it refuses, and the commands that it warns.
 
     With `needs_changes` it matters only for records that change.
     """

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fabric.app.records.health import find_health_misfits
+from fabric.app.records.placed_deployers import find_health_misfits
 from fabric.app.records.scope import DeployScope
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys

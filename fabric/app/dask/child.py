@@ -7,7 +7,7 @@ from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.settings import read_settings
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
-from fabric.runtimes.subprocess_builder.messages import BuildQuestion
+from fabric.runtimes.subprocess_builder.child import BuildQuestion
 from fabric.runtimes.subprocess_builder.program import serve_builds
 
 

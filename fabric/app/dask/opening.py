@@ -2,7 +2,7 @@
 
 from fabric.app.dask.shared_store import build_shared_store
 from fabric.app.settings import Settings
-from fabric.engine.dask.executor import Executor
+from fabric.engine.dask.remote_builds import Executor
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.executor import DaskAddress
 from fabric.system.optional_packages import require_packages

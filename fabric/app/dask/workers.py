@@ -17,8 +17,7 @@ from distributed import Client, Future, Security
 from distributed.scheduler import KilledWorker
 
 from fabric.app.dask.worker import build_on_worker, describe_worker
-from fabric.engine.dask.contract import GaveUpError, GoneError
-from fabric.engine.dask.messages import SameSide
+from fabric.engine.dask.messages import GaveUpError, GoneError, SameSide
 from fabric.engine.dask.worker_side import describe_difference
 from fabric.engine.shared.background_uploads import start_background_thread
 from fabric.model.distribution import Extra, format_requirement

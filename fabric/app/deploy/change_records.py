@@ -34,12 +34,11 @@ from fabric.app.running.run_graph import (
     run_tasks,
 )
 from fabric.app.session import Session, finish_uploads, open_for_changes
-from fabric.engine.bus import Bus
+from fabric.engine.bus import Bus, MakeListeners
 from fabric.engine.result import RunResult
-from fabric.engine.run_info import MakeListeners
 from fabric.engine.run_tools import StopSign
 from fabric.model.events import ProblemFound
-from fabric.model.outcomes.remote_use import RemoteUse
+from fabric.model.outcomes.built import RemoteUse
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef

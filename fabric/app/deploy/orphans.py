@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fabric.app.project.folder_services import list_service_names
+from fabric.app.project.files import list_service_names
 from fabric.app.project.placement import Placement
 from fabric.app.records.scope import DeployScope
 from fabric.model.catalog import format_provider_title

@@ -1,27 +1,165 @@
 """Saved plans. A plan file includes its inputs, so that a run can detect changes since."""
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
-from fabric.app.deploy.plan_sources import (
-    PlannedSources,
-    collect_planned_sources,
-    find_moved_sources,
-    find_plan_location,
-    list_tool_versions,
-)
 from fabric.app.preview import Preview
 from fabric.app.session import Session
 from fabric.graph.plan import Plan
+from fabric.graph.traces import ABSENT, ListingTrace, Look
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.task import Task
+from fabric.model.task import EntryKind, Pairs, Task
+from fabric.runtimes.contract import InputTrace
+from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
+from fabric.system.parallel import run_for_each
 from fabric.system.schemas import find_misfits, format_misfits
+from fabric.tasks.build import BuildKind
+
+# The input files of a saved plan: all files that its builds read, with their hashes.
+# Another checkout can be compared with them: they use workspace paths, without times or traces.
+
+
+class PlannedSources(Struct, frozen=True):
+    """The inputs of a plan. `files` have hashes, `absent` files do not exist, `listings` were
+    searched."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+    listings: list[ListingTrace] = field(default_factory=list)
+    # Redirected paths.
+    links: dict[str, str] = field(default_factory=dict)
+    # The tool versions by task.
+    tools: dict[str, str] = field(default_factory=dict)
+
+
+class _LookedAt(Struct, frozen=True):
+    """The files that one build reads."""
+
+    files: tuple[str, ...]
+    absent: tuple[str, ...]
+    listings: tuple[ListingTrace, ...]
+    links: Pairs
+
+
+def _collect_planned_sources(session: Session, made: Plan, file: Path) -> PlannedSources:
+    """Collect the inputs from cached traces that hold, or scan for them. Raises if a build cannot
+    run.
+
+    Nothing is stored and no command runs. The plan's own `file` is ignored.
+    """
+    looks = [*_list_cached_inputs(made), *_scan_inputs(session, made)]
+    look, own = session.stores.files, _find_plan_location(session, file)
+    files = sorted({path for one in looks for path in one.files} - {own})
+    asked = {(one.folder, one.pattern, one.ignore) for row in looks for one in row.listings}
+    searches = sorted(
+        (folder, pattern, _exclude_plan_file(own, folder, ignore))
+        for folder, pattern, ignore in asked
+    )
+    return PlannedSources(
+        {path: look.digest(path) for path in files},
+        sorted({path for one in looks for path in one.absent} - {own}),
+        [ListingTrace(*one, look.listing(*one)) for one in searches],
+        dict(sorted(pair for one in looks for pair in one.links)),
+        _list_tool_versions(session, made),
+    )
+
+
+def _find_plan_location(session: Session, file: Path) -> str:
+    """Return the path of a saved plan within the workspace."""
+    return place(os.path.realpath(session.runner.workspace), os.path.realpath(file))
+
+
+def _exclude_plan_file(own: str, folder: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
+    """Add ignore rules that exclude the plan file from a search."""
+    base = "" if folder == "." else f"{folder}/"
+    if (own.startswith("../") and not base.startswith("../")) or not own.startswith(base):
+        return ignore
+    return (*ignore, "/" + re.sub(r"[*?\[]", r"[\g<0>]", own.removeprefix(base)))
+
+
+def _list_tool_versions(session: Session, made: Plan) -> dict[str, str]:
+    """List the versions of tools and of fabric's code. Their install locations do not matter."""
+    code = session.runner.memory.code
+    return {
+        task.id: hash_fields(
+            part for one in code(task) if one.kind == EntryKind.CODE for part in one
+        )
+        for task in made.graph.tasks
+    }
+
+
+def _list_cached_inputs(made: Plan) -> Iterator[_LookedAt]:
+    for decision in made.decisions:
+        if trace := decision.trace:
+            files = tuple(path for path, _ in trace.files)
+            yield _LookedAt(files, trace.absent, trace.listings, trace.links)
+
+
+def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
+    kind = session.registry["build"]
+    if not isinstance(kind, BuildKind):
+        return ()
+    rows = zip(made.graph.tasks, made.decisions, strict=True)
+    unknown = [task for task, decision in rows if task.kind == "build" and not decision.trace]
+    found: dict[str, InputTrace] = {}
+
+    def look_through(task: Task) -> None:
+        found[task.id] = kind.record_inputs(task)
+
+    problems = run_for_each(unknown, look_through)
+    if problems:
+        raise FabricError(*problems)
+    return [_convert_seen(found[task.id]) for task in unknown]
+
+
+def _convert_seen(seen: InputTrace) -> _LookedAt:
+    listings = tuple(
+        ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
+        for one in seen.listings
+    )
+    return _LookedAt((*seen.files, *seen.folders), seen.absent, listings, seen.links)
+
+
+def _find_moved_sources(
+    was: PlannedSources, look: Look, tools: Mapping[str, str], own: str
+) -> Iterator[str]:
+    """Describe the inputs that changed. `own` is the current location of the plan."""
+    for path, digest in was.files.items():
+        now = look.digest(path)
+        if now != digest:
+            yield f"{path} {'changed' if now != ABSENT else 'was deleted'}"
+        elif look.real(path) != was.links.get(path, path):
+            yield f"the link target of {path} changed"
+    yield from (f"{path} is new" for path in was.absent if path != own and look.digest(path))
+    yield from (f"the link target of {path} changed" for path in _find_moved_links(was, look))
+    yield from (
+        f"the files of {one.folder}/{one.pattern} changed"
+        for one in _list_moved_listings(was, look, own)
+    )
+    others = (one for one in sorted(was.tools) if tools.get(one, was.tools[one]) != was.tools[one])
+    yield from (f"the tools of {one} changed" for one in others)
+
+
+def _find_moved_links(was: PlannedSources, look: Look) -> Iterator[str]:
+    for path, real in was.links.items():
+        if path not in was.files and look.real(path) != real:
+            yield path
+
+
+def _list_moved_listings(was: PlannedSources, look: Look, own: str) -> Iterator[ListingTrace]:
+    for one in was.listings:
+        ignore = _exclude_plan_file(own, one.folder, one.ignore)
+        if look.listing(one.folder, one.pattern, ignore) != one.digest:
+            yield one
+
 
 FORMAT = 1
 _SHOWN = 10
@@ -46,7 +184,7 @@ class SavedPlan(Struct, frozen=True):
 
 def seal(session: Session, seen: Preview, file: Path) -> dict[str, object]:
     made = _seal(seen.plan, seen.work.serials)
-    sources = collect_planned_sources(session, seen.plan, file)
+    sources = _collect_planned_sources(session, seen.plan, file)
     document: dict[str, object] = to_builtins(replace(made, sources=sources))
     return document
 
@@ -88,9 +226,9 @@ def refuse_moved(file: Path, session: Session, seen: Preview) -> None:
     was, today = saved.seal, _seal(seen.plan, seen.work.serials)
     inputs = _compare_inputs(was, today)
     if was.sources:
-        tools = list_tool_versions(session, seen.plan)
-        own = find_plan_location(session, file)
-        inputs = find_moved_sources(was.sources, session.stores.files, tools, own)
+        tools = _list_tool_versions(session, seen.plan)
+        own = _find_plan_location(session, file)
+        inputs = _find_moved_sources(was.sources, session.stores.files, tools, own)
     moved = [*_compare_tasks(was, today), *inputs, *_compare_states(was, today)]
     if not moved:
         return

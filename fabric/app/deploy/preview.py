@@ -35,8 +35,7 @@ from fabric.providers.places import PerFunctionEndpoints
 from fabric.state.backends.registry import is_on_this_machine
 from fabric.state.contract import build_state_key, build_traces_key
 from fabric.state.dev_journal import build_journal_path
-from fabric.state.records.unsure import build_unsure_path
-from fabric.state.records.unwritten import build_unwritten_path
+from fabric.state.records.unsure import build_unsure_path, build_unwritten_path
 from fabric.state.records.wal import build_wal_path
 from fabric.tasks.deploy import DeployKind, get_record_ref
 

@@ -12,11 +12,6 @@ from fabric.app.command import start_command
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Removing
-from fabric.app.deploy.remove_functions import (
-    has_deployed_functions,
-    report_removed_functions,
-    select_removed_functions,
-)
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.recorded import open_recorded
@@ -36,15 +31,16 @@ from fabric.app.running.run_problems import list_problem_owners, list_run_proble
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.config.resolve.provider import unknown_provider_problem
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import plan_function_removal, plan_removal
 from fabric.model.catalog import PROVIDER_IDS
-from fabric.model.outcomes.deployed import RemoveOutcome, ServiceAt
+from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
+from fabric.model.spelling import suggest_spelling
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.state.contract import parse_record_key
 from fabric.system.file_systems import free_bytes, is_same_disk
@@ -69,8 +65,8 @@ def remove(
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
     _refuse_unknown(request.where.provider, project, found)
-    names = select_removed_functions(request.functions, project, found)
-    if not has_deployed_functions(found, names):
+    names = _select_removed_functions(request.functions, project, found)
+    if not _has_deployed_functions(found, names):
         idle = GraphJob(build_project_info(project), TaskGraph((), (), (), ()))
         tell_idle(request, settings, idle, make_listeners)
         report = _report(request, project, found, frozenset())
@@ -92,7 +88,7 @@ def remove(
     gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
     _drop_sources(project, gone, settings)
     report = _report(request, project, found, gone)
-    return _finish_report(report_removed_functions(report, found, changed.finals, names), changed)
+    return _finish_report(_report_removed_functions(report, found, changed.finals, names), changed)
 
 
 def _build_change(
@@ -258,3 +254,45 @@ def _finish_report(report: Report, changed: Changed) -> Report:
         exit_code=changed.result.exit_code,
         owners=list_problem_owners(changed.result),
     )
+
+
+def _select_removed_functions(
+    asked: frozenset[str], project: Project, found: LiveRecords
+) -> frozenset[str]:
+    """Select the functions to delete; none if whole services are deleted.
+
+    An unknown name is an error. A function that is not deployed is skipped.
+    """
+    live = {one.name for record in found.records.values() for one in record.functions}
+    configured = {one.name for unit in project.units for one in unit.config.functions}
+    unknown = sorted(asked - live - configured)
+    if unknown:
+        known = sorted(live | configured)
+        hint = suggest_spelling(unknown[0], known) or "use one of " + ", ".join(known[:12])
+        message = f"unknown function `{unknown[0]}`"
+        raise FabricError(Problem("usage/unknown-function", message, hint))
+    return frozenset() if asked and asked >= live else asked
+
+
+def _has_deployed_functions(found: LiveRecords, names: frozenset[str]) -> bool:
+    functions = {one.name for record in found.records.values() for one in record.functions}
+    return bool(names & functions if names else found.records)
+
+
+def _report_removed_functions(
+    report: Report,
+    found: LiveRecords,
+    finals: Mapping[RecordRef, Record | None],
+    names: frozenset[str],
+) -> Report:
+    """Report the deleted functions of services that stay."""
+    left = {ref: final for ref, final in finals.items() if final is not None and names}
+    gone = tuple(
+        FunctionAt(ref.service, ref.provider, one.name)
+        for ref, final in sorted(left.items())
+        for one in found.records[ref].functions
+        if final.function(one.name) is None
+    )
+    if not isinstance(report.outcome, RemoveOutcome) or not gone:
+        return report
+    return replace(report, outcome=replace(report.outcome, functions=gone), text=None)

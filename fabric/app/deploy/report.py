@@ -9,10 +9,11 @@ from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
 from fabric.app.records.scope import DeployScope
 from fabric.app.request import Request
-from fabric.app.running.run_problems import list_problem_owners, list_run_problems
-from fabric.app.running.run_report import (
+from fabric.app.running.run_problems import (
     NOTHING_RAN,
     format_critical_path,
+    list_problem_owners,
+    list_run_problems,
     list_skipped_cases,
     list_test_cases,
 )

@@ -1,6 +1,6 @@
 """`rollback` and `releases`: earlier deployments and how to restore them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from msgspec import Struct
@@ -12,12 +12,12 @@ from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import build_project_info
-from fabric.app.deploy.rollback_options import find_lost_archives, find_moved_upstreams
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.project.stored_source import use_kept_config
+from fabric.app.records.known_records import parse_release_ref
 from fabric.app.records.live_records import find_records
 from fabric.app.records.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
@@ -26,15 +26,18 @@ from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.config.overview import UNSET
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import MakeListeners
+from fabric.graph.judge import release_output
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import build_undo_graph, list_restored_functions
 from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Deployment, Record, RecordRef
+from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef
 from fabric.model.report import Report, encode_problem
 from fabric.model.spelling import find_nearest
-from fabric.tasks.provider_versions import list_past_environments
+from fabric.model.task_id import is_kind
+from fabric.state.records.archives import ArchiveMissingError, build_archive_path
+from fabric.tasks.past_environment import list_past_environments
 
 
 class RollbackOptions(Struct, frozen=True):
@@ -111,12 +114,14 @@ def _check_rollback(
     names = list_restored_functions(graph)
     then = tuple(one for one in target.functions if one.name in names)
     looks = list_past_environments(scope.tools, record, then)
-    lost = [*find_lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
+    lost = [*_find_lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
     problems = [problem for problem in lost if problem]
     if problems:
         raise FabricError(*problems)
     made_again = {one.function for one in looks}
-    moved = find_moved_upstreams(scope, record.ref, (one for one in then if one.name in made_again))
+    moved = _find_moved_upstreams(
+        scope, record.ref, (one for one in then if one.name in made_again)
+    )
     return (*(one.left_out for one in looks if one.left_out), *moved)
 
 
@@ -175,3 +180,79 @@ def list_releases(record: Record) -> Iterator[PastDeployment]:
             updated_at=one.updated_at,
             current=one.deployment_id == record.deployment_id,
         )
+
+
+def _find_lost_archives(
+    scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
+) -> Iterator[Problem]:
+    """Find archives missing both locally and in the backend. Fetches remote-only archives."""
+    for one in functions:
+        try:
+            scope.tools.archives.find_archive(ref, one.artifact_sha256)
+        except ArchiveMissingError:
+            yield _no_archive_left_problem(scope, ref, one)
+
+
+def _no_archive_left_problem(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Problem:
+    record_store = scope.transaction.record_store(ref)
+    places = [str(build_archive_path(record_store.home, one.artifact_sha256))]
+    if not record_store.is_own_folder:
+        places.append(record_store.stores.state.place)
+    return Problem(
+        "state/archive-missing",
+        f"the archive of `{ref.service}/{one.name}` no longer exists: "
+        f"{one.artifact_sha256[:12]} is not in {' or '.join(places)}",
+        hint="restore the archive file, or deploy from the sources of that version",
+    )
+
+
+def _find_moved_upstreams(
+    scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
+) -> Iterator[Problem]:
+    """Find upstreams whose address changed. A rollback of one service uses their current
+    addresses."""
+    found = tuple(functions)
+    upstream = dict.fromkeys(pair for one in found for pair in one.upstream)
+    moved = {
+        parse_release_ref(name, ref.stage).service: None
+        for name, digest in upstream
+        if is_kind(name, "release")
+        and _has_moved(scope, parse_release_ref(name, ref.stage), digest)
+    }
+    had = dict.fromkeys(name for one in found for name, _ in one.environment)
+    names = [name for name in had if name.startswith(_list_variable_prefixes(scope, ref, moved))]
+    if names:
+        listed = ", ".join(f"`{name}`" for name in names)
+        message = f"`{ref.service}` receives the current URLs of its dependencies: {listed}"
+        services = ", ".join(f"`{one}`" for one in moved)
+        hint = f"roll back {services} first to restore the previous URLs"
+        yield Problem("rollback/upstream-moved", message, hint, service=ref.service)
+
+
+def _has_moved(scope: DeployScope, upstream: RecordRef, digest: str) -> bool:
+    """Compare output hashes. Without the old deployment in the history, a new hash means a new
+    address."""
+    if upstream not in (*scope.placements, *scope.dependencies):
+        return True
+    record = scope.record(upstream)
+    if record is None or release_output(record).digest == digest:
+        return False
+    then = (one.endpoint for one in record.history if _find_archive_hash(record, one) == digest)
+    return next(then, "") != record.endpoint
+
+
+def _find_archive_hash(record: Record, one: Deployment) -> str:
+    return release_output(replace(record, endpoint=one.endpoint, outputs=one.outputs)).digest
+
+
+def _list_variable_prefixes(
+    scope: DeployScope, ref: RecordRef, services: Container[str]
+) -> tuple[str, ...]:
+    """List the variable prefixes of these upstreams, regardless of their previous provider."""
+    unit = scope.work.units.get(ref)
+    names = [
+        name.removeprefix("SERVICE_").removesuffix("_URL")
+        for name, release in (unit.upstream_outputs if unit else ())
+        if name.startswith("SERVICE_") and parse_release_ref(release, ref.stage).service in services
+    ]
+    return tuple(text for one in names for text in (f"SERVICE_{one}_URL", f"FABRIC_OUTPUT_{one}_"))

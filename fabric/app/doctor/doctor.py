@@ -1,16 +1,16 @@
 """`doctor`: run every environment check as a task, all in parallel."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.caching.cache_place import cache_folder
+from fabric.app.caching.cache_place import cache_folder, inspect_cache
 from fabric.app.caching.shared_cache import URL_VARIABLE
+from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.checks.table import Candidate, Use, list_checks
 from fabric.app.command import start_command
-from fabric.app.doctor.machine import cache_checks, check_disk, check_installation, check_runtimes
 from fabric.app.doctor.surroundings import (
     ServiceUnderTest,
     check_accounts,
@@ -20,21 +20,24 @@ from fabric.app.doctor.surroundings import (
     package_checks,
 )
 from fabric.app.project.compile_files import compile_project
+from fabric.app.project.files import EnvPlace, find_workspace
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
-from fabric.app.project.workspace import find_workspace
 from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.running.run_graph import GraphJob, list_entry_files, plan_graph, run_graph
 from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
+from fabric.engine.bus import MakeListeners
 from fabric.engine.result import RunResult
-from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
+from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.checks import Check, make_failed_check, make_passed_check
+from fabric.manifest import VERSION
+from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check
+from fabric.model.distribution import DISTRIBUTION
 from fabric.model.names import Verb
 from fabric.model.outcomes.queried import CheckRow, DoctorOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
@@ -42,8 +45,17 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task_inputs import ProbeInputs
+from fabric.runtimes.versions import (
+    find_bundler_version,
+    format_python_version,
+    read_node_version,
+    read_pip_version,
+)
 from fabric.state.backends.failures import NoAccessError
+from fabric.system.file_systems import free_bytes, is_network, is_private, is_writable
+from fabric.system.mixed_installation import find_mixed_installation
 from fabric.tasks.probe import Look, ProbeKind, read_probe_checks
+from fabric.views.messages import format_size
 
 _ACCOUNT = "account"
 _SHARED = "shared-cache"
@@ -113,7 +125,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
         _ACCOUNT: lambda: check_accounts(where),
         "state": lambda: check_state(where),
         "deploy": lambda: _deploy_checks(project, request, settings),
-        "runtimes": lambda: check_runtimes(unit, placement.env_place, settings),
+        "runtimes": lambda: _check_runtimes(unit, placement.env_place, settings),
     }
     machine = _inspect_machine(project.workspace, settings)
     return _Patient(placement.ref, project.workspace, looks | machine)
@@ -122,9 +134,9 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
 def _inspect_machine(workspace: Path, settings: Settings) -> dict[str, Look]:
     folder = cache_folder(workspace, settings)
     return {
-        "installation": lambda: (check_installation(),),
-        "cache": lambda: cache_checks(folder, settings),
-        "disk": lambda: check_disk(folder),
+        "installation": lambda: (_check_installation(),),
+        "cache": lambda: _cache_checks(folder, settings),
+        "disk": lambda: _check_disk(folder),
         _SHARED: lambda: list_shared_cache_checks(settings),
     }
 
@@ -205,3 +217,106 @@ def _run_checks(project: Project, request: Request, settings: Settings) -> Itera
         one = Candidate(scope=scope, work=work)
         for check in list_checks(Use.DOCTOR):
             yield from (make_failed_check(check.name, problem) for problem in check.find(one))
+
+
+_LOW = 1 << 30
+_TOO_LOW = 50 << 20
+
+
+def _check_runtimes(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
+    """Check the build and run tools for each language of the service."""
+    folder, env = place.folder, settings.env
+    runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
+    if any(one.startswith("nodejs") for one in runtimes):
+        yield _run_check("node", lambda: read_node_version(env))
+        with open_toolchain(settings) as tools:
+            found = find_bundler_version(folder, tools, env)
+        yield (
+            make_passed_check("bundler", found)
+            if found
+            else make_warning_check("bundler", _NO_BUNDLER)
+        )
+    if any(one.startswith("python") for one in runtimes):
+        yield make_passed_check("python", format_python_version())
+        pip = _run_check("pip", lambda: read_pip_version(env))
+        yield (
+            pip
+            if any(one.text for one in unit.packages) or pip.ok
+            else make_warning_check("pip", pip.problem)
+        )
+
+
+_NO_BUNDLER = Problem(
+    "runtime/bundler-missing",
+    "esbuild and npm not found: TypeScript cannot be built",
+    hint="add `esbuild` to the project's devDependencies, or install npm",
+)
+
+
+def _run_check(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return make_passed_check(name, look())
+    except FabricError as error:
+        return make_failed_check(name, error.first)
+
+
+def _check_installation() -> Check:
+    problem = find_mixed_installation()
+    if problem is None:
+        return make_passed_check("installation", f"{DISTRIBUTION} {VERSION}")
+    return make_warning_check("installation", problem)
+
+
+def _cache_checks(folder: Path, settings: Settings) -> Iterator[Check]:
+    strange = inspect_cache(folder, settings).problem if folder.exists() else None
+    if strange:
+        yield make_failed_check("cache", strange)
+    elif not is_writable(folder):
+        yield make_failed_check("cache", _not_writable_problem(folder))
+    elif not is_private(folder):
+        yield make_warning_check("cache", _not_private_problem(folder))
+    else:
+        yield make_passed_check("cache", f"`{folder}` is writable by its owner only")
+    if is_network(folder):
+        yield make_warning_check("cache-place", _network_folder_problem(folder))
+    else:
+        yield make_passed_check("cache-place", "the cache is on a local file system")
+
+
+def _not_writable_problem(folder: Path) -> Problem:
+    return Problem(
+        "cache/not-writable",
+        f"cannot write `{folder}`",
+        hint="check its owner and mode, or set FABRIC_CACHE_DIR to another directory",
+    )
+
+
+def _not_private_problem(folder: Path) -> Problem:
+    return Problem(
+        "cache/not-private", f"other users can read `{folder}`", hint=f"run: chmod 700 {folder}"
+    )
+
+
+def _network_folder_problem(folder: Path) -> Problem:
+    return Problem(
+        "cache/network",
+        f"the cache `{folder}` is on a network file system, which is slow",
+        hint="set FABRIC_CACHE_DIR to a local directory",
+    )
+
+
+def _check_disk(folder: Path) -> Iterator[Check]:
+    free = free_bytes(folder)
+    if free >= _LOW:
+        yield make_passed_check("disk", f"{format_size(free)} free")
+        return
+    problem = Problem(
+        "doctor/disk-space",
+        f"only {format_size(free)} free on the disk of `{folder}`",
+        hint="free disk space, or run: fabric cache prune --max-size 100M",
+    )
+    yield (
+        make_failed_check("disk", problem)
+        if free < _TOO_LOW
+        else make_warning_check("disk", problem)
+    )

@@ -35,7 +35,7 @@ from fabric.state.locks.document import LockHolder, lock_conflict_problem
 from fabric.state.records.listing import read_lock_holder
 from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import read_unlocked
-from fabric.state.records.unwritten import find_unwritten_problem
+from fabric.state.records.unsure import find_unwritten_problem
 from fabric.state.store import RecordStore
 from fabric.system import tracing
 from fabric.system.optional_packages import find_missing_modules, missing_packages_problem

@@ -8,12 +8,12 @@ from msgspec import Struct
 from fabric.app.command import start_command
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
-from fabric.app.requirement_pinning import compile_with_pins
 from fabric.app.running.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
+from fabric.app.shortcuts.compiled import compile_with_pins
+from fabric.engine.bus import MakeListeners
 from fabric.engine.result import Outcome, RunResult
-from fabric.engine.run_info import MakeListeners
 from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import Problem
 from fabric.model.task import Task

@@ -7,16 +7,16 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.ending import EXIT, ignore_end, read_typed_lines, stop_on_signal
 from fabric.app.local.presets import Preset, list_presets
 from fabric.app.local.rebuilds import LocalBuild, Round, open_first_build
+from fabric.app.local.serve import EXIT, ignore_end, read_typed_lines, stop_on_signal
 from fabric.app.local.service import LocalService
 from fabric.app.observing.noted_calls import open_local_calls
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import MakeListeners
 from fabric.local.batches import BatchResult, evaluate_batch, retry_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import DevOutcome, PresetCall

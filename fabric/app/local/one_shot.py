@@ -15,7 +15,7 @@ from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import MakeListeners
 from fabric.local.routes import Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import InvokeOutcome

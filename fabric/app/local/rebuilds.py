@@ -15,8 +15,7 @@ from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.task_kinds import open_runtimes
-from fabric.engine.bus import Listener
-from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.bus import Listener, MakeListeners, RunInfo
 from fabric.local.watch import Stats, choose_watch_hint, list_all_below, read_stats, wait_for_burst
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.build import Runtimes

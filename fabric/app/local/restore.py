@@ -24,7 +24,7 @@ from fabric.state.dev_journal import (
     list_stage_journals,
     read_journal,
 )
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import lock_records
 from fabric.system.process_identity import is_surely_alive
 
 

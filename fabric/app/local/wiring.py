@@ -12,8 +12,7 @@ from fabric.app.project.placement import Placement
 from fabric.app.records.scope import DeployScope, lock_policy
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.diversion import Diversion
-from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.records.record import Diversion, Mode, Record, RecordRef
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.diverting import Diverter
 from fabric.state.dev_journal import (
@@ -23,8 +22,7 @@ from fabric.state.dev_journal import (
     find_diversion_problem,
     keep_journal,
 )
-from fabric.state.records.transaction import LockPolicy, read_unlocked
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import LockPolicy, lock_records, read_unlocked
 from fabric.state.store import RecordStore
 from fabric.system.clock import stamp
 from fabric.system.process_identity import identify_this_process

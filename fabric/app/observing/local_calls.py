@@ -8,8 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.amounts import format_count
-from fabric.model.log_levels import find_level
-from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
+from fabric.model.observed import (
+    FunctionNumbers,
+    LogLine,
+    TimeWindow,
+    TracedCall,
+    TracedStep,
+    find_level,
+)
 from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, read_calls

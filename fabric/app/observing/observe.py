@@ -1,24 +1,32 @@
 """`logs`, `metrics` and `traces`: query all services and providers in parallel tasks."""
 
+import datetime
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.command import start_command
 from fabric.app.observing.line_merge import sort_lines
-from fabric.app.observing.parse_options import Observing
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
 from fabric.app.running.run_graph import GraphJob, run_graph
 from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
+from fabric.engine.bus import MakeListeners
 from fabric.engine.result import RunResult
-from fabric.engine.run_info import MakeListeners
-from fabric.graph.observations import build_observation_graph, build_observation_id
-from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, format_moment
+from fabric.graph.probes import build_observation_graph, build_observation_id
+from fabric.model.observed import (
+    FunctionNumbers,
+    LogLine,
+    TimeWindow,
+    TracedCall,
+    convert_to_nanoseconds,
+    format_moment,
+)
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.watched import (
     LogsOutcome,
@@ -28,11 +36,48 @@ from fabric.model.outcomes.watched import (
     build_numbers_row,
     trace_row,
 )
-from fabric.model.problems import ExitCode, Problem, exit_code_of
+from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
+from fabric.model.timestamps import parse_moment
 from fabric.providers.contract import CallContext
-from fabric.tasks.observe import ObserveKind
+from fabric.providers.observing import LogQuestion
+from fabric.tasks.probe import ObserveKind
+
+
+class Observing(Struct, frozen=True):
+    """An observation request. `text` and `level` filter lines.
+
+    Without `platform`, provider messages are omitted.
+    """
+
+    # Logs, metrics or traces.
+    kind: str
+    window: TimeWindow
+    text: str = ""
+    level: str = ""
+    # The maximum number of newest lines.
+    most: int = 1_000
+    platform: bool = False
+
+    def question(self, window: TimeWindow | None = None, most: int = 0) -> LogQuestion:
+        """Return the query for another time window and limit."""
+        return LogQuestion(
+            window or self.window, self.text, most or self.most, self.level, self.platform
+        )
+
+
+def parse_time_window(since: str, until: str, now: datetime.datetime) -> TimeWindow:
+    """Parse a time window. It ends now by default."""
+    begin = parse_moment("--since", since, now)
+    end = parse_moment("--until", until, now) if until else now
+    if begin >= end:
+        message = f"--since {since} is not before " + (f"--until {until}" if until else "now")
+        hint = "use an earlier --since, such as --since 2h --until 1h"
+        raise FabricError(Problem("usage/bad-time", message, hint))
+    # Nothing is kept of the time before clocks begin to count.
+    return TimeWindow(max(convert_to_nanoseconds(begin), 0), max(convert_to_nanoseconds(end), 1))
+
 
 Look: TypeAlias = Callable[[ObservedTarget, CallContext], None]
 

@@ -1,6 +1,7 @@
 """Finds and reads the files that people write: configs, compose files, `.env`."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,9 +10,10 @@ from msgspec import Struct
 from fabric.app.project.endpoints import Sources, list_foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
-from fabric.model.filed_names import is_passed_to_children
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import is_passed_to_children
 from fabric.model.secret import Secret
+from fabric.ownership import reach
 from fabric.system.disk import read_bytes
 
 COMPOSE_NAME = "fabric.compose.yml"
@@ -182,3 +184,28 @@ def _unreadable_file_error(path: Path, error: OSError) -> FabricError:
             where=Place(str(path)),
         )
     )
+
+
+_SERVICE = re.compile(rb"""^service:[ \t]*["']?([A-Za-z0-9_-]+)""", re.MULTILINE)
+
+
+def list_service_names(folder: Path) -> frozenset[str]:
+    """List the service names of all configs in a directory. Unreadable configs are skipped."""
+    paths = (*folder.glob("*.yml"), *folder.glob("*.yaml"))
+    names = (_SERVICE.search(read_bytes(path)) for path in paths if path.is_file())
+    return frozenset(found[1].decode() for found in names if found)
+
+
+_MARKS = ("fabric.compose.yml", "fabric.yml")
+
+
+def find_workspace(cwd: Path) -> Path:
+    """Find the nearest parent with a cache, otherwise with a compose file or config.
+
+    The search ends at directories of other users.
+    """
+    folders = [Path(folder) for folder in reach(str(cwd))]
+    for folder in folders:
+        if (folder / ".fabric" / "cache").is_dir():
+            return folder
+    return next((one for one in folders if any((one / mark).is_file() for mark in _MARKS)), cwd)

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.caller_paths import CallerReach, refuse_ways_out
+from fabric.app.project.bound_files import CallerReach, refuse_ways_out
 from fabric.app.project.compose_files import (
     build_compose_entry,
     find_owning_compose,
@@ -23,7 +23,7 @@ from fabric.app.project.files import (
     resolve_file,
 )
 from fabric.app.project.load_configs import ConfigRequest, SuppliedConfig, load_all, load_one
-from fabric.app.project.opened import Project
+from fabric.app.project.opened import Project, merge_targets
 from fabric.app.project.services import (
     ComposedService,
     build_neighbor,
@@ -31,7 +31,6 @@ from fabric.app.project.services import (
     list_account_variables,
     with_outside,
 )
-from fabric.app.project.several_targets import merge_targets
 from fabric.app.project.upstreams import list_all_upstreams, map_needs
 from fabric.app.request import Where
 from fabric.app.settings import Settings

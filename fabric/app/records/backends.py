@@ -15,7 +15,7 @@ from fabric.app.settings import Settings
 from fabric.model.backends import BackendKind, back_end_facts, is_store_variable
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.state.backends.unavailable import Unavailable
+from fabric.state.backends.failures import Unavailable
 from fabric.state.store import BackEndPair, RecordStore
 
 

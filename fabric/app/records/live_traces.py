@@ -4,31 +4,85 @@ Another machine uses them to detect, without a build, that everything is up to d
 """
 
 import contextlib
+import hmac
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TypeAlias
+
+from msgspec import Struct, convert
 
 from fabric.app.records.scope import DeployScope
-from fabric.app.records.shared_traces import (
-    Document,
-    decode_shared_trace,
-    decode_trace_document,
-    encode_shared_trace,
-    encode_trace_document,
-)
 from fabric.app.session import Session
-from fabric.engine.memory.remote_results import RemoteResults, Traces
-from fabric.engine.memory.trace_rows import Row
-from fabric.engine.memory.traces import TraceStore
+from fabric.engine.memory.trace_rows import Row, decode_traces, encode_trace
+from fabric.engine.memory.traces import RemoteResults, Traces, TraceStore
 from fabric.engine.result import RunResult
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.traces import Trace
+from fabric.graph.traces import Look, Trace, hash_trace, trace_here
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.task import Task
+from fabric.model.task import InputEntry, Task
 from fabric.model.task_id import TaskId, is_kind, name_of, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
 from fabric.state.contract import MovedError, Stored, build_traces_key
 from fabric.state.store import RecordStore
 from fabric.tasks.deploy import get_record_ref
+
+# The exchange format of traces beside a record, hashed with its salt.
+# Only readers of the record can compare these hashes.
+
+
+VERSION = 2
+# Rows by function, then by task. A row that is no trace says nothing, and spoils no other one.
+Document: TypeAlias = dict[str, dict[str, Row]]
+
+
+class _Shared(Struct, frozen=True):
+    functions: Document
+
+
+def _encode_shared_trace(trace: Trace, salt: str) -> Row:
+    """Encode a trace in the form that leaves this machine."""
+    return encode_trace(hash_trace(trace, partial(_hash_with_salt, salt)))
+
+
+def _decode_shared_trace(
+    row: Row, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
+) -> Trace | None:
+    """Decode a trace for comparison with local files."""
+    found = next(iter(decode_traces([row])), None)
+    return found and trace_here(found, partial(_hash_with_salt, salt), (kind, entries), look)
+
+
+def encode_trace_document(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, object]:
+    return {"version": VERSION, "functions": {name: dict(tasks) for name, tasks in rows.items()}}
+
+
+def decode_trace_document(content: bytes, salt: str) -> Document:
+    """Decode the rows by function. Unreadable content is ignored.
+
+    Documents of the first version contained too much data; their valid parts are upgraded.
+    """
+    try:
+        document = json.loads(content)
+        if isinstance(document, dict) and document.get("version") == VERSION:
+            return convert(document, _Shared).functions
+        rows = convert(document, Document)
+    except (ValueError, RecursionError):
+        return {}
+    return {
+        name: {task: new for task, old in tasks.items() if (new := _upgrade_row(old, salt))}
+        for name, tasks in rows.items()
+    }
+
+
+def _upgrade_row(old: Row, salt: str) -> Row | None:
+    trace = next(iter(decode_traces([old])), None)
+    return _encode_shared_trace(trace, salt) if trace else None
+
+
+def _hash_with_salt(salt: str, digest: str) -> str:
+    return hmac.new(salt.encode(), digest.encode(), "sha256").hexdigest()
+
 
 _PACKAGE = "package"
 
@@ -58,7 +112,7 @@ def _import_trace(session: Session, task: Task, told: Row, salt: str) -> Trace |
     if trace_store.traces(task.id):
         return None
     entries = (*memory.code(task), *task.inputs.entries())
-    return decode_shared_trace(told, salt, task.kind, entries, memory.look)
+    return _decode_shared_trace(told, salt, task.kind, entries, memory.look)
 
 
 def _list_unbuilt_services(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
@@ -144,7 +198,7 @@ def _collect_newest_traces(newest: Newest, makers: Iterable[TaskId], salt: str) 
         trace = newest(task_id)
         if trace is None:
             return {}
-        found[remove_target_suffix(task_id)] = encode_shared_trace(trace, salt)
+        found[remove_target_suffix(task_id)] = _encode_shared_trace(trace, salt)
     return found
 
 

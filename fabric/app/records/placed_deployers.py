@@ -1,17 +1,18 @@
 """The deployer of each record, its environment, and the service facts it receives."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.caching.payload_cleanup import PAYLOADS
 from fabric.app.project.files import build_client_environment, list_env_file_names
 from fabric.app.records.deploy_work import DeployWork
-from fabric.app.records.health import list_health_urls
 from fabric.app.records.known_records import UpstreamAddresses, with_values
-from fabric.config.values import Config
+from fabric.config.values import Config, HttpTrigger
+from fabric.model.catalog import format_provider_title
 from fabric.model.late_values import fill_document
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
@@ -23,10 +24,12 @@ from fabric.providers.contract import (
     DeploymentAddress,
     Released,
     ResourceAddress,
+    Unsupported,
 )
 from fabric.providers.observers import open_observer
 from fabric.providers.observing import Observer
 from fabric.providers.payloads import format_json
+from fabric.providers.places import PerFunctionEndpoints
 from fabric.providers.redaction import Redaction, build_redaction
 from fabric.providers.registry import open_deployer
 from fabric.providers.run_command import CommandEnvironment
@@ -149,3 +152,77 @@ def _list_resources(config: Config, outputs: Mapping[str, str]) -> tuple[Resourc
         ResourceAddress(one.name, one.type, one.env_var, Secret(values.get(one.env_var, "")))
         for one in config.resources
     )
+
+
+# Health check URLs of a service, and their problems that are visible without a call.
+
+
+_KEYS = ("deploy", "healthCheck", "url")
+
+
+class _HealthRoute(Struct, frozen=True):
+    """A route that can be called without a body."""
+
+    function: str
+    path: str
+    # The path that the function's output URL ends with.
+    first: str
+
+
+def list_health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
+    """List the health check URLs. All of them must respond."""
+    said = config.deploy.health_check_url
+    if "://" in said or not isinstance(deployer, PerFunctionEndpoints):
+        return (build_health_url(said, released.endpoint),)
+    outputs = dict(released.outputs)
+    found = (_build_route_address(one, outputs) for one in _select_health_routes(config, said))
+    return tuple(one for one in found if one)
+
+
+def build_health_url(said: str, endpoint: str) -> str:
+    """Build the health check URL: the path is appended to the endpoint and its path."""
+    if not said or "://" in said:
+        return said or endpoint
+    return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
+
+
+def find_health_misfits(config: Config, deployer: Deployer) -> Iterator[Unsupported]:
+    """Find health check paths that match no function, if functions have separate endpoints."""
+    said, is_enabled = config.deploy.health_check_url, config.deploy.health_check_enabled
+    if not is_enabled or "://" in said or not isinstance(deployer, PerFunctionEndpoints):
+        return
+    if not _select_health_routes(config, said):
+        what = f"url `{said}` is not a GET route" if said else "no url is set"
+        message = (
+            f"invalid `deploy.healthCheck` of `{config.service}`: {what} "
+            f"(each function has a separate URL on {format_provider_title(config.provider.id)})"
+        )
+        hint = "set `deploy.healthCheck.url` to a GET route without parameters, or to a full URL"
+        yield Unsupported(
+            "", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2]
+        )
+
+
+def _select_health_routes(config: Config, said: str) -> Sequence[_HealthRoute]:
+    """Select the routes of this path, or without a path the first route of each function."""
+    if said:
+        return [
+            one for one in _list_health_routes(config) if one.path.strip("/") == said.strip("/")
+        ]
+    first: dict[str, _HealthRoute] = {}
+    for one in _list_health_routes(config):
+        first.setdefault(one.function, one)
+    return list(first.values())
+
+
+def _list_health_routes(config: Config) -> Iterator[_HealthRoute]:
+    for function in config.functions:
+        http = [one for one in function.triggers if isinstance(one, HttpTrigger)]
+        for one in http:
+            if one.method.upper() in ("GET", "ANY") and "{" not in one.path:
+                yield _HealthRoute(function.name, one.path, http[0].path)
+
+
+def _build_route_address(route: _HealthRoute, outputs: Mapping[str, str]) -> str:
+    base = outputs.get(f"url_{route.function}", "").removesuffix(f"/{route.first.lstrip('/')}")
+    return build_health_url(route.path, base) if base else ""

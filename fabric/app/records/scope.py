@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from fabric.app.project.placement import Placement
 from fabric.app.records.backends import BackEnds
 from fabric.app.records.config_values import ConfigValues
-from fabric.app.records.deploy_work import DeployWork, Units
+from fabric.app.records.deploy_work import DeployWork, ProblemPlaces, Units
 from fabric.app.records.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
 from fabric.app.records.placed_deployers import PlacedDeployers
-from fabric.app.records.problem_places import ProblemPlaces
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.task_kinds import list_deploy_kinds

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from fabric.app.records.health import build_health_url
+from fabric.app.records.placed_deployers import build_health_url
 from fabric.app.router.scope import RoutedTarget, RouterScope
 from fabric.model.hosts import extract_request_target
 from fabric.model.outcomes.routed import EndpointRow

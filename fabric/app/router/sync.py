@@ -36,7 +36,7 @@ from fabric.router.routing_warnings import (
     list_routing_warnings,
 )
 from fabric.router.settings import ChangeConsent, refuse_change
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import lock_records
 from fabric.system.clock import stamp
 from fabric.system.disk import LOCK_SECONDS, lock_file, make_folder
 

@@ -14,11 +14,10 @@ from fabric.app.running.cancellable_run import get_held_run
 from fabric.app.running.signals import run_until_signaled
 from fabric.app.session import Session, finish_uploads, learn_shared_results
 from fabric.app.settings import Settings
-from fabric.engine.bus import Bus
-from fabric.engine.memory.remote_results import NOTHING, RemoteResults
+from fabric.engine.bus import Bus, MakeListeners, RunInfo
+from fabric.engine.memory.traces import NOTHING, RemoteResults
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
-from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.engine.run_tools import StopSign
 from fabric.engine.schedule import Caps
 from fabric.graph.critical_path import UNTIMED_S

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from msgspec import Struct, ValidationError, convert
 
-from fabric.app.project.files import COMPOSE_NAME, resolve_file
-from fabric.app.project.workspace import find_workspace
+from fabric.app.project.files import COMPOSE_NAME, find_workspace, resolve_file
 from fabric.app.settings import Settings
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.queried import PastRun, RunOutcome, RunsOutcome

@@ -18,7 +18,7 @@ from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.memo import SealedPath
 from fabric.engine.shortcuts import stored_graph
 from fabric.model.hashing import hash_bytes
-from fabric.model.task_inputs import INPUTS_BY_KIND
+from fabric.model.task_inputs import INPUTS_BY_KIND, VendorInputs
 from fabric.system.clock import read_file_time_ns
 
 _MOST_OF_CALLERS = 256
@@ -103,3 +103,18 @@ def _list_request_facts(request: Request, settings: Settings) -> tuple[str, ...]
     given = (text, *map(str, astuple(settings.bindable))) if text else ()
     verb = f"{request.verb} strict" if request.strict else request.verb
     return (verb, *words, *given, *sorted(request.functions), "", str(settings.cwd))
+
+
+def compile_with_pins(request: Request, settings: Settings) -> Compiled:
+    """Compile after pinning, because only pinned versions give stable cache keys."""
+    work = compile_or_load(request, settings)
+    asked = [one for one in work.graph.inputs_of("vendor") if isinstance(one, VendorInputs)]
+    if not asked:
+        return work
+    from fabric.runtimes.vendor import lock_requirements
+
+    warnings = lock_requirements(Path(work.info.workspace), asked, settings.env)
+    if not warnings:
+        return work
+    again = compile_or_load(request, settings)
+    return replace(again, info=replace(again.info, warnings=(*again.info.warnings, *warnings)))

@@ -16,7 +16,7 @@ from fabric.state.records.listing import list_records_in
 from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
 from fabric.system.clock import stamp
-from fabric.system.named_file import write_named
+from fabric.system.new_files import write_named
 
 
 def write_backup(asked: StateRequest, settings: Settings, out: str) -> Report:

@@ -14,7 +14,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
 from fabric.state.locks.document import describe_holder
-from fabric.state.locks.force_unlock import unlock
 from fabric.state.records.listing import read_lock_holder
 from fabric.state.records.replace import (
     find_lineage_problem,
@@ -23,10 +22,9 @@ from fabric.state.records.replace import (
     put,
     read_before,
 )
-from fabric.state.records.transaction import read_unlocked
-from fabric.state.records.under_lock import lock_records
-from fabric.state.records.unwritten import build_unwritten_path, drop_unwritten
-from fabric.state.upkeep.forget import forget
+from fabric.state.records.transaction import lock_records, read_unlocked
+from fabric.state.records.unsure import build_unwritten_path, drop_unwritten
+from fabric.state.upkeep.forget import forget, unlock
 
 Agrees = Callable[[str], bool]
 

@@ -15,7 +15,7 @@ from fabric.state.contract import build_state_key
 from fabric.state.locks.document import describe_holder
 from fabric.state.records.listing import list_records_in, read_lock_holder
 from fabric.state.records.transaction import read_unlocked
-from fabric.state.records.unwritten import build_unwritten_path
+from fabric.state.records.unsure import build_unwritten_path
 
 
 def list_records(asked: StateRequest, settings: Settings) -> Report:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from fabric.app.project.folder_services import list_service_names
+from fabric.app.project.files import list_service_names
 from fabric.app.project.modes import require_enabled
 from fabric.app.project.place_services import apply_recorded_placement
 from fabric.app.records.scope import ScopeOptions, open_deploy_scope
@@ -27,9 +27,8 @@ from fabric.state.records.receipts import (
     read_document,
     write_receipts,
 )
-from fabric.state.records.transaction import read_unlocked
-from fabric.state.records.under_lock import lock_records
-from fabric.state.records.unwritten import build_unwritten_path
+from fabric.state.records.transaction import lock_records, read_unlocked
+from fabric.state.records.unsure import build_unwritten_path
 from fabric.state.upkeep.reconcile import (
     Evidence,
     find_divergences,

@@ -6,7 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import pass_flags
-from fabric.cli.group import Group
+from fabric.cli.option_groups import Group
 from fabric.cli.options import ScreenFlags, format_examples
 from fabric.cli.run_options import Caches
 

@@ -150,7 +150,7 @@ def init(flags: InitFlags) -> int:
 
 
 def _build_asker(settings: "Settings", *, as_json: bool) -> "Ask | None":
-    from fabric.cli.init_questions import build_asker  # only where something was not said
+    from fabric.cli.questions import build_asker  # only where something was not said
 
     return build_asker(settings, as_json=as_json)
 

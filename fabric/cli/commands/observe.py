@@ -20,10 +20,10 @@ from fabric.cli.options import (
     format_examples,
 )
 from fabric.cli.run_options import Otlp
-from fabric.model.log_levels import LEVELS
+from fabric.model.observed import LEVELS
 
 if TYPE_CHECKING:
-    from fabric.app.observing.parse_options import Observing
+    from fabric.app.observing.observe import Observing
     from fabric.app.request import Request
     from fabric.app.settings import Settings
     from fabric.cli.perform import Caller, UseCase
@@ -227,7 +227,7 @@ def _perform(
 
 
 def _refuse_unfitting(flags: LogsFlags) -> None:
-    from fabric.cli.ineffective_options import reject_ineffective_options
+    from fabric.cli.option_groups import reject_ineffective_options
 
     if flags.follow and flags.screen.as_json:
         message = "--follow cannot be combined with --json"
@@ -266,7 +266,7 @@ def _request(command: str, which: WhichCalls) -> "Request":
 
 
 def _parse_question(kind: str, which: WhichCalls, settings: "Settings") -> "Observing":
-    from fabric.app.observing.parse_options import Observing, parse_time_window
+    from fabric.app.observing.observe import Observing, parse_time_window
 
     return Observing(kind, parse_time_window(which.since, which.until, settings.clock.now()))
 

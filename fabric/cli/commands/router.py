@@ -235,7 +235,7 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
     deleted.
     """
     from fabric.app.router.change import reconcile_dns as reconcile
-    from fabric.cli.ineffective_options import reject_ineffective_options
+    from fabric.cli.option_groups import reject_ineffective_options
 
     if not flags.apply:
         reject_ineffective_options(
@@ -271,7 +271,7 @@ def dns_shift(flags: RouterShiftFlags) -> int:
 
 def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.app.router.change import shift_dns as shift
-    from fabric.cli.ineffective_options import reject_ineffective_options
+    from fabric.cli.option_groups import reject_ineffective_options
 
     percent = flags.percent
     if percent is None:

@@ -85,7 +85,7 @@ def _order(flags: RouterDeployFlags) -> "Order":
 
 def _refuse_unfitting(flags: RouterDeployFlags) -> None:
     """A dry run runs no tasks."""
-    from fabric.cli.ineffective_options import reject_ineffective_options
+    from fabric.cli.option_groups import reject_ineffective_options
 
     if not flags.dry_run:
         return

@@ -74,7 +74,7 @@ def status(flags: StatusFlags) -> int:
     """
     from fabric.app.router.queries import draw_endpoints
     from fabric.app.router.queries import report_router_status as router_status
-    from fabric.cli.ineffective_options import reject_ineffective_options
+    from fabric.cli.option_groups import reject_ineffective_options
 
     form = flags.graph
     if form is None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.cli.complete import complete_names
 from fabric.cli.flags_of import pass_flags
-from fabric.cli.group import Group
+from fabric.cli.option_groups import Group
 from fabric.cli.options import ScreenFlags, format_examples
 
 

@@ -1,23 +1,23 @@
 """The listeners of a run: terminal, run log, event file and profile."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.cli.progress.lines import LineProgress, print_progress
-from fabric.cli.progress.live_table import LiveTable
-from fabric.cli.progress.log_lines import LogLines, Logs
-from fabric.cli.progress.tables import ServiceRows, TaskRows
-from fabric.cli.screen import Screen
-from fabric.engine.bus import Listener
+from fabric.cli.progress.lines import LineProgress, LogLines, Logs, order, print_progress
+from fabric.cli.progress.tables import LiveRows, ServiceRows, TaskRows
+from fabric.cli.screen import Screen, escape_for_terminal
+from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, RunJournal
 from fabric.engine.listeners.service_progress import ServiceProgress
-from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
+from fabric.model.events import Stamped, TaskStarted
 from fabric.model.problems import FabricError
+from fabric.system.clock import Clock
 from fabric.system.traceparent import place_said
 from fabric.system.tracing import ROOM, SpanExport, is_wanted
 
@@ -94,3 +94,58 @@ def _build_terminal_listener(
         return LineProgress(talk, github=settings.in_github)
     rows = TaskRows(screen.err) if tally is None else ServiceRows(tally, screen.err)
     return LiveTable(talk, rows, settings.clock)
+
+
+# A run on a terminal: rows redrawn ten times per second, with lines above them.
+
+
+_REDRAW_SECONDS = 0.1
+
+
+class LiveTable:
+    """Events only update counts. One thread draws, so that bursts of events are not slowed down."""
+
+    def __init__(self, talk: LogLines, rows: LiveRows, clock: Clock) -> None:
+        self._talk = talk
+        self._rows = rows
+        self._clock = clock
+        self._begin: float | None = None
+        self._lines: list[str] = []
+        self._drawn = 0
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._drawer = threading.Thread(target=self._draw_on, daemon=True)
+
+    def hear(self, event: Stamped) -> None:
+        with self._lock:
+            lines = self._talk.lines(event)
+            self._rows.hear(event)
+            # What has begun is in the table itself.
+            self._lines += [] if isinstance(event.event, TaskStarted) else lines
+        if self._begin is None:
+            self._begin = self._clock.monotonic() - event.elapsed
+            self._drawer.start()
+
+    def close(self) -> None:
+        """Erase the table. The lines stay."""
+        self._over.set()
+        if self._begin is not None:
+            self._drawer.join()
+        self._draw([])
+
+    def _draw_on(self) -> None:
+        while not self._over.wait(_REDRAW_SECONDS):
+            with self._lock:
+                elapsed = self._clock.monotonic() - (self._begin or 0.0)
+                rows = self._rows.lines(elapsed)
+            self._draw(rows)
+
+    def _draw(self, table: list[str]) -> None:
+        """Draw in one write, to avoid flicker."""
+        with self._lock:
+            lines, self._lines = self._lines, []
+        # Written over, not erased first: it would flicker, and fill some terminals' history.
+        back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
+        body = "".join(f"{escape_for_terminal(line)}\x1b[K\n" for line in (*lines, *table))
+        order(f"{back}{body}\x1b[J")
+        self._drawn = len(table)

@@ -11,9 +11,9 @@ from fabric.config.schema.function import (
     FUNCTION_OVERLAY,
     RUNTIME,
 )
-from fabric.config.schema.service_name import SERVICE_NAME
 from fabric.config.schema.shapes import (
     ASIDE,
+    SERVICE_NAME,
     Anything,
     Field,
     Fields,

@@ -4,11 +4,17 @@ import re
 
 from yaml.events import MappingStartEvent
 
-from fabric.config.yaml.event_shapes import AliasUse, LeafEvent, NodeStart, YamlEvent
-from fabric.config.yaml.nodes import EMPTY, KeyValue, Mapping, Node, Scalar, Sequence, Value
-from fabric.config.yaml.scalars import (
+from fabric.config.yaml.frames import AliasUse, LeafEvent, NodeStart, YamlEvent
+from fabric.config.yaml.nodes import (
+    EMPTY,
     MAY_MEAN,
+    KeyValue,
+    Mapping,
+    Node,
     NumberTooLongError,
+    Scalar,
+    Sequence,
+    Value,
     has_leading_zero,
     interpret_scalar,
 )

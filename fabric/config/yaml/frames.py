@@ -2,6 +2,7 @@
 
 import re
 from itertools import islice
+from typing import Protocol
 
 from fabric.config.yaml.decoding import LINE_BREAK
 from fabric.model.problems import Problem
@@ -96,3 +97,40 @@ def add_frame(problem: Problem, file: str, lines: SourceLines) -> Problem:
     return Problem(
         problem.code, problem.message, problem.hint, placed, lines.frame(where.line, where.column)
     )
+
+
+# The used fields of a YAML library's events, equal in the C and the pure Python loader.
+
+
+class YamlMark(Protocol):
+    """A place in the text, counted from 0."""
+
+    line: int
+    column: int
+
+
+class YamlEvent(Protocol):
+    start_mark: YamlMark
+
+
+class NodeStart(YamlEvent, Protocol):
+    """The start of a value, with an optional anchor and tag."""
+
+    anchor: str | None
+    tag: str | None
+
+
+class LeafEvent(NodeStart, Protocol):
+    value: str
+    implicit: tuple[bool, bool]
+
+
+class AliasUse(YamlEvent, Protocol):
+    anchor: str
+
+
+class YamlEvents(Protocol):
+    """A loader that returns one event after the other."""
+
+    def get_event(self) -> YamlEvent: ...
+    def dispose(self) -> None: ...

@@ -6,14 +6,15 @@ from fabric.config.values import Pairs
 from fabric.config.yaml.nodes import (
     Mapping,
     Node,
+    NumberTooLongError,
     Scalar,
     Sequence,
     Value,
     convert_to_plain,
     find,
     find_child,
+    interpret_scalar,
 )
-from fabric.config.yaml.scalars import NumberTooLongError, interpret_scalar
 
 
 def read_text(node: Node | None, key: str, default: str = "") -> str:

@@ -33,7 +33,7 @@ from fabric.config.yaml.builder import (
     too_many_aliases_error,
 )
 from fabric.config.yaml.decoding import decode
-from fabric.config.yaml.event_shapes import YamlEvent, YamlEvents
+from fabric.config.yaml.frames import YamlEvent, YamlEvents
 from fabric.config.yaml.nodes import Node
 from fabric.model.problems import FabricError, Place, Problem
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import yaml
 
-from fabric.config.yaml.event_shapes import YamlMark
+from fabric.config.yaml.frames import YamlMark
 
 SCALAR, ALIAS, NOTHING, LIST, MAP = "scalar", "alias", "nothing", "list", "map"
 _LEAVES = {"<scalar>": SCALAR, "<alias>": ALIAS}

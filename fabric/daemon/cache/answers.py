@@ -9,12 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cache_seal import CacheSeal
-from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.server.answers import encode_body
 from fabric.daemon.statuses import OK
+
+
+class Lookup(Struct, frozen=True):
+    """The cached text, and the epoch for a new one; None if unknown."""
+
+    text: bytes | None = None
+    epoch: bytes | None = None
+
 
 HEADER = "X-Fabric-Cache"
 _FORM = b"fabric-answer 2"

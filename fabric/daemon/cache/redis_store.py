@@ -3,11 +3,13 @@
 If the server is gone, slow, full or not Redis, nothing is found or stored.
 """
 
+import contextlib
 import hashlib
 import secrets
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import redis
@@ -15,11 +17,79 @@ from redis.backoff import NoBackoff
 from redis.connection import Connection, ConnectionPool, SSLConnection, parse_url
 from redis.retry import Retry
 
-from fabric.daemon.cache.bounded_socket import BoundedSocket, limit_sockets
-from fabric.daemon.cache.lookup import Lookup
+from fabric.daemon.cache.answers import Lookup
 from fabric.daemon.cache.pending_invalidations import PendingInvalidation, PendingInvalidations
 from fabric.daemon.options import PATIENCE
 from fabric.model.problems import FabricError, Problem
+
+# A socket with limits: every operation ends in time and size, whatever the peer does.
+
+
+_NOW = threading.local()
+
+
+@contextlib.contextmanager
+def _limit_sockets(seconds: float, most_bytes: int) -> Iterator[None]:
+    """Limit the bounded sockets of this thread to a deadline and a number of bytes."""
+    _NOW.due, _NOW.left = time.monotonic() + seconds, most_bytes
+    try:
+        yield
+    finally:
+        _NOW.due = None
+
+
+class BoundedSocket:
+    """A socket. Beside its own timeout, each call respects the remaining time of `within`."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self._inner = inner
+        self._timeout = inner.gettimeout()
+
+    def settimeout(self, seconds: float | None) -> None:
+        self._timeout = seconds
+        self._inner.settimeout(seconds)
+
+    def gettimeout(self) -> float | None:
+        return self._timeout
+
+    def setblocking(self, flag: bool) -> None:  # noqa: FBT001 - as sockets have it
+        self.settimeout(None if flag else 0.0)
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        self._keep_to_the_time()
+        found = self._inner.recv(size, flags)
+        if getattr(_NOW, "due", None) is not None:
+            _NOW.left -= len(found)
+            if _NOW.left < 0:
+                message = "the response is larger than any cached value"
+                raise ConnectionError(message)
+        return found
+
+    def sendall(self, data: bytes, flags: int = 0) -> None:
+        self._keep_to_the_time()
+        self._inner.sendall(data, flags)
+
+    def fileno(self) -> int:
+        return self._inner.fileno()
+
+    def shutdown(self, how: int) -> None:
+        self._inner.shutdown(how)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        self._inner.setsockopt(level, option, value)
+
+    def _keep_to_the_time(self) -> None:
+        due: float | None = getattr(_NOW, "due", None)
+        if due is None or self._timeout == 0:
+            return
+        left = due - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("too slow")
+        self._inner.settimeout(left if self._timeout is None else min(left, self._timeout))
+
 
 MOST_BYTES = 4 << 20
 _EPOCH_MS, _EPOCH_LETTERS = 86_400_000, 16
@@ -157,7 +227,7 @@ class RedisStore:
         if not self._breaker.may_try():
             return None
         try:
-            with limit_sockets(self._patience, 2 * MOST_BYTES):
+            with _limit_sockets(self._patience, 2 * MOST_BYTES):
                 found = work()
         # Whoever is no Redis can make its client fail in ways of all kinds.
         except Exception:  # noqa: BLE001

@@ -1,26 +1,31 @@
 """The dashboard's content: its files, the stage status and its sessions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import islice
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.app.stage_status import StageNow, stage_now, stage_status
+from fabric.app.stage_status import StageNow, StagePlan, StageStatus, stage_now, stage_status
 from fabric.daemon.http_types import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
 from fabric.daemon.page.assets import KEY_FORM, PageFiles
-from fabric.daemon.page.status import deploy_times, encode_status
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.server.sessions import SESSION_SECONDS, BrowserSessions
 from fabric.daemon.statuses import NO_CONTENT, OK
 from fabric.manifest import VERSION
+from fabric.model.outcomes.deployed import PastDeployment
+from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
+from fabric.model.report import encode_problem
+from fabric.views.pictures.drawing import build_drawing
+from fabric.views.pictures.placed import encode_placed_drawing
 
 # Of so many runs of a stage it is looked up how long they took.
 _TIMED = 20
@@ -75,7 +80,7 @@ class Dashboard:
         found = stage_status(Where(shown.project.config, stage=stage), shown.settings)
         runs = self._list_deploys(found.service, found.stage)
         document = {
-            **encode_status(found, deploy_times(runs)),
+            **_encode_status(found, _deploy_times(runs)),
             "mayChange": call.right is Right.CHANGE,
             "signedIn": self._sessions is not None,
             "version": VERSION,
@@ -151,3 +156,67 @@ def _format_rows(record: Record) -> Iterator[str]:
     }
     for name, value in rows.items():
         yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
+
+
+def _encode_status(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
+    """Encode the status. `took` are known deployment durations."""
+    planned = status.planned
+    return {
+        "ok": True,
+        "service": status.service,
+        "provider": status.provider,
+        "stage": status.stage,
+        "stages": status.stages,
+        "protected": status.is_protected,
+        "live": [_encode_record(one) for one in status.live],
+        "releases": [_release(one, took) for one in status.releases],
+        "plan": None if planned is None else _plan(planned),
+        "graph": None
+        if planned is None
+        else encode_placed_drawing(build_drawing(planned.plan).remove_implied_edges()),
+        "warnings": [encode_problem(one) for one in planned.warnings] if planned else [],
+        "problems": [encode_problem(one) for one in status.problems],
+    }
+
+
+def _deploy_times(runs: Iterator[DaemonRun]) -> dict[str, int]:
+    """Return the durations in milliseconds by deployment, from their runs."""
+    found: dict[str, int] = {}
+    for run in runs:
+        result = run.result or {}
+        summary, rows = result.get("summary"), result.get("deployments")
+        if not (isinstance(summary, dict) and isinstance(rows, list)):
+            continue
+        ended = [one for one in rows if isinstance(one, dict) and one.get("status") == "deployed"]
+        found |= {str(one.get("deploymentId")): int(summary["ms"]) for one in ended}
+    return found
+
+
+def _encode_record(record: Record) -> Json:
+    functions: list[Json] = [
+        {"name": one.name, "endpoint": one.endpoint, "updatedAt": one.updated_at}
+        for one in record.functions
+    ]
+    return {
+        "provider": record.ref.provider,
+        "mode": record.mode.value,
+        "lifecycle": record.lifecycle.value,
+        "deploymentId": record.deployment_id,
+        "endpoint": record.endpoint,
+        "outputs": dict(record.outputs),
+        "functions": functions,
+        "unfinished": len(record.pending),
+        "updatedAt": record.updated_at,
+    }
+
+
+def _release(row: PastDeployment, took: Mapping[str, int]) -> Json:
+    told: dict[str, Json] = to_builtins(row)
+    return {**told, "ms": took.get(row.deployment_id)}
+
+
+def _plan(planned: StagePlan) -> Json:
+    """Encode the plan, with the tasks of the graph."""
+    bare = replace(planned.outcome, tasks=(), levels=(), warnings=())
+    told: dict[str, Json] = to_builtins(bare)
+    return {name: told[name] for name in ("mode", "services", "summary")}

@@ -19,8 +19,13 @@ from msgspec import Struct
 from fabric.app.settings import Settings
 from fabric.daemon.process.listening import choose_local_address
 from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
-from fabric.daemon.process.running import RunningDaemon, UnknownDaemon, find_running, lock_path
-from fabric.daemon.process.startup_status import StartNote
+from fabric.daemon.process.running import (
+    RunningDaemon,
+    StartNote,
+    UnknownDaemon,
+    find_running,
+    lock_path,
+)
 from fabric.model.problems import FabricError, Problem
 from fabric.system.pid_lock import read_holder
 from fabric.system.process_identity import is_surely_alive

@@ -15,10 +15,9 @@ from fabric.app.settings import read_settings
 from fabric.daemon.composition import build_application
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.order import ServeOrder
-from fabric.daemon.process.running import AlreadyRunningError
+from fabric.daemon.process.running import AlreadyRunningError, StartNote
 from fabric.daemon.process.serving import ServeTools
 from fabric.daemon.process.signal_queue import listen_for_signals
-from fabric.daemon.process.startup_status import StartNote
 from fabric.model.problems import FabricError
 from fabric.system.disk import write_all
 from fabric.system.rotating_log import RotatingLog

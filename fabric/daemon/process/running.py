@@ -75,3 +75,12 @@ def tell(lock: LifeLock, folder: Path, daemon: RunningDaemon) -> None:
     """Write the pid file. It contains only the pid, so that `kill $(cat …)` is exact."""
     lock.say(msgspec.json.encode(daemon))
     write_atomic(build_pid_path(folder), f"{daemon.process.pid}\n".encode(), mode=0o600)
+
+
+class StartNote(Struct, frozen=True):
+    """How a start went: it serves at a port, another one did already, or it cannot."""
+
+    port: int = 0
+    pid: int = 0
+    is_other: bool = False
+    problems: tuple[Problem, ...] = ()

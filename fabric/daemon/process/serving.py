@@ -25,9 +25,8 @@ from fabric.daemon.server.clients import is_loopback, is_proxy
 from fabric.daemon.server.gate import GateRules, RequestGate
 from fabric.daemon.server.hosts import build_host_names
 from fabric.daemon.server.http_server import ApiServer
-from fabric.daemon.server.limits import ServerLimits, compute_connection_limit
 from fabric.daemon.server.route_table import ApiRouteTable
-from fabric.daemon.server.server_parts import ServerParts
+from fabric.daemon.server.server_parts import ServerLimits, ServerParts, compute_connection_limit
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError, Problem
 

@@ -9,7 +9,7 @@ from fabric.app.running.cancellable_run import CancellableRun
 from fabric.daemon.runs import refusals
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.runs.run_events import RunEvents
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import MakeListeners
 from fabric.model.report import Report
 
 # A use case with all that it wants but those who hear of it.

@@ -25,10 +25,9 @@ from fabric.daemon.runs.run_events import RunEvents
 from fabric.daemon.runs.run_files import RunFiles
 from fabric.daemon.runs.run_queue import QueuedRun, RunLimits, RunQueue, RunWork
 from fabric.daemon.runs.streams import RunStream, StreamPlaces
-from fabric.engine.bus import Listener
+from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.memory.file_index import let_settle
-from fabric.engine.run_info import RunInfo
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import make_failure_report
 from fabric.system.clock import read_file_time_ns, stamp

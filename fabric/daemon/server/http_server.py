@@ -13,8 +13,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from fabric.daemon.server.answers import GUARDS, busy_answer, encode_body, format_status_line
 from fabric.daemon.server.channel import ServedChannel
-from fabric.daemon.server.limits import ServerLimits
-from fabric.daemon.server.server_parts import ServerParts
+from fabric.daemon.server.server_parts import ServerLimits, ServerParts
 
 _ACCEPTED_AT_ONCE = 64
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)

@@ -14,8 +14,12 @@ from msgspec.structs import replace
 from fabric.engine.dask.checkout import LaidOut
 from fabric.engine.dask.fetching import Packs
 from fabric.remote.snapshots import Snapshot
-from fabric.runtimes.subprocess_builder.child import BuildChild, LostChildError
-from fabric.runtimes.subprocess_builder.messages import BuildAnswer, BuildQuestion
+from fabric.runtimes.subprocess_builder.child import (
+    BuildAnswer,
+    BuildChild,
+    BuildQuestion,
+    LostChildError,
+)
 
 _LOOK_SECONDS = 0.1
 _TRIES = 2

@@ -12,17 +12,20 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.engine.dask.contract import GaveUpError, GoneError, Workers
 from fabric.engine.dask.fetching import MissingError, Packs
 from fabric.engine.dask.messages import (
+    GaveUpError,
+    GoneError,
     RemoteBuildAnswer,
     RemoteBuildRequest,
     SameSide,
+    Workers,
     decode_answer,
     encode,
 )
-from fabric.engine.dask.sending import SnapshotSender, UploadedSnapshot
+from fabric.engine.dask.sending import SharedStore, SnapshotSender, UploadedSnapshot
 from fabric.engine.dask.worker_side import with_contents
+from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.background_uploads import describe_error
 from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
@@ -30,6 +33,7 @@ from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Builder, Built, InputTrace, Toolchain
 from fabric.runtimes.recorded_inputs import look_ups_hold
+from fabric.system.clock import Clock
 
 _NAMED = 3
 # What is wrong with a worker, and not with the build.
@@ -287,3 +291,20 @@ def _gave_up_problem(inputs: BuildInputs, place: str, error: GaveUpError) -> Pro
         f"cannot build `{inputs.service}/{inputs.function}` on {place}: {error}",
         hint="check the logs of the workers; a common cause is too little memory",
     )
+
+
+# A cluster that builds for a run, before the stores of the run are open.
+
+
+class Executor(Struct, frozen=True):
+    workers: Workers
+    side: SameSide
+    store: SharedStore
+
+    def around(
+        self, builder: Builder, files: FileIndex, cache_folder: Path, clock: Clock
+    ) -> RemoteBuilds:
+        """Open the remote builder for one run. Closing it cancels running builds."""
+        cluster = Cluster(self.workers, self.side, Packs(self.store))
+        sender = SnapshotSender(self.store, files, cache_folder, clock)
+        return RemoteBuilds(builder, cluster, sender)

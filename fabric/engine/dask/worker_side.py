@@ -21,8 +21,7 @@ from fabric.model.problems import Problem
 from fabric.remote.contract import CarrierError
 from fabric.remote.snapshots import store_bytes
 from fabric.runtimes.contract import Built, BuiltFile
-from fabric.runtimes.subprocess_builder.child import LostChildError
-from fabric.runtimes.subprocess_builder.messages import BuildAnswer, BuildQuestion
+from fabric.runtimes.subprocess_builder.child import BuildAnswer, BuildQuestion, LostChildError
 from fabric.system.clock import Clock
 
 _PUT_SECONDS = 20.0

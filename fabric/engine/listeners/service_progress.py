@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-from fabric.engine.run_info import RunInfo
+from fabric.engine.bus import RunInfo
 from fabric.graph.critical_path import compute_tails
 from fabric.graph.service_order import compute_levels, list_ties
 from fabric.model.events import Stamped, TaskEnded, TaskStarted

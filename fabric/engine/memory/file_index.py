@@ -71,7 +71,7 @@ class FileIndex:
         self._moved = False
 
     def look_again(self) -> "FileIndex":
-        """Return a view that looks at each file again, and reads only those that moved."""
+        """Return a new view that looks at every file again. It reads only files that changed."""
         store = SealedPath(self._store, self.seal)
         return FileIndex(
             self._workspace,

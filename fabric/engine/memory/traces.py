@@ -1,8 +1,10 @@
 """Task traces, newest first, stored in the memo under the stable task name."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.engine.memory.durations import Durations
@@ -131,3 +133,21 @@ def _drop_duplicates(traces: Iterable[Trace]) -> list[Trace]:
     for one in traces:
         found.setdefault(one.key, one)
     return list(found.values())
+
+
+Traces: TypeAlias = tuple[Trace, ...]
+
+
+class RemoteResults(Struct, frozen=True):
+    """The output of a `trusted` run is not fetched, because its function is deployed and up to
+    date."""
+
+    # Runs without a local trace.
+    traces: Mapping[TaskId, Traces] = field(default_factory=dict)
+    trusted: frozenset[TaskId] = frozenset()
+
+    def without(self, taken: frozenset[TaskId]) -> "RemoteResults":
+        return RemoteResults(self.traces, self.trusted - taken)
+
+
+NOTHING = RemoteResults()

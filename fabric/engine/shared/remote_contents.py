@@ -9,8 +9,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fabric.engine.shared.background_uploads import BackgroundUploads, describe_error, is_hopeless
-from fabric.engine.shared.outage import Outage
+from fabric.engine.shared.background_uploads import (
+    BackgroundUploads,
+    Outage,
+    describe_error,
+    is_hopeless,
+)
 from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.remote.contract import ObjectKind, ObjectName

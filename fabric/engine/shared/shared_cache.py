@@ -12,22 +12,21 @@ from msgspec.structs import replace
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.shared.background_uploads import (
     BackgroundUploads,
+    Outage,
     describe_error,
     is_hopeless,
     start_background_thread,
 )
 from fabric.engine.shared.learning import Learned, Learning
 from fabric.engine.shared.link import AskWords, HeadTexts, SharedLink
-from fabric.engine.shared.outage import Outage
 from fabric.engine.shared.publishing import Offer, Publishing
 from fabric.engine.shared.remote_contents import RemoteContents
 from fabric.engine.shared.stored_segments import LastQuery, StoredSegments
-from fabric.graph.keyed_traces import trace_here
 from fabric.graph.plan import Memory
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.traces import Look, Trace, compute_static_hash
+from fabric.graph.traces import Look, Trace, compute_static_hash, trace_here
 from fabric.model.names import Digest
-from fabric.model.outcomes.remote_use import RemoteUse
+from fabric.model.outcomes.built import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Task
 from fabric.model.task_id import TaskId, remove_target_suffix

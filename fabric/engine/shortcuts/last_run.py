@@ -16,8 +16,7 @@ from fabric.engine.memory.pieces import Pieces
 from fabric.engine.memory.trace_rows import decode_traces, encode_trace
 from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.lazy_sequence import LazySequence
-from fabric.engine.shortcuts.packing import Kinds, pack_inputs
+from fabric.engine.shortcuts.packing import Kinds, LazySequence, pack_inputs
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace

@@ -1,7 +1,7 @@
 """Pack tasks and project facts into plain values for marshal, and unpack them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 from msgspec.structs import astuple
 
@@ -41,3 +41,26 @@ def unpack_info(found: Any) -> ProjectInfo:
 
 def _unpack_problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
     return Problem(code, message, hint, Place(*where) if where else None, frame)
+
+
+T = TypeVar("T")
+
+
+class LazySequence(Sequence[T]):
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._count = count
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        if isinstance(index, slice):
+            return [self._make(number) for number in range(self._count)[index]]
+        if not -self._count <= index < self._count:
+            raise IndexError(index)
+        return self._make(index % self._count)

@@ -16,8 +16,7 @@ from msgspec.json import decode, encode
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, is_settled
 from fabric.engine.memory.memo import SealedPath
-from fabric.engine.shortcuts.lazy_sequence import LazySequence
-from fabric.engine.shortcuts.packing import Kinds, pack_info, pack_inputs, unpack_info
+from fabric.engine.shortcuts.packing import Kinds, LazySequence, pack_info, pack_inputs, unpack_info
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import FabricError

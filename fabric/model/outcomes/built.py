@@ -1,12 +1,29 @@
 """The result of a build or package run."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar, overload
 
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.outcomes.remote_use import RemoteUse
-from fabric.model.outcomes.shard_share import ShardShare
+
+
+class ShardShare(JsonStruct, frozen=True):
+    """`results` are the counts of final tasks by shard. `expected_ms` are the shards' durations, if
+    all are known."""
+
+    number: int
+    count: int
+    results: tuple[int, ...]
+    expected_ms: tuple[int, ...]
+
+
+class RemoteUse(JsonStruct, frozen=True):
+    """`hits` are results taken from the shared cache. `ms` is the total wait time."""
+
+    hits: int
+    fetched_bytes: int
+    sent_bytes: int
+    ms: int
 
 
 class BuiltArtifact(JsonStruct, frozen=True):
@@ -43,3 +60,29 @@ class BuildOutcome(JsonStruct, frozen=True):
     left: int = 0
     remote: RemoteUse | None = None
     shard: ShardShare | None = None
+
+
+T = TypeVar("T")
+
+
+class WhenRead(Sequence[T]):
+    """A sequence that creates all rows on first access."""
+
+    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
+        self._make = make
+        self._rows: Sequence[T] | None = None
+
+    def _get_rows(self) -> Sequence[T]:
+        if self._rows is None:
+            self._rows = self._make()
+        return self._rows
+
+    def __len__(self) -> int:
+        return len(self._get_rows())
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._get_rows()[index]

@@ -1,7 +1,7 @@
 """Results of deploys, removals, rollbacks and queries of the deployed state."""
 
+from fabric.model.outcomes.built import RemoteUse
 from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
-from fabric.model.outcomes.remote_use import RemoteUse
 
 
 class FunctionEnd(JsonStruct, frozen=True):

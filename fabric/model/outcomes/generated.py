@@ -24,3 +24,22 @@ class GenerateOutcome(JsonStruct, frozen=True):
     files: tuple[GeneratedFile, ...]
     diff: str
     next_step: str = ""
+
+
+class InitOutcome(JsonStruct, frozen=True):
+    """`files` were written, `kept` existed and stay unchanged. Paths are relative to `folder`."""
+
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"title", "advice"})
+
+    service: str
+    folder: str
+    template: str
+    provider: str
+    lang: str
+    files: tuple[str, ...]
+    kept: tuple[str, ...]
+    installed: bool
+    next: tuple[str, ...]
+    title: str
+    # What people should know of the choices.
+    advice: str = ""

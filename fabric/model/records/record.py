@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 
@@ -141,3 +142,31 @@ class Record(Struct, frozen=True):
         """Return whether the record has only a holder's fence: no deploy and no intent."""
         known = self.functions or self.pending or self.history or self.deployment_id
         return self.lifecycle is Lifecycle.DEPLOYING and not known
+
+
+# A way to a service that is turned to another address for a while, and how it is turned back.
+
+
+class Diversion(Struct, frozen=True):
+    """Where routes are diverted to. `mark` tags everything created for it at the provider."""
+
+    url: str
+    mark: str
+    # The provider's previous settings, sufficient for a restore.
+    before: Pairs
+
+
+class ValueOwner(Struct, frozen=True):
+    """The binding of a seal: a function, a record and the hash of its environment."""
+
+    ref: RecordRef
+    function: str
+    salt: str
+    environment_sha256: str
+
+
+class OpenedValues(Struct, frozen=True):
+    """Opened values. Without them `why_not` explains the failure; empty if none were stored."""
+
+    values: Secret[Pairs] = NO_PAIRS
+    why_not: str = ""

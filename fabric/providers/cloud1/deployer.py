@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from fabric.providers.cloud1.answers import GONE, convert_client_errors, ignore_codes
 from fabric.providers.cloud1.capability_checks import find_unsupported
 from fabric.providers.cloud1.clients import CALLING, Cloud1Clients

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import MAX_PARALLEL, ONCE
 from fabric.providers.cloud1.gateway import has_api, read_api_id

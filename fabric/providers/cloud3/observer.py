@@ -9,7 +9,6 @@ from urllib.parse import quote
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from fabric.model.log_levels import find_level
 from fabric.model.observed import (
     SECOND,
     FunctionNumbers,
@@ -17,6 +16,7 @@ from fabric.model.observed import (
     TimeWindow,
     TracedCall,
     TracedStep,
+    find_level,
     format_moment,
     parse_nanoseconds,
 )

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.diversion import Diversion
-from fabric.model.records.record import Record
+from fabric.model.records.record import Diversion, Record
 from fabric.providers.contract import (
     CallContext,
     DeploymentAddress,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.diverting import foreign_diversion_problem, other_account_problem
 from fabric.providers.edge1.gate_plan import plan_tunnel_gate, route_keys

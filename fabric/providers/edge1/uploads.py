@@ -13,7 +13,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_bytes
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.edge1.settings import (
     FLAGS,

@@ -15,11 +15,10 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
 from fabric.runtimes.nodejs import closure, external, formats, optional_packages, options
-from fabric.runtimes.nodejs.bundler import Bundler
+from fabric.runtimes.nodejs.bundler import Bundler, read_modules, select_bundled
 from fabric.runtimes.nodejs.decorators import find_decorators
 from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
-from fabric.runtimes.nodejs.metafile import read_modules, select_bundled
 from fabric.runtimes.nodejs.refusals import refuse_unfit
 from fabric.runtimes.nodejs.toolchain import (
     Tools,

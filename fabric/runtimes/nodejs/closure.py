@@ -10,8 +10,8 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import Built, BuiltFile
 from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.nodejs import packages
+from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.lookups import look_ups, package_folder
-from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.toolchain import CLOSURE
 from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes

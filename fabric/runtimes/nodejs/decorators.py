@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
-from fabric.runtimes.nodejs.locks import list_upwards
+from fabric.runtimes.nodejs.toolchain import list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, read_options
 from fabric.runtimes.recorded_inputs import Kind
 

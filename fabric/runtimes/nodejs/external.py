@@ -7,7 +7,7 @@ or below its parent if another version occupies the top.
 import collections
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -16,9 +16,8 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile, InputTrace, Listing
 from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.globs import list_files
+from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
-from fabric.runtimes.nodejs.metafile import Import, Module
-from fabric.runtimes.nodejs.native import check_native_platforms
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
@@ -68,7 +67,7 @@ def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Pa
     if not packages:
         return Packed(warnings=tuple(_find_missing_externals(inputs, wanted)))
     parts = [(package, tuple(_read_package_files(entry, package))) for package in packages]
-    check_native_platforms(inputs, [(one.asked, files) for one, files in parts])
+    _check_native_platforms(inputs, [(one.asked, files) for one, files in parts])
     return Packed(
         tuple(file for _, files in parts for file in files),
         tuple(Module(one.manifest, _list_dependencies(one)) for one in packages),
@@ -222,3 +221,56 @@ def _refuse_led_out(entry: EntryFile, folder: str, path: str) -> None:
                 where=Place(shown),
             )
         )
+
+
+_ELF = b"\x7fELF"
+# The field `e_machine` of an ELF header, as npm and people call it.
+_MACHINES = {62: "x64", 183: "arm64"}
+_MAC = (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\xfe\xed\xfa\xcf")
+_WINDOWS = b"MZ"
+_TARGETS = {"": "x64", "x86_64": "x64", "arm64": "arm64"}
+
+
+def _detect_platform(content: bytes) -> str:
+    """Return the platform, such as `linux x64`; empty if unknown."""
+    if content.startswith(_ELF):
+        machine = int.from_bytes(content[18:20], "little")
+        return f"linux {_MACHINES[machine]}" if machine in _MACHINES else "linux"
+    if content.startswith(_MAC):
+        return "macOS"
+    return "Windows" if content.startswith(_WINDOWS) else ""
+
+
+def _check_native_platforms(
+    inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]
+) -> None:
+    """Raise for each imported package whose native modules all mismatch the target. `parts` pairs
+    such a package with its files."""
+    target = f"linux {_TARGETS.get(inputs.architecture, 'x64')}"
+    native: dict[str, dict[str, str]] = {}
+    for name, files in parts:
+        made = {
+            file.path: _detect_platform(file.content)
+            for file in files
+            if file.path.endswith(".node")
+        }
+        native.setdefault(name, {}).update(made)
+    foreign = [
+        _foreign_module_problem(inputs, name, target, made)
+        for name, made in sorted(native.items())
+        if made and not {target, ""}.intersection(made.values())
+    ]
+    if foreign:
+        raise FabricError(*foreign)
+
+
+def _foreign_module_problem(
+    inputs: BuildInputs, name: str, target: str, made: dict[str, str]
+) -> Problem:
+    path, platform = min(made.items())
+    system, processor = target.split()
+    return Problem(
+        "build/foreign-native",
+        f"function `{inputs.function}` runs on {target}, but `{path}` is built for {platform}",
+        hint=f"run: npm install --os={system} --cpu={processor} --libc=glibc {name}",
+    )

@@ -9,7 +9,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.handler_exports import RequiredExport
-from fabric.runtimes.nodejs.locks import list_upwards
+from fabric.runtimes.nodejs.toolchain import list_upwards
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.runtimes.recorded_inputs import Kind
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile
-from fabric.runtimes.nodejs.metafile import Module
+from fabric.runtimes.nodejs.bundler import Module
 from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 

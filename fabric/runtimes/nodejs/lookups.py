@@ -15,9 +15,9 @@ from fabric.runtimes.contract import InputTrace, Listing
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs import candidates
+from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, list_tried_paths
-from fabric.runtimes.nodejs.locks import LOCK_FILES, list_upwards
-from fabric.runtimes.nodejs.metafile import Import, Module
+from fabric.runtimes.nodejs.toolchain import LOCK_FILES, list_upwards
 from fabric.runtimes.nodejs.tsconfig import TsSettings, package_name, read_settings
 from fabric.runtimes.recorded_inputs import Kind, place, record_tried
 

@@ -14,7 +14,6 @@ from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
 from fabric.runtimes.nodejs.decorators import find_decorators
 from fabric.runtimes.nodejs.formats import CJS, build_output_path, build_wrapping, is_module_package
-from fabric.runtimes.nodejs.hints import choose_bundler_hint
 from fabric.runtimes.nodejs.unresolved import import_hint
 from fabric.runtimes.recorded_inputs import place
 
@@ -117,10 +116,50 @@ def build_failed(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any
 
 
 def _build_problem(code: str, entry: EntryFile, item: Mapping[str, Any], hint: str = "") -> Problem:
-    hint = hint or choose_bundler_hint(item["text"], "\n".join(item.get("notes", ())))
+    hint = hint or _choose_bundler_hint(item["text"], "\n".join(item.get("notes", ())))
     spot = item.get("place")
     if not spot:
         return Problem(code, item["text"], hint=hint)
     path = os.path.normpath(os.path.join(entry.root, spot["file"]))
     where = Place(place(entry.workspace, path), spot["line"], spot["column"])
     return Problem(code, item["text"], hint=hint, where=where, frame=spot["frame"])
+
+
+_HINTS = (
+    (
+        r'No loader is configured for "\.node" files: (?:.*/)?node_modules/'
+        r"((?:@[^/]+/)?[^@/][^/]*)/",
+        r'add to fabric.yml: `build: {external: ["\1"]}`, so that the package is packed as it is',
+    ),
+    (
+        r'No loader is configured for "\.node" files',
+        "add the package that contains it to `build.external`: its files are then packaged "
+        "without bundling",
+    ),
+    (
+        r'No loader is configured for "(\.[^"]+)" files',
+        r"say how to load it in `build.loader`, as in `\1: text`",
+    ),
+    (
+        r"^`emitDecoratorMetadata` needs",
+        "add `typescript` to devDependencies, or remove the option from the tsconfig",
+    ),
+    (r"Top-level await is", "remove `build.format`, or set it to `esm`"),
+    (r"configured target environment", "increase `build.target`, or remove it"),
+    (
+        r"Cannot find tsconfig file",
+        "correct `build.tsconfig`: it is relative to the service directory",
+    ),
+    (
+        r"define|must be an entity name or (?:a )?(?:valid )?JS",
+        "quote text in `build.define`, because values are JavaScript: `'\"text\"'`",
+    ),
+)
+
+
+def _choose_bundler_hint(text: str, notes: str) -> str:
+    """Return fabric's hint if there is one, otherwise the bundler's notes."""
+    for pattern, hint in _HINTS:
+        if found := re.search(pattern, text):
+            return found.expand(hint)
+    return notes

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
-from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
 from fabric.system.disk import read_bytes
 

@@ -1,11 +1,12 @@
 """The bundler and Node of a service: the project's own, otherwise fabric's pinned version."""
 
+import functools
 import importlib.util
 import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import redact_credentials
 from fabric.runtimes.contract import Toolchain
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
-from fabric.runtimes.recorded_inputs import place
+from fabric.runtimes.recorded_inputs import Kind, Probe, place
 from fabric.system.disk import lock_file, make_folder, read_bytes
 from fabric.system.optional_packages import install_command
 from fabric.system.process import run_child
@@ -212,3 +213,51 @@ def _find_packaged_node() -> Path | None:
 def _build_node_path(environment: Mapping[str, str]) -> str:
     """Build a PATH that contains `node`, which npm starts by name."""
     return os.pathsep.join([str(find_node(environment).parent), environment.get("PATH", "")])
+
+
+LOCK_FILES = (
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "node_modules/.package-lock.json",
+)
+
+
+def list_upwards(
+    workspace: str, folder: str, names: tuple[str, ...], probe: Probe
+) -> tuple[str, ...]:
+    """List the names in every parent directory; outside the workspace only up to the first
+    match."""
+    inside = _list_paths_inside(workspace, folder, names)
+    if any(probe.kind(path) is Kind.FILE for path in inside):
+        return inside
+    outside = list_ancestors(os.path.dirname(workspace) if inside else folder)
+    return (*inside, *_list_up_to_first(outside, names, probe))
+
+
+def _list_up_to_first(
+    folders: Iterator[str], names: tuple[str, ...], probe: Probe
+) -> Iterator[str]:
+    for folder in folders:
+        paths = _join_names(folder, names)
+        yield from paths
+        if any(probe.kind(path) is Kind.FILE for path in paths):
+            return
+
+
+@functools.lru_cache(4096)
+def _list_paths_inside(workspace: str, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    parents = (
+        parent for parent in list_ancestors(folder) if is_within_workspace(workspace, parent)
+    )
+    return tuple(path for parent in parents for path in _join_names(parent, names))
+
+
+def _join_names(folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{folder.rstrip('/')}/{name}" for name in names)
+
+
+def is_within_workspace(workspace: str, folder: str) -> bool:
+    return folder == workspace or folder.startswith(f"{workspace}/")

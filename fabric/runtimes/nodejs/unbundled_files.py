@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from fabric.model.problems import Problem
 from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.nodejs.bundler import Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
 from fabric.runtimes.nodejs.lookups import package_folder
-from fabric.runtimes.nodejs.metafile import Module
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.system.disk import read_bytes

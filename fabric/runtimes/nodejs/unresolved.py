@@ -11,9 +11,9 @@ from msgspec import Struct
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs import export_maps
 from fabric.runtimes.nodejs.candidates import MAIN_FIELDS, is_own, list_path_candidates
-from fabric.runtimes.nodejs.locks import is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.refusals import WORKERS_ONLY, format_workers_hint
+from fabric.runtimes.nodejs.toolchain import is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc, read_settings
 from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes

@@ -19,20 +19,19 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, ImportedModule, Toolchain
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable_file_error
 from fabric.runtimes.include import list_patterns
-from fabric.runtimes.python.handler_names import find_handler_name
-from fabric.runtimes.python.import_memory import ImportMemory
 from fabric.runtimes.python.importable import refuse_not_importable
-from fabric.runtimes.python.imports import ImportedName, SourceImports
+from fabric.runtimes.python.imports import ImportedName, ImportMemory, SourceImports, syntax_problem
 from fabric.runtimes.python.modules import (
     Modules,
     Resolution,
     SearchRoot,
+    SourcePlace,
     list_packages_above,
+    list_wanted_modules,
     search_roots,
 )
-from fabric.runtimes.python.required_modules import SourcePlace, list_wanted_modules
 from fabric.runtimes.python.standard import list_standard_modules
-from fabric.runtimes.python.unparsed import syntax_problem
+from fabric.runtimes.python.top_names import find_handler_name
 from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.system.disk import read_bytes
 

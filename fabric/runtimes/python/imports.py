@@ -1,11 +1,14 @@
 """The imports of one Python source as values. The source is read, never run."""
 
 import ast
+import hashlib
+import re
 import threading
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from fabric.model.problems import Place, Problem
 from fabric.runtimes.python.django_names import find_django_names
 
 # Where statements stand in others, by kind; each in the order of the node's own fields.
@@ -144,3 +147,74 @@ def _is_import_function(func: ast.expr) -> bool:
         case ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"):
             return True
     return False
+
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_AT = re.compile(r"in position (\d+)")
+
+
+def syntax_problem(shown: str, source: bytes, error: SyntaxError | ValueError) -> Problem:
+    """Build the problem from the parser's message; without a line, the line is inferred."""
+    if b"\0" in source:
+        line = _count_line(source, source.index(b"\0"))
+        message = "the source contains a NUL byte"
+        return Problem("build/failed", message, "save the file as UTF-8", Place(shown, line))
+    if not isinstance(error, SyntaxError):
+        return Problem("build/failed", str(error), where=Place(shown, 1))
+    frame = (error.text or "").rstrip("\n")
+    if error.lineno:
+        where = Place(shown, error.lineno, max(0, error.offset or 0))
+        return Problem("build/failed", f"syntax error: {error.msg}", where=where, frame=frame)
+    return Problem(
+        "build/failed",
+        f"cannot decode the source: {error.msg}",
+        hint="save the file as UTF-8, or correct its encoding declaration",
+        where=Place(shown, _find_encoding_line(source, error.msg)),
+    )
+
+
+def _find_encoding_line(source: bytes, said: str) -> int:
+    """Return the line of the invalid byte, otherwise the line that declares the encoding."""
+    if at := _AT.search(said):
+        return _count_line(source, int(at[1]))
+    heads = source.splitlines()[:2]
+    return next((number for number, one in enumerate(heads, 1) if _COOKIE.match(one)), 1)
+
+
+def _count_line(source: bytes, position: int) -> int:
+    return source.count(b"\n", 0, position) + 1
+
+
+_MOST = 1 << 14
+
+
+class ImportMemory:
+    """A thread-safe cache for one process. The same interpreter always parses, so the content is
+    the key.
+
+    It stores hashes, not sources, of at most `most` files, and evicts the least recently used.
+    Syntax errors are not cached: they are reported at each place.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._known: dict[bytes, SourceImports] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def read_imports(self, source: bytes) -> SourceImports:
+        """Parse the imports of a source, or return the cached result."""
+        key = hashlib.sha256(source).digest()
+        with self._lock:
+            found = self._known.pop(key, None)
+            if found is not None:
+                self._known[key] = found
+                return found
+        found = read_imports(source)
+        with self._lock:
+            self._known[key] = found
+            if len(self._known) > self._most:
+                del self._known[next(iter(self._known))]
+        return found

@@ -4,7 +4,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.python.imports import parse_source
+from fabric.runtimes.recorded_inputs import place
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -67,3 +71,31 @@ def _list_node_names(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
             yield name
+
+
+# Find the handler name of a module and check that it exists. The source is read, never run.
+
+
+def find_handler_name(entry: EntryFile, inputs: BuildInputs, source: bytes) -> str:
+    """Return the export that the entry names; otherwise `handler`, otherwise the provider's default
+    names."""
+    names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
+    for is_there in (has_certain_name, has_possible_name):
+        for name in names:
+            if is_there(source, name):
+                return name
+    raise _missing_handler_error(entry, names, source)
+
+
+def _missing_handler_error(entry: EntryFile, names: tuple[str, ...], source: bytes) -> FabricError:
+    shown = place(entry.workspace, entry.path)
+    there = ", ".join(f"`{one}`" for one in list_functions(source))
+    return FabricError(
+        Problem(
+            "build/no-export",
+            f"`{shown}` has no {' or '.join(f'`{name}`' for name in names)}",
+            hint=(f"it has {there}; " if there else "")
+            + "define the handler, or correct `entry`: `<module>.<export>`",
+            where=Place(shown),
+        )
+    )

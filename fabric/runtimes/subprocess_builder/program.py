@@ -11,7 +11,7 @@ from typing import IO
 from fabric.model.problems import FabricError
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
-from fabric.runtimes.subprocess_builder.messages import (
+from fabric.runtimes.subprocess_builder.child import (
     BuildAnswer,
     BuildQuestion,
     encode_message,

@@ -13,8 +13,7 @@ from fabric.state.backends.failures import (
     report_unreachable,
     store_failure_error,
 )
-from fabric.state.backends.folders import format_folder_prefix
-from fabric.state.contract import MovedError, Stored, Version
+from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.cloud1_account import Cloud1Account, read_error_code
 from fabric.system.retry import Patience, retry
 

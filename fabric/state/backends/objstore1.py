@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabric.state.backends.cloud1 import create_cloud1_client, cut_off, explain_client_errors
 from fabric.state.backends.failures import report_malformed_answer, report_unreachable
-from fabric.state.backends.folders import format_folder_prefix
-from fabric.state.contract import MovedError, Stored, Version
+from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.cloud1_account import Cloud1Account, read_error_code
 from fabric.system.http_client import MOST_BYTES
 from fabric.system.retry import Patience, TransientError, retry

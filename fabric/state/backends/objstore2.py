@@ -10,9 +10,8 @@ from fabric.state.backends.failures import (
     report_malformed_answer,
     require_new_page,
 )
-from fabric.state.backends.folders import format_folder_prefix
 from fabric.state.backends.web import Web
-from fabric.state.contract import MovedError, Stored, Version
+from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 from fabric.system.signed_tokens import Bearer
 

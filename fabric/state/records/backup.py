@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, ValidationError, convert
 
-from fabric.config.rules.stage_names import stage_problem
+from fabric.config.rules.config import stage_problem
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef

@@ -17,8 +17,8 @@ from fabric.model.records.record import Intent, Lifecycle, Mode, Record
 from fabric.model.records.record_json import decode, encode
 from fabric.state.contract import Backend, MovedError, Stored, Version, build_state_key
 from fabric.state.locks.leases import LockLostError, LockManager
-from fabric.state.records.removed import delete_removed_mark, mark_removed
-from fabric.state.records.unwritten import keep_unwritten
+from fabric.state.records.missing import delete_removed_mark, mark_removed
+from fabric.state.records.unsure import keep_unwritten
 from fabric.state.records.wal import Wal, build_wal_path, discard_logs
 from fabric.state.store import RecordStore
 from fabric.system.clock import Clock, stamp

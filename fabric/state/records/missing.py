@@ -7,16 +7,18 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.receipt import is_receipt_for, list_receipt_entries
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import decode
-from fabric.state.backends.unavailable import NOTHING
+from fabric.state.backends.failures import NOTHING
 from fabric.state.contract import (
+    MovedError,
+    Version,
     build_archive_prefix,
+    build_removed_key,
     build_state_key,
 )
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Options
 from fabric.state.records.backup import decode_backup
 from fabric.state.records.receipts import build_receipt_path, deploy_record_path, read_document
-from fabric.state.records.removed import is_marked_removed
 from fabric.state.records.unsure import build_unsure_path
 from fabric.state.records.wal import build_wal_folder, read_log
 from fabric.state.store import RecordStore
@@ -122,3 +124,39 @@ def _is_backed_up(path: Path, ref: RecordRef) -> bool:
         return any(one.ref == ref for one in decode_backup(read_bytes(path), str(path)).records)
     except (OSError, FabricError):
         return False
+
+
+# Markers in a store that a record was deleted, not lost.
+# Other machines still have its receipts. Local-only state needs no marker.
+
+
+def is_marked_removed(record_store: RecordStore, ref: RecordRef) -> bool:
+    state = record_store.stores.state
+    return not record_store.is_own_folder and state.read(build_removed_key(ref)) is not None
+
+
+def mark_removed(record_store: RecordStore, ref: RecordRef) -> None:
+    """Other machines have receipts too: from this they see that the record went as it should."""
+    state = record_store.stores.state
+    if not record_store.is_own_folder and state.read(build_removed_key(ref)) is None:
+        _try(record_store, ref, None)
+
+
+def delete_removed_mark(record_store: RecordStore, ref: RecordRef) -> None:
+    """Delete the marker, because the record exists again and can be lost again."""
+    state = record_store.stores.state
+    stored = None if record_store.is_own_folder else state.read(build_removed_key(ref))
+    if stored is not None:
+        _try(record_store, ref, stored.version)
+
+
+def _try(record_store: RecordStore, ref: RecordRef, version: Version | None) -> None:
+    """Try a change, and accept that another process has just made the same one."""
+    state = record_store.stores.state
+    try:
+        if version is None:
+            state.write(build_removed_key(ref), b"{}\n", None)
+        else:
+            state.delete(build_removed_key(ref), version)
+    except MovedError:
+        return

@@ -8,8 +8,8 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CorruptRecordError, decode_at, encode
 from fabric.state.contract import MovedError, Version, build_state_key
 from fabric.state.locks.leases import LockLostError
+from fabric.state.records.missing import delete_removed_mark
 from fabric.state.records.receipts import write_receipts
-from fabric.state.records.removed import delete_removed_mark
 from fabric.state.records.wal import discard_logs
 from fabric.state.store import RecordStore
 

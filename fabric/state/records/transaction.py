@@ -1,8 +1,9 @@
 """All records of one run: read without a lock, then claimed together before the first change."""
 
+import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,15 +12,14 @@ from fabric.model.backends import back_end_facts
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records.changes import mark_intents_unknown
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records.record_json import decode_at
+from fabric.model.records.record_json import CorruptRecordError, decode_at
 from fabric.state.contract import MovedError, Stored, build_state_key
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Asker, LockLostError, LockManager, Options, Pulse, Tell, Terms
 from fabric.state.records.locked_record import FoundRecord, LockedRecord
-from fabric.state.records.unsure import drop_note, with_note
-from fabric.state.records.unwritten import find_unwritten_problem
+from fabric.state.records.unsure import drop_note, find_unwritten_problem, with_note
 from fabric.state.records.wal import build_wal_path, read_log, replay_log
 from fabric.state.store import RecordStore
 from fabric.system.clock import Clock
@@ -295,3 +295,36 @@ def _with_log(record_store: RecordStore, record: Record) -> Record:
 def _create_record(ref: RecordRef) -> Record:
     lineage = secrets.token_hex(16)
     return Record(ref, provider_id="", lineage=lineage, salt=secrets.token_hex(16))
+
+
+@contextlib.contextmanager
+def lock_records(
+    record_store: RecordStore,
+    fences: Mapping[RecordRef, int],
+    operation: str,
+    around: LockPolicy,
+) -> Iterator[Mapping[RecordRef, int]]:
+    """Lock records for restore, push and remove.
+
+    `fences` are those of the new content. Returns a fence per record above them and above every
+    earlier holder: no record is ever ahead of its lock.
+    """
+    keeper = LockManager(record_store.stores.locks, around.me, around.clock, around.terms)
+    asker = Asker(lambda _: None, around.options)
+    try:
+        yield {
+            ref: keeper.take(
+                ref, operation, max(fences[ref], _read_stored_fence(record_store, ref)), asker
+            )
+            for ref in sorted(fences)
+        }
+    finally:
+        keeper.release()
+
+
+def _read_stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
+    try:
+        found = read_record(record_store, ref)
+    except CorruptRecordError:
+        return 0  # what cannot be read may still be replaced by a restore
+    return found[0].fence if found else 0

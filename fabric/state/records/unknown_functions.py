@@ -8,8 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.replace import make_successor, put, read_before
-from fabric.state.records.transaction import LockPolicy
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import LockPolicy, lock_records
 from fabric.state.records.unsure import drop_note, keep_note, mark_unknown, read_unsure_names
 from fabric.state.records.wal import build_wal_path, read_log, replay_log
 from fabric.state.store import RecordStore

@@ -1,16 +1,15 @@
 """Remove a record from state without an API call. Its resources can still exist."""
 
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.state.contract import MovedError, build_state_key
+from fabric.state.contract import Backend, MovedError, build_state_key, lock_key
+from fabric.state.locks.document import LockHolder, decode_lock, encode_free
 from fabric.state.locks.leases import LockLostError
-from fabric.state.records.missing import drop_backup
+from fabric.state.records.missing import drop_backup, mark_removed
 from fabric.state.records.receipts import drop_receipts
-from fabric.state.records.removed import mark_removed
 from fabric.state.records.replace import read_before, refuse_late
-from fabric.state.records.transaction import LockPolicy
-from fabric.state.records.under_lock import lock_records
-from fabric.state.records.unsure import drop_note, read_unsure_names
-from fabric.state.records.unwritten import build_unwritten_path
+from fabric.state.records.transaction import LockPolicy, lock_records
+from fabric.state.records.unsure import build_unwritten_path, drop_note, read_unsure_names
 from fabric.state.records.wal import discard_logs
 from fabric.state.store import RecordStore
 from fabric.system.disk import remove, remove_empty_folders
@@ -37,3 +36,27 @@ def forget(record_store: RecordStore, ref: RecordRef, around: LockPolicy) -> boo
         remove(build_unwritten_path(record_store.home, ref))
         remove_empty_folders(build_unwritten_path(record_store.home, ref).parent, record_store.home)
     return before.version is not None or had_backup
+
+
+# A beat may come between the look and the write, hardly twice in a row.
+_TRIES = 5
+
+
+def unlock(locks: Backend, ref: RecordRef, holder: LockHolder) -> None:
+    """Free this holder's lock. A lock that another process took meanwhile stays."""
+    for _ in range(_TRIES):
+        stored = locks.read(lock_key(ref))
+        found = decode_lock(stored.content) if stored else None
+        if stored is None or found is None or found.id != holder.id:
+            return
+        try:
+            locks.write(lock_key(ref), encode_free(found.fence), stored.version)
+        except MovedError:
+            continue
+    raise FabricError(
+        Problem(
+            "lock/held",
+            f"the lock of {ref.title} cannot be removed: its process is using it",
+            hint=f"stop process {holder.process.pid} on {holder.process.host} first",
+        )
+    )

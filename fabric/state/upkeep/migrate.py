@@ -11,8 +11,7 @@ from fabric.state.contract import MovedError, Version, build_state_key, build_tr
 from fabric.state.locks.leases import LockLostError
 from fabric.state.records.archives import ArchiveMissingError, copy_archive, list_archives
 from fabric.state.records.replace import Before, find_lineage_problem, read_before, refuse_late
-from fabric.state.records.transaction import LockPolicy, read_record
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import LockPolicy, lock_records, read_record
 from fabric.state.store import RecordStore
 
 

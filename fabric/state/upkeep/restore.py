@@ -12,8 +12,7 @@ from fabric.state.records.replace import (
     put,
     read_before,
 )
-from fabric.state.records.transaction import LockPolicy
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import LockPolicy, lock_records
 from fabric.state.store import RecordStore
 
 

@@ -7,7 +7,7 @@ from html import escape
 
 from fabric.model.amounts import format_duration
 from fabric.views.pictures.assets import read_asset, read_picture_style
-from fabric.views.pictures.drawing import Drawing
+from fabric.views.pictures.drawing import Drawing, escape_controls, format_tally, shorten_to_fit
 from fabric.views.pictures.lane import BOX_HEIGHT, ServiceLane
 from fabric.views.pictures.layout import (
     BOX_WIDTH,
@@ -18,7 +18,6 @@ from fabric.views.pictures.layout import (
     build_lanes,
     compute_bends,
 )
-from fabric.views.pictures.lettering import escape_controls, format_tally, shorten_to_fit
 from fabric.views.pictures.svg import (
     MEANINGS,
     NAME_SIZE,

@@ -1,10 +1,9 @@
 """A plan as placed shapes, for a page that draws and updates it itself."""
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
-from fabric.views.pictures.drawing import Drawing
+from fabric.views.pictures.drawing import Drawing, format_tally
 from fabric.views.pictures.lane import ServiceLane
 from fabric.views.pictures.layout import Box, Layout, Route, compute_layout
-from fabric.views.pictures.lettering import format_tally
 from fabric.views.pictures.svg import (
     MEANINGS,
     PAD,

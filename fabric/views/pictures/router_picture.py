@@ -7,7 +7,7 @@ from html import escape
 
 from fabric.model.outcomes.routed import EndpointRow, RouterStatusOutcome
 from fabric.views.pictures.assets import read_picture_style
-from fabric.views.pictures.lettering import escape_controls, shorten_to_fit
+from fabric.views.pictures.drawing import escape_controls, shorten_to_fit
 
 _WIDTH, _MARGIN, _TOP = 880, 32, 88
 _ROW, _BOX = 72, 52

@@ -6,15 +6,16 @@ from itertools import chain
 
 from fabric.graph.decide import Action
 from fabric.views.pictures.assets import read_picture_style
-from fabric.views.pictures.drawing import Drawing, Node
-from fabric.views.pictures.lane import ServiceLane
-from fabric.views.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, compute_layout
-from fabric.views.pictures.lettering import (
+from fabric.views.pictures.drawing import (
+    Drawing,
+    Node,
     escape_controls,
     format_tally,
     measure_width,
     shorten_to_fit,
 )
+from fabric.views.pictures.lane import ServiceLane
+from fabric.views.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, compute_layout
 from fabric.views.pictures.text import format_headline, format_path_summary
 
 MARGIN = 32.0

@@ -7,8 +7,7 @@ from msgspec import Struct
 from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
 from fabric.model.amounts import format_count, format_duration
-from fabric.views.pictures.drawing import Drawing, Node
-from fabric.views.pictures.lettering import escape_controls, format_tally
+from fabric.views.pictures.drawing import Drawing, Node, escape_controls, format_tally
 
 
 class Paint(Struct, frozen=True):

@@ -16,8 +16,7 @@ from fabric.app.local.dev import DevListeners, DevOptions, run_dev_loop
 from fabric.app.local.serve import ServeListeners, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request, Where
-from fabric.engine.bus import Listener
-from fabric.engine.run_info import RunInfo
+from fabric.engine.bus import Listener, RunInfo
 from fabric.model.names import Verb
 from fabric.model.outcomes.queried import DevOutcome, PresetCall, ServedOutcome
 from fabric.model.problems import FabricError

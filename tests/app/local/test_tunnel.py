@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fabric.app.local.tunnel import Tunnel, parse_tunnel, verify_tunnel
+from fabric.app.local.dev_stream import Tunnel, parse_tunnel, verify_tunnel
 from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.problems import FabricError
 

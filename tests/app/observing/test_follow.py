@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from fabric.app.observing.follow import FollowedSource, LineStream
-from fabric.app.observing.parse_options import Observing
+from fabric.app.observing.observe import Observing
 from fabric.app.observing.targets import ObservedTarget
 from fabric.app.project.placement import Placement
 from fabric.model.observed import SECOND, FunctionNumbers, LogLine, TimeWindow, TracedCall

@@ -12,7 +12,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compile_or_load
-from fabric.engine.shortcuts.lazy_sequence import LazySequence
+from fabric.engine.shortcuts.packing import LazySequence
 from fabric.model.names import Verb
 from tests.support.seals import GIVEN_KEY
 from tests.support.until import a_tick

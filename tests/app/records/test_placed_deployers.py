@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.app.records.health import build_health_url
+from fabric.app.records.placed_deployers import build_health_url
 
 
 @pytest.mark.parametrize(

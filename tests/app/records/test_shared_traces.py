@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from fabric.app.records.shared_traces import decode_trace_document, encode_trace_document
+from fabric.app.records.live_traces import decode_trace_document, encode_trace_document
 from tests.support.documents import mutations
 from tests.support.old_files import old_file
 

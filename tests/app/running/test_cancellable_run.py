@@ -13,9 +13,8 @@ from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.request import Request
 from fabric.app.running.cancellable_run import CancellableRun
 from fabric.app.running.run_graph import generate_run_id
-from fabric.engine.bus import Listener
+from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.journal import RunJournal
-from fabric.engine.run_info import RunInfo
 from fabric.model.events import RunEnded, Stamped
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome

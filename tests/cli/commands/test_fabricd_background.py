@@ -19,8 +19,7 @@ from fabric.cli.start import CommandStart
 from fabric.daemon.options import ServedProject, ServerKind
 from fabric.daemon.process.control import launch_daemon, start
 from fabric.daemon.process.order import ServeOrder
-from fabric.daemon.process.running import RunningDaemon, lock_path
-from fabric.daemon.process.startup_status import StartNote
+from fabric.daemon.process.running import RunningDaemon, StartNote, lock_path
 from fabric.system.pid_lock import LifeLock
 from fabric.system.process_identity import identify_this_process
 from tests.cli.commands.test_fabricd import fabricd

@@ -10,8 +10,7 @@ import pytest
 from fabric.model.records.record import RecordRef
 from fabric.state.backends.local import Local
 from fabric.state.locks.leases import Terms
-from fabric.state.records.transaction import LockPolicy
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import LockPolicy, lock_records
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.clock import SystemClock
 from fabric.system.process_identity import identify_this_process

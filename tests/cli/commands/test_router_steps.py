@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.router.steps import parse_steps
+from fabric.router.simulate import parse_steps
 from tests.support.in_process import project
 from tests.support.project import Done, Project, ended, environment, started
 from tests.support.router_project import (

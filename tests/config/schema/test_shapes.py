@@ -8,7 +8,7 @@ import pytest
 from fabric.config.schema.check import check
 from fabric.config.schema.compose import COMPOSE
 from fabric.config.schema.config import CONFIG
-from fabric.config.schema.json_schema import build_schema
+from fabric.config.schema.documents import build_schema
 from fabric.config.schema.shapes import (
     Anything,
     Either,

@@ -17,7 +17,7 @@ from tests.support.servers.redis import RedisServer, redis_server
 from tests.support.until import until
 
 if TYPE_CHECKING:
-    from fabric.daemon.cache.lookup import Lookup
+    from fabric.daemon.cache.answers import Lookup
 
 PREFIX = "team:"
 # A busy machine is no outage.

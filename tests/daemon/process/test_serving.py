@@ -40,7 +40,7 @@ from fabric.daemon.process.serving import (
 )
 from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import hash_server_key
-from fabric.daemon.server.limits import ServerLimits, compute_connection_limit
+from fabric.daemon.server.server_parts import ServerLimits, compute_connection_limit
 from fabric.daemon.web import build_web_app
 from fabric.model.problems import FabricError
 from tests.support.until import until

@@ -10,8 +10,7 @@ from fabric.app.settings import Settings
 from fabric.daemon.runs.event_lines import Beat, EventLine
 from fabric.daemon.runs.run_queue import RunLimits
 from fabric.daemon.runs.runs import Runs
-from fabric.engine.bus import Bus
-from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.bus import Bus, MakeListeners, RunInfo
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded, TaskStarted
 from fabric.model.outcomes.deployed import RemoveOutcome

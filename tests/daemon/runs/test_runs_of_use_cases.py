@@ -8,7 +8,7 @@ from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.deploy.remove import RemoveOptions, remove
 from fabric.app.request import Request
 from fabric.daemon.runs.run_queue import RunWork
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import MakeListeners
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.report import Report

@@ -18,9 +18,8 @@ from fabric.daemon.server.gate import GateRules, RequestGate
 from fabric.daemon.server.hosts import build_host_names
 from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.keys import Keys
-from fabric.daemon.server.limits import ServerLimits
 from fabric.daemon.server.route_table import ApiRouteTable
-from fabric.daemon.server.server_parts import ServerParts, StartResponse
+from fabric.daemon.server.server_parts import ServerLimits, ServerParts, StartResponse
 from fabric.system.clock import SystemClock
 
 LIMITS = ServerLimits(threads=12)

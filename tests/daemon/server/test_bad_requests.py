@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fabric.daemon.server.limits import ServerLimits
+from fabric.daemon.server.server_parts import ServerLimits
 from tests.daemon.server.serving import Reply, all_of, reply_in, request, serving
 from tests.support.until import until
 

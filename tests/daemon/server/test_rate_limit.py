@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.daemon.server.rate_limit import MINUTE, SlidingMinute
+from fabric.daemon.server.gate import MINUTE, SlidingMinute
 
 STEPS = st.lists(
     st.tuples(

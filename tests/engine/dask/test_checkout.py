@@ -12,8 +12,12 @@ from msgspec.structs import replace
 
 from fabric.engine.dask.checkout import DamagedSnapshotError, LaidOut
 from fabric.engine.dask.fetching import MissingError, Packs
-from fabric.engine.dask.sending import SharedStore, SnapshotSender, UploadedSnapshot
-from fabric.engine.dask.workspace_files import list_workspace_files
+from fabric.engine.dask.sending import (
+    SharedStore,
+    SnapshotSender,
+    UploadedSnapshot,
+    list_workspace_files,
+)
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.model.hashing import hash_bytes

@@ -8,17 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.engine.dask.build_places import BuildPlaces, ChildProgram
-from fabric.engine.dask.contract import GaveUpError, GoneError
-from fabric.engine.dask.executor import Executor
 from fabric.engine.dask.fetching import Packs
 from fabric.engine.dask.messages import (
+    GaveUpError,
+    GoneError,
     RemoteBuildAnswer,
     RemoteBuildRequest,
     SameSide,
     decode_question,
     encode,
 )
-from fabric.engine.dask.remote_builds import RemoteBuilds
+from fabric.engine.dask.remote_builds import Executor, RemoteBuilds
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide, describe_difference
 from fabric.engine.memory.file_index import FileIndex

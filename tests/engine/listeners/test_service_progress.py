@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from fabric.engine.bus import RunInfo
 from fabric.engine.listeners.service_progress import ServiceProgress
-from fabric.engine.run_info import RunInfo
 from fabric.model.events import Event, RunEnded, Stamped, TaskEnded, TaskStarted
 from fabric.views.board import ServiceRow
 from tests.support.plans import build, plan_of

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.engine.shared.outage import FAILURES, FRUITLESS_S, LEAST_S, Outage
+from fabric.engine.shared.background_uploads import FAILURES, FRUITLESS_S, LEAST_S, Outage
 
 
 def test_a_content_is_waited_for_at_most_twice_as_long_as_making_it_took() -> None:

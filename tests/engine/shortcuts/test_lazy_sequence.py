@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.engine.shortcuts.lazy_sequence import LazySequence
+from fabric.engine.shortcuts.packing import LazySequence
 
 
 def test_lazy_sequence_behaves_like_a_list() -> None:

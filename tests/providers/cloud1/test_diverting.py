@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from tests.support.cloud1_site import Cloud1Site, changing
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, LostAnswer, problems_of

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Diversion
 from tests.support.edge1_site import Edge1Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.process import free_port

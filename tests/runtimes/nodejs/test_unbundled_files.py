@@ -8,7 +8,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.nodejs.metafile import Module
+from fabric.runtimes.nodejs.bundler import Module
 from fabric.runtimes.nodejs.unbundled_files import find_bundle_problems
 from tests.runtimes.nodejs.test_bundler import call
 from tests.support.bundler_cache import real_runtimes

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.runtimes.python.import_memory import ImportMemory
-from fabric.runtimes.python.imports import ImportedName, SourceImports, read_imports
+from fabric.runtimes.python.imports import ImportedName, ImportMemory, SourceImports, read_imports
 
 SIMPLE = (
     "import a",

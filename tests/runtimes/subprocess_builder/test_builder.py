@@ -18,8 +18,13 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built, InputTrace, Toolchain
 from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreading
-from fabric.runtimes.subprocess_builder.child import BuildChild, LostChildError
-from fabric.runtimes.subprocess_builder.messages import BuildAnswer, encode_message, read_message
+from fabric.runtimes.subprocess_builder.child import (
+    BuildAnswer,
+    BuildChild,
+    LostChildError,
+    encode_message,
+    read_message,
+)
 from tests.support.python_edits import INPUTS, edit, source
 from tests.support.runtimes_project import python, write
 from tests.support.until import is_alive, until

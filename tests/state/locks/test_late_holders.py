@@ -15,15 +15,13 @@ from fabric.model.records.record_json import decode, encode
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, Stored, Version, build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
-from fabric.state.locks.force_unlock import unlock
 from fabric.state.locks.leases import Terms
 from fabric.state.records.listing import read_lock_holder
 from fabric.state.records.locked_record import LockedRecord
-from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction, lock_records
 from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
-from fabric.state.upkeep.forget import forget
+from fabric.state.upkeep.forget import forget, unlock
 from fabric.state.upkeep.restore import restore
 from fabric.system.process_identity import Process
 from tests.state.locks.test_leases import HandClock

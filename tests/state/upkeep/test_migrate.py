@@ -16,8 +16,7 @@ from fabric.state.contract import build_state_key
 from fabric.state.locks.leases import Terms
 from fabric.state.records.archives import find_archive, keep_archive, list_lost_archives
 from fabric.state.records.listing import list_record_refs, read_lock_holder
-from fabric.state.records.transaction import LockPolicy, read_unlocked
-from fabric.state.records.under_lock import lock_records
+from fabric.state.records.transaction import LockPolicy, lock_records, read_unlocked
 from fabric.state.store import RecordStore
 from fabric.state.upkeep.migrate import Migrated, migrate
 from fabric.state.upkeep.restore import restore

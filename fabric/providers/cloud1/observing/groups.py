@@ -5,8 +5,7 @@ import re
 
 from msgspec.structs import replace
 
-from fabric.model.log_levels import find_level, normalize_level
-from fabric.model.observed import LogLine
+from fabric.model.observed import LogLine, find_level, normalize_level
 from fabric.providers.contract import LiveFunction
 from fabric.providers.observing import ObservedService
 

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.model.log_levels import find_level, normalize_level
-from fabric.model.observed import LogLine, parse_nanoseconds
+from fabric.model.observed import LogLine, find_level, normalize_level, parse_nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,

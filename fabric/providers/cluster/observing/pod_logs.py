@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.log_levels import find_level
-from fabric.model.observed import LogLine, format_moment, parse_nanoseconds
+from fabric.model.observed import LogLine, find_level, format_moment, parse_nanoseconds
 from fabric.providers.cluster.names import FUNCTION, build_cron_name, format_selector, label_value
 from fabric.providers.cluster.objects import KubeObject, read_texts_at
 from fabric.providers.cluster.tool import ClusterTool

@@ -7,8 +7,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.model.log_levels import find_level, normalize_level
-from fabric.model.observed import LogLine, TimeWindow
+from fabric.model.observed import LogLine, TimeWindow, find_level, normalize_level
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.edge1.observing.asking import (
     MS,
