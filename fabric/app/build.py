@@ -74,7 +74,9 @@ def _run_build(command: Command, start: Start, make_listeners: MakeListeners) ->
     """Run the build, report, and store the answer for an identical command."""
     request, workspace = command.request, Path(start.info.workspace)
     homes = list_write_homes(start.info, start.graph)
-    options = SessionOptions(homes=homes, use_cache=request.use_cache, is_warm=start.is_warm)
+    options = SessionOptions(
+        homes=homes, use_cache=request.caching.use_cache, is_warm=start.is_warm
+    )
     with open_session(command, workspace, options) as session:
         work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
         work, share = _select_own_shard(session, work)
@@ -149,12 +151,12 @@ def build_report(
     return Report(
         request.command,
         replace(build_outcome(result, request.verb, prefix), remote=remote),
-        notes=format_critical_path(result) if request.profiled else "",
+        notes=format_critical_path(result) if request.detail.profiled else "",
         problems=list_run_problems(result),
         warnings=info.warnings,
         exit_code=result.exit_code,
         owners=list_problem_owners(result),
-        cases=list_test_cases(result) if request.detailed else (),
+        cases=list_test_cases(result) if request.detail.cases else (),
     )
 
 

@@ -69,7 +69,7 @@ def _list_providers(where: Where, settings: Settings) -> Iterable[str]:
 
 
 def _list_tasks(where: Where, settings: Settings) -> Iterable[str]:
-    unread = replace(where, reads_secrets=False)
+    unread = where.without_secrets()
     return compile_files(Request(Verb.DEPLOY, "explain", unread), settings).graph.ids
 
 

@@ -142,7 +142,7 @@ def _plan_with_state(
         names=None if blind else _find_dns_factory(work, request),
     )
     opened = stack.enter_context(open_work(command, work, options))
-    at_once = parse_caps(request.concurrency, settings.cores).total
+    at_once = parse_caps(request.execution.concurrency, settings.cores).total
     one = Candidate(scope=opened.scope, work=work, at_once=at_once)
     found = find_problems(Use.PLAN, one)
     if found.errors:
@@ -177,7 +177,7 @@ def _build_report(options: PlanOptions, session: Session, seen: Preview) -> Repo
         problems=refused,
         warnings=tuple(one for one in work.info.warnings if one not in refused),
         exit_code=_exit_code(options, made, refused),
-        ties=list_ties(made.graph) if request.detailed else (),
+        ties=list_ties(made.graph) if request.detail.cases else (),
     )
     if options.graph:
         text, notes = _draw_graph(made, options, cwd)

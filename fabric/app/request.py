@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.engine.schedule import Caps
 from fabric.model.executor import DaskAddress
@@ -23,36 +24,80 @@ class ServiceChoice(Struct, frozen=True):
     base: str = ""
 
 
+class Reading(Struct, frozen=True, kw_only=True):
+    """How much of the configs is read."""
+
+    # Replaces the content of the config file.
+    text: bytes | None = None
+    # Only settings that locate records must resolve, and with `keeps_router` also the router.
+    only_place: bool = False
+    keeps_router: bool = False
+    # Without it no secret manager is called.
+    secrets: bool = True
+
+
+class RouterTargets(Struct, frozen=True):
+    """Several targets of one service."""
+
+    labels: tuple[str, ...] = ()
+    # Point the hostname of the router to them.
+    leads_name: bool = False
+
+
 class Where(Struct, frozen=True):
-    """The selected services.
-
-    `choice` is resolved before compiling; if it selects nothing, `nothing` is set.
-
-    With `only_place` the request is about existing records: only settings that locate them must
-    resolve (with `keeps_router` also the router). Without `reads_secrets` no secret manager is
-    called.
-
-    `text` replaces the content of `config`. `targets` are several targets of one service; with
-    `leads_name` the router's hostname is pointed to them.
-    """
+    """The selected services, and how much of their configs is read."""
 
     config: str = CONFIG_NAME
     compose: str = ""
     stage: str = ""
     provider: str = ""
-    services: tuple[str, ...] = ()
+    # None if a choice selected no service.
+    services: tuple[str, ...] | None = ()
     # The location of `.fabric` if it is not beside the config.
     home: str = ""
     choice: ServiceChoice = field(default_factory=ServiceChoice)
-    nothing: bool = False
     # Values for `${param:…}`.
     params: tuple[tuple[str, str], ...] = ()
-    only_place: bool = False
-    keeps_router: bool = False
-    reads_secrets: bool = True
-    text: bytes | None = None
-    targets: tuple[str, ...] = ()
-    leads_name: bool = False
+    reading: Reading = field(default_factory=Reading)
+    router: RouterTargets = field(default_factory=RouterTargets)
+
+    def with_text(self, text: bytes) -> "Where":
+        return replace(self, reading=replace(self.reading, text=text))
+
+    def for_records(self) -> "Where":
+        """Read only what locates records, for commands about existing deployments."""
+        return replace(self, reading=replace(self.reading, only_place=True))
+
+    def without_secrets(self) -> "Where":
+        """Read no secret: values of secret managers stay open."""
+        return replace(self, reading=replace(self.reading, secrets=False))
+
+
+class CacheOptions(Struct, frozen=True, kw_only=True):
+    """The caches that a run may use."""
+
+    use_cache: bool = True
+    modes: str = ""
+    # How long a run waits for its uploads.
+    upload_wait: str = ""
+
+
+class Execution(Struct, frozen=True, kw_only=True):
+    """How the tasks of a run are executed."""
+
+    concurrency: str = "16"
+    fail_fast: bool = False
+    keep_going: bool = False
+    strict: bool = False
+
+
+class Detail(Struct, frozen=True, kw_only=True):
+    """What a report contains beside its outcome."""
+
+    # The critical path of the run.
+    profiled: bool = False
+    # Each task as a test case.
+    cases: bool = False
 
 
 class Request(Struct, frozen=True):
@@ -60,16 +105,10 @@ class Request(Struct, frozen=True):
     command: str
     where: Where = field(default_factory=Where)
     functions: frozenset[str] = frozenset()
-    concurrency: str = "16"
-    use_cache: bool = True
-    cache_modes: str = ""
-    upload_wait: str = ""
-    fail_fast: bool = False
-    keep_going: bool = False
-    strict: bool = False
+    caching: CacheOptions = field(default_factory=CacheOptions)
+    execution: Execution = field(default_factory=Execution)
+    detail: Detail = field(default_factory=Detail)
     out: str = ""
-    profiled: bool = False
-    detailed: bool = False
     shard: Shard | None = None
     executor: DaskAddress | None = None
 

@@ -22,7 +22,7 @@ def run_chosen(request: Request, settings: Settings, run: Callable[[Request], Re
         return run(request)
     chosen, since = _select_affected(request, settings)
     report = run(chosen)
-    if chosen.where.nothing:
+    if chosen.where.services is None:
         return replace(report, text=NOTHING)
     if not choice.affected:
         return report
@@ -77,7 +77,7 @@ def _select_affected(request: Request, settings: Settings) -> tuple[Request, str
     taken = expand_selection(names, needs, Widening(choice.dependents, choice.dependencies))
     # Names that nobody has stay in: the compose file's own check says what is wrong with them.
     ordered = (*(name for name in needs if name in taken), *sorted(taken - needs.keys()))
-    settled = replace(where, services=ordered, choice=_OPEN, nothing=not ordered)
+    settled = replace(where, services=ordered or None, choice=_OPEN)
     return replace(request, where=settled), since
 
 

@@ -131,7 +131,7 @@ def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Sessi
 
     Its open stores are used again, but files are looked at again: time has passed since.
     """
-    use_cache = session.request.use_cache
+    use_cache = session.request.caching.use_cache
     options = replace(session.options, homes=homes, use_cache=use_cache)
     order = _Order(session.command, session.workspace, options)
     with contextlib.ExitStack() as stack:
@@ -222,7 +222,7 @@ def _build_session(
             registry,
             settings.clock,
             use_cache=options.use_cache,
-            strict=request.strict,
+            strict=request.execution.strict,
         ),
         builds=_Builds(builder, executor.workers.threads if executor else 0),
     )

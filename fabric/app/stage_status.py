@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fabric.app.complete import NameKind, list_completions
 from fabric.app.deploy.rollback import list_releases
@@ -86,7 +85,7 @@ def stage_status(where: Where, settings: Settings) -> StageStatus:
 
 
 def _plan_stage(where: Where, settings: Settings) -> tuple[StagePlan | None, tuple[Problem, ...]]:
-    request = Request(Verb.DEPLOY, "plan", replace(where, reads_secrets=False))
+    request = Request(Verb.DEPLOY, "plan", where.without_secrets())
     try:
         with look(request, settings) as (_, seen):
             outcome = plan_outcome(seen.work, seen.plan)

@@ -3,8 +3,6 @@
 import json
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Where
@@ -21,8 +19,8 @@ from fabric.model.report import Report
 def validate(where: Where, settings: Settings) -> Report:
     """Find all problems of a config, including those of a plan. A text is read without other
     files."""
-    where = replace(where, reads_secrets=False)
-    if where.text is not None:
+    where = where.without_secrets()
+    if where.reading.text is not None:
         return _validate_text(read_given(where, settings))
     project = open_project(where, settings)
     _refuse_unplannable(unit.config for unit in project.units)
@@ -66,8 +64,8 @@ def _describe_service(config: Config) -> ValidService:
 
 def show_config(where: Where, settings: Settings) -> Report:
     """The config of one service as a run takes it: stages laid in, bindings filled, no secret."""
-    where = replace(where, reads_secrets=False)
-    if where.text is not None:
+    where = where.without_secrets()
+    if where.reading.text is not None:
         config = read_given(where, settings)
         return _build_report(config, config.warnings)
     project = open_project(where, settings)

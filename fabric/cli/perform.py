@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.request import Request, Where
+from fabric.app.request import CacheOptions, Detail, Request, Where
 from fabric.app.selection import run_chosen
 from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
@@ -79,7 +79,12 @@ def perform(order: Order, use_case: UseCase) -> int:
     settings = start.settings
     screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
     junit = order.outlets.junit
-    request = replace(order.request, detailed=_is_detail_needed(settings, junit))
+    request = replace(
+        order.request,
+        detail=Detail(
+            profiled=order.request.detail.profiled, cases=_is_detail_needed(settings, junit)
+        ),
+    )
     caller = Caller(
         settings,
         screen,
@@ -142,14 +147,19 @@ def with_run(request: Request, run: "RunFlags") -> Request:
     """Return the request with these run options."""
     return replace(
         request,
-        concurrency=run.concurrency,
-        use_cache=not run.no_cache,
-        cache_modes=run.sharing.cache,
-        upload_wait=run.sharing.upload_wait,
-        fail_fast=run.fail_fast,
-        strict=run.strict,
+        caching=CacheOptions(
+            use_cache=not run.no_cache,
+            modes=run.sharing.cache,
+            upload_wait=run.sharing.upload_wait,
+        ),
+        execution=replace(
+            request.execution,
+            concurrency=run.concurrency,
+            fail_fast=run.fail_fast,
+            strict=run.strict,
+        ),
         out=run.out,
-        profiled=bool(run.profile),
+        detail=Detail(profiled=bool(run.profile)),
         executor=parse_executor(run.executor) if run.executor else None,
     )
 

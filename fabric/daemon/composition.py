@@ -240,9 +240,9 @@ def _list_readiness_checks(
     looks: dict[str, Look] = {}
     own = move_settings(find_served_workspace(options, settings), settings)
     if find_config_in(own.cwd / options.project.config).exists():
-        where = Where(options.project.config, stage=options.project.stage, reads_secrets=False)
+        where = Where(options.project.config, stage=options.project.stage).without_secrets()
         looks["config"] = lambda: check_config_readable(where, own)
-        looks["backend"] = lambda: reach_check(replace(where, only_place=True), own)
+        looks["backend"] = lambda: reach_check(where.for_records(), own)
     if store is not None:
         looks["cache"] = lambda: _check_cache_server(store)
     return looks

@@ -95,14 +95,14 @@ class ConfigEndpoints:
             return RequestedConfig(where, replace(self._settings, bindable=EVERYTHING))
         own = self._read_own_backend(where) if b"backend" in call.body else ""
         settings = replace(self._settings, bindable=self._build_bindable(use, own))
-        return RequestedConfig(replace(where, text=call.body), settings)
+        return RequestedConfig(where.with_text(call.body), settings)
 
     def _read_own_backend(self, where: Where) -> str:
         """Return the server's backend section; empty without a readable config, which allows only
         local state."""
         own = replace(self._settings, bindable=EVERYTHING)
         try:
-            project = open_project(replace(where, provider="", only_place=True), own)
+            project = open_project(replace(where, provider="").for_records(), own)
         except FabricError:
             return ""
         resolved = json.loads(project.units[0].config.resolved)
@@ -194,8 +194,8 @@ class Endpoints(ConfigEndpoints):
 
 def find_service(asked: RequestedConfig) -> str:
     """Return the service of the run."""
-    if asked.where.text is not None:
-        return read_given(replace(asked.where, reads_secrets=False), asked.settings).service
+    if asked.where.reading.text is not None:
+        return read_given(asked.where.without_secrets(), asked.settings).service
     found = show_config(asked.where, asked.settings)
     return str(_list_fields(found)["service"])
 

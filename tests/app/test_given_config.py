@@ -39,7 +39,7 @@ def callers(place: Workplace, bindable: Bindable = CALLERS) -> Settings:
 
 
 def asked(text: str, stage: str = "") -> Request:
-    return Request(Verb.DEPLOY, "plan", Where(text=text.encode(), stage=stage))
+    return Request(Verb.DEPLOY, "plan", Where(stage=stage).with_text(text.encode()))
 
 
 def problems_of(text: str, settings: Settings) -> tuple[Problem, ...]:
@@ -50,7 +50,7 @@ def problems_of(text: str, settings: Settings) -> tuple[Problem, ...]:
 
 
 def resolved(text: str, settings: Settings) -> str:
-    report = show_config(Where(text=text.encode()), settings)
+    report = show_config(Where().with_text(text.encode()), settings)
     assert isinstance(report.outcome, ConfigOutcome)
     return str(report.outcome.config)
 
@@ -151,7 +151,7 @@ def test_a_callers_config_may_not_use_the_server(place: Workplace, said: str) ->
     assert first.where is not None
     assert first.where.line == 3
     own = f"{HEAD}{said}\n{FUNCTION}"
-    validate(Where(text=own.encode()), place.settings)
+    validate(Where().with_text(own.encode()), place.settings)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_build_level_link_out_of_the_folder_is_reported_with_its_line(place: Wor
 def test_validate_and_resolve_read_no_other_files(place: Workplace) -> None:
     (place.root / "src" / "a.py").unlink()
     (place.root.parent / "fabric.compose.yml").write_text("[[[")
-    validate(Where(text=(HEAD + FUNCTION).encode()), callers(place))
+    validate(Where().with_text((HEAD + FUNCTION).encode()), callers(place))
     assert "shop" in resolved(HEAD + FUNCTION, callers(place))
 
 

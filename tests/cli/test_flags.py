@@ -85,8 +85,12 @@ def test_a_line_becomes_a_request_to_run_tasks() -> None:
     assert (request.verb, request.command) == (Verb.PACKAGE, "package")
     assert (request.where.config, request.where.stage) == ("api", "prod")
     assert request.functions == {"a", "b"}
-    assert (request.concurrency, request.use_cache, request.out) == ("50%", False, "dist")
-    assert request.profiled
+    assert (request.execution.concurrency, request.caching.use_cache, request.out) == (
+        "50%",
+        False,
+        "dist",
+    )
+    assert request.detail.profiled
     assert list_outlets(flags.run) == Outlets(profile="p.json")
 
 

@@ -56,7 +56,7 @@ def test_details_are_requested_if_a_report_file_needs_them(tmp_path: Path) -> No
     asked: list[bool] = []
 
     def look(request: Request, caller: Caller) -> Report:
-        asked.append(request.detailed)
+        asked.append(request.detail.cases)
         return done(request, caller)
 
     perform(Order(build_question_request("build", Where()), JSON), look)

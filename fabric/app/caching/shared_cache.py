@@ -76,10 +76,10 @@ def open_shared_cache(request: Request, settings: Settings) -> SharedAccess:
 
 def open_access(request: Request, settings: Settings) -> SharedAccess:
     """Open the access with this machine's permissions, without a call."""
-    modes = cache_modes(request.cache_modes, settings.env)
+    modes = cache_modes(request.caching.modes, settings.env)
     if not settings.env.get(URL_VARIABLE) or not modes.has_remote:
         return NO_ACCESS
-    if not request.use_cache:
+    if not request.caching.use_cache:
         modes = CacheModes(reads_remote=False, writes_remote=modes.writes_remote)
     try:
         return _open_access(request, settings, modes)
@@ -138,9 +138,9 @@ def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedL
     scope = env.get(SCOPE_VARIABLE) or MAIN
     wait_s = parse_seconds(WAIT_VARIABLE, env.get(WAIT_VARIABLE) or _WAIT, "usage/bad-value")
     upload_s = _UPLOAD_IN_CI_S if settings.in_ci else _UPLOAD_S
-    if request.upload_wait:
+    if request.caching.upload_wait:
         upload_s = parse_seconds(
-            "--remote-cache-upload-wait", request.upload_wait, "usage/bad-value"
+            "--remote-cache-upload-wait", request.caching.upload_wait, "usage/bad-value"
         )
     keys = parse_seal_keys(settings.own(REMOTE_KEY_VARIABLE).reveal() or "")
     cache = hash_fields((env[URL_VARIABLE], env.get(TEAM_VARIABLE, ""), scope, keys.first.id))
@@ -176,7 +176,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
     """Return whether the commit changed since the last query, so that the shared cache must be
     queried."""
     is_read = settings.env.get(URL_VARIABLE) and settings.own(REMOTE_KEY_VARIABLE)
-    if not is_read or not cache_modes(request.cache_modes, settings.env).reads_remote:
+    if not is_read or not cache_modes(request.caching.modes, settings.env).reads_remote:
         return False
     asked = open_kept_segments(request, settings).read_last_query()
     if asked is None:

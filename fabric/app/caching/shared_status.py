@@ -8,7 +8,7 @@ from random import Random
 from msgspec import Struct
 
 from fabric.app.caching.shared_cache import URL_VARIABLE, SharedAccess, open_access
-from fabric.app.request import Request
+from fabric.app.request import CacheOptions, Request
 from fabric.app.settings import Settings
 from fabric.engine.shared.background_uploads import describe_error
 from fabric.engine.shared.shared_cache import SharedCache
@@ -79,7 +79,7 @@ def look_at_shared(settings: Settings, modes: str = "") -> SharedLook | None:
 
 
 def _build_request(modes: str) -> Request:
-    return Request(Verb.BUILD, "cache status", cache_modes=modes)
+    return Request(Verb.BUILD, "cache status", caching=CacheOptions(modes=modes))
 
 
 def _inspect_shared_cache(access: SharedAccess, settings: Settings) -> SharedLook | None:

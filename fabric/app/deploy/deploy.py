@@ -92,7 +92,7 @@ def deploy(
 def _build_change(opened: OpenWork, seen: Preview, options: DeployOptions) -> RecordsChange:
     """Build the change, if nothing forbids it and a protected stage is confirmed."""
     session, scope = opened.session, opened.scope
-    said = False if session.request.keep_going else options.rollback
+    said = False if session.request.execution.keep_going else options.rollback
     refs = list_changing_refs(seen.plan)
     one = Candidate(scope=scope, work=seen.work, plan=seen.plan, refs=refs, rollback=said)
     require_changes(Use.DEPLOY, one)

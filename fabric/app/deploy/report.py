@@ -46,8 +46,8 @@ def build_unchanged_report(request: Request, seen: Preview, scope: DeployScope) 
     report = _report(request, seen, rows, summary)
     return replace(
         report,
-        notes=NOTHING_RAN if request.profiled else "",
-        cases=list_skipped_cases(seen.plan.graph) if request.detailed else (),
+        notes=NOTHING_RAN if request.detail.profiled else "",
+        cases=list_skipped_cases(seen.plan.graph) if request.detail.cases else (),
     )
 
 
@@ -67,11 +67,11 @@ def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
     return replace(
         report,
         problems=list_run_problems(result),
-        notes=format_critical_path(result) if request.profiled else "",
+        notes=format_critical_path(result) if request.detail.profiled else "",
         warnings=changed.info.warnings,
         owners=list_problem_owners(result),
         exit_code=_exit_code(result, rows),
-        cases=list_test_cases(result) if request.detailed else (),
+        cases=list_test_cases(result) if request.detail.cases else (),
     )
 
 
@@ -103,7 +103,7 @@ def _report(
         seen.plan.graph.levels,
         summary,
     )
-    ties = list_ties(seen.plan.graph) if request.detailed else ()
+    ties = list_ties(seen.plan.graph) if request.detail.cases else ()
     return Report(request.command, outcome, warnings=seen.work.info.warnings, ties=ties)
 
 

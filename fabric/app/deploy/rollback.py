@@ -101,7 +101,7 @@ def _open_rollback_project(request: Request, settings: Settings) -> Project:
         is_unset = all(one.code in UNSET for one in error.problems)
         if settings.state_key.reveal() is None or not is_unset:
             raise
-        return open_project(replace(where, only_place=True), settings)
+        return open_project(where.for_records(), settings)
 
 
 def _check_rollback(

@@ -43,7 +43,7 @@ def _open_restore_project(request: Request, settings: Settings) -> Project:
     try:
         return open_project(request.where, settings)
     except FabricError:
-        return open_project(replace(request.where, only_place=True), settings)
+        return open_project(request.where.for_records(), settings)
 
 
 def _warn_of_other_services(project: Project) -> Iterator[Problem]:

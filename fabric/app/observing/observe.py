@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fabric.app.command import start_command
 from fabric.app.observing.line_merge import sort_lines
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
-from fabric.app.request import Request
+from fabric.app.request import Execution, Request
 from fabric.app.running.run_graph import GraphJob, run_graph
 from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
@@ -146,7 +146,7 @@ def run_looks(
         build_observation_id(kind, one.ref): _bind_target(look, one) for one in targets.targets
     }
     options = SessionOptions(kinds={kind: ObserveKind(looks)}, use_cache=False)
-    request = replace(request, concurrency=str(max(len(looks), 1)))
+    request = replace(request, execution=Execution(concurrency=str(max(len(looks), 1))))
     command = start_command(request, settings)
     command = replace(command, caches=replace(command.caches, is_stored=False))
     workspace = targets.workspace

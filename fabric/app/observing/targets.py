@@ -140,7 +140,7 @@ def _open_observed_project(
     try:
         return open_project(request.where, settings), ()
     except FabricError as error:
-        project = open_project(replace(request.where, only_place=True), settings)
+        project = open_project(request.where.for_records(), settings)
         return project, (_unknown_secrets_problem(error.first),)
 
 

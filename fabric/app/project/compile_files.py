@@ -29,7 +29,10 @@ def compile_project(project: Project, request: Request) -> Compiled:
     return Compiled(
         info=ProjectInfo(str(project.workspace), project.stage, project.warnings),
         graph=compile_graph(
-            project.units, request.verb, functions=request.functions, strict=request.strict
+            project.units,
+            request.verb,
+            functions=request.functions,
+            strict=request.execution.strict,
         ),
         services=tuple(build_service_row(unit, request.verb) for unit in project.units),
         sources=frozenset(str(path) for path in (*project.sources, *project.looked_for)),

@@ -51,7 +51,7 @@ def merge_targets(found: Sequence[Project], where: Where) -> Project:
         replace(
             unit,
             apart=unit.config.provider.label if len(found) > 1 else "",
-            leads_name=where.leads_name,
+            leads_name=where.router.leads_name,
         )
         for project in found
         for unit in project.units

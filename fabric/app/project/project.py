@@ -32,7 +32,7 @@ from fabric.app.project.services import (
     with_outside,
 )
 from fabric.app.project.upstreams import list_all_upstreams, map_needs
-from fabric.app.request import Where
+from fabric.app.request import RouterTargets, Where
 from fabric.app.settings import Settings
 from fabric.config.compose import complete_compose
 from fabric.config.values import Compose, ComposeService, Config
@@ -61,8 +61,10 @@ class RunServices(Struct, frozen=True):
 
 
 def open_project(where: Where, settings: Settings) -> Project:
-    if where.targets:
-        alone = (replace(where, provider=one, targets=()) for one in where.targets)
+    if where.router.labels:
+        alone = (
+            replace(where, provider=one, router=RouterTargets()) for one in where.router.labels
+        )
         return merge_targets([open_project(one, settings) for one in alone], where)
     stage = settings.stage(where.stage)
     opened = _open_compose if where.compose else _open_single
@@ -90,7 +92,7 @@ def read_given(where: Where, settings: Settings) -> Config:
 
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     """Open a single service. A parent compose file still defines its dependencies."""
-    path = locate_config(settings.cwd / where.config, is_given=where.text is not None)
+    path = locate_config(settings.cwd / where.config, is_given=where.reading.text is not None)
     owner = find_owning_compose(path)
     workspace = owner.parent if owner else path.parent
     looked_for = _list_compose_candidates(path, owner)
@@ -128,11 +130,11 @@ def _refuse_ways_out(
 ) -> None:
     if settings.bindable.is_restrained:
         reach = CallerReach(workspace, settings.bindable.hidden)
-        refuse_ways_out(config, where.text or b"", file.parent, reach)
+        refuse_ways_out(config, where.reading.text or b"", file.parent, reach)
 
 
 def _build_config_request(where: Where, stage: str, path: Path) -> ConfigRequest:
-    given = None if where.text is None else SuppliedConfig(path, where.text)
+    given = None if where.reading.text is None else SuppliedConfig(path, where.reading.text)
     return replace(_build_default_request(where, stage), given=given)
 
 
@@ -142,9 +144,9 @@ def _build_default_request(where: Where, stage: str) -> ConfigRequest:
         stage=stage,
         provider=where.provider,
         params=params,
-        only_place=where.only_place,
-        keeps_router=where.keeps_router,
-        reads_secrets=where.reads_secrets,
+        only_place=where.reading.only_place,
+        keeps_router=where.reading.keeps_router,
+        reads_secrets=where.reading.secrets,
     )
 
 
@@ -195,13 +197,13 @@ def _list_compose_candidates(path: Path, owner: Path | None) -> list[Path]:
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = resolve_file(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
-    listed = _select_needed_entries(compose.services, where.services)
+    listed = _select_needed_entries(compose.services, where.services or ())
     rows = load_all(
         listed, path, replace(_build_default_request(where, stage), provider=""), settings
     )
     complete_compose(Compose(compose.file, tuple(row.entry for row in rows)))
     _reject_duplicate_services([(row.entry.name, row.config) for row in rows])
-    chosen = [] if where.nothing else _select_services(rows, where.services)
+    chosen = [] if where.services is None else _select_services(rows, where.services)
     run_services = _run_services(rows, frozenset(row.entry.name for row in chosen))
     looked_for = [path, *include_folders(compose, path.parent)]
     project = _build_project(path.parent, stage, run_services, settings, looked_for)

@@ -1,7 +1,5 @@
 """A project for commands on existing records, which need only the record locations."""
 
-from msgspec.structs import replace
-
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
 from fabric.app.project.stored_source import use_kept_config
@@ -10,4 +8,4 @@ from fabric.app.settings import Settings
 
 
 def open_recorded(where: Where, settings: Settings) -> Project:
-    return open_project(replace(use_kept_config(where, settings), only_place=True), settings)
+    return open_project(use_kept_config(where, settings).for_records(), settings)

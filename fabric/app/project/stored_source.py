@@ -25,7 +25,7 @@ def use_kept_config(where: Where, settings: Settings) -> Where:
     """Use the stored config if the directory has none."""
     home = settings.cwd / ".fabric"
     asked = find_config_in(settings.cwd / where.config)
-    if where.compose or where.home or where.text is not None:
+    if where.compose or where.home or where.reading.text is not None:
         return where
     sources = asked.parent.parent
     if (sources.name, sources.parent.name) == (_FOLDER, home.name):

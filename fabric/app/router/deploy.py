@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.app.deploy.production_guard import AskFor, confirm_stage
 from fabric.app.project.modes import choose_mode
 from fabric.app.records.scope import OpenDnsSync
-from fabric.app.request import Request
+from fabric.app.request import Request, RouterTargets
 from fabric.app.router.dns_updates import make_dns_factory
 from fabric.app.router.scope import RoutedTarget, RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import (
@@ -64,7 +64,7 @@ def deploy_targets(
     change = replace(order.change, agrees=lambda _: True)
     done: list[Synced] = []
     looked: list[Synced] = []
-    where = replace(order.request.where, targets=targets.labels, leads_name=targets.syncs)
+    where = replace(order.request.where, router=RouterTargets(targets.labels, targets.syncs))
     report = deploy_together(
         replace(order.request, where=where),
         partial(make_dns_factory, change=change, told=done.append),
@@ -86,7 +86,7 @@ def plan_targets(
     """Plan all targets and DNS changes, without prompts."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
-        where = replace(order.request.where, targets=scope.labels, leads_name=syncs)
+        where = replace(order.request.where, router=RouterTargets(scope.labels, syncs))
     return plan_together(replace(order.request, where=where))
 
 

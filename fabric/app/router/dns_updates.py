@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.records.deploy_work import DeployWork, find_config_file
 from fabric.app.records.scope import DnsSyncFactory
-from fabric.app.request import Where
+from fabric.app.request import RouterTargets, Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, find_last_entry, sync_router
 from fabric.model.names import Digest
@@ -59,9 +59,7 @@ class RunDnsUpdates:
     @contextlib.contextmanager
     def _open_scope(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
         own = RecordRef(inputs.service, inputs.stage, inputs.provider)
-        where = replace(
-            self._asked.where, stage=inputs.stage, provider="", targets=(), leads_name=False
-        )
+        where = replace(self._asked.where, stage=inputs.stage, provider="", router=RouterTargets())
         if where.compose:
             file = str(find_config_file(self._work, own))
             where = Where(file, stage=inputs.stage, params=where.params)

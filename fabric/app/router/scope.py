@@ -162,7 +162,7 @@ def open_router(
     """`known` are records by label that a run has changed and not written yet."""
     main = StateRequest(
         asked.command,
-        replace(asked.where, provider="", keeps_router=True),
+        replace(asked.where, provider="", reading=replace(asked.where.reading, keeps_router=True)),
         lock_timeout=asked.lock_timeout,
     )
     with contextlib.ExitStack() as stack:

@@ -91,7 +91,7 @@ def build_job(session: Session, work: GraphJob) -> Job:
     learn_shared_results(session, work.graph)
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
-    caps = parse_caps(request.concurrency, session.settings.cores)
+    caps = parse_caps(request.execution.concurrency, session.settings.cores)
     if session.builds.threads_elsewhere:
         # Who waits for another machine needs no core of this one. One more is on its way there:
         # what lay in a queue could not be left undone any more when the run is to stop.
@@ -102,8 +102,8 @@ def build_job(session: Session, work: GraphJob) -> Job:
         caps,
         seconds,
         work.known,
-        fail_fast=request.fail_fast,
-        keep_going=request.keep_going,
+        fail_fast=request.execution.fail_fast,
+        keep_going=request.execution.keep_going,
     )
 
 

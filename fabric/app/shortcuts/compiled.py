@@ -98,10 +98,10 @@ def _find_base_folder(request: Request, settings: Settings) -> Path:
 def _list_request_facts(request: Request, settings: Settings) -> tuple[str, ...]:
     """List everything in a request that the graph depends on."""
     where = request.where
-    text = "" if where.text is None else hash_bytes(where.text)
-    words = map(str, astuple(replace(where, text=None)))
+    text = "" if where.reading.text is None else hash_bytes(where.reading.text)
+    words = map(str, astuple(replace(where, reading=replace(where.reading, text=None))))
     given = (text, *map(str, astuple(settings.bindable))) if text else ()
-    verb = f"{request.verb} strict" if request.strict else request.verb
+    verb = f"{request.verb} strict" if request.execution.strict else request.verb
     return (verb, *words, *given, *sorted(request.functions), "", str(settings.cwd))
 
 

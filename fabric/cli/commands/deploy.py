@@ -110,7 +110,8 @@ def _request(command: str, flags: DeployFlags | ComposeDeployFlags) -> "Request"
     request = run_request(Verb.DEPLOY, command, flags.chosen, flags.run)
     stage = flags.live.preview or request.where.stage
     where = replace(request.where, stage=stage)
-    return replace(request, where=where, keep_going=flags.keep_going)
+    execution = replace(request.execution, keep_going=flags.keep_going)
+    return replace(request, where=where, execution=execution)
 
 
 def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:

@@ -102,7 +102,7 @@ def show_plan(
 ) -> int:
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
-    from fabric.app.request import Request
+    from fabric.app.request import CacheOptions, Request
     from fabric.cli.perform import Order, perform
     from fabric.model.names import Verb
 
@@ -111,7 +111,7 @@ def show_plan(
     request = Request(
         Verb(look.verb), command, chosen.where, frozenset(chosen.functions), out=look.out
     )
-    request = replace(request, cache_modes=look.cache)
+    request = replace(request, caching=CacheOptions(modes=look.cache))
     if isinstance(flags, ComposePlanFlags):
         request = replace(request, concurrency=flags.concurrency)
     is_here = source is None or not source.source

@@ -68,7 +68,7 @@ def deploy(flags: RouterDeployFlags) -> int:
 
 
 def _order(flags: RouterDeployFlags) -> "Order":
-    from fabric.app.request import Request
+    from fabric.app.request import Execution, Request
     from fabric.cli.perform import Order, list_outlets, with_run
     from fabric.model.names import Verb
 
@@ -79,7 +79,8 @@ def _order(flags: RouterDeployFlags) -> "Order":
     refuse_opposites(opposites, keep_going=flags.keep_going)
     _refuse_unfitting(flags)
     where = request_of("deploy", flags.router).where
-    request = Request(Verb.DEPLOY, _COMMAND, where, keep_going=flags.keep_going)
+    execution = Execution(keep_going=flags.keep_going)
+    request = Request(Verb.DEPLOY, _COMMAND, where, execution=execution)
     return Order(with_run(request, flags.run), flags.router.screen, list_outlets(flags.run))
 
 

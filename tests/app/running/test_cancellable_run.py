@@ -10,7 +10,7 @@ import pytest
 
 from fabric.app.build import build
 from fabric.app.deploy.deploy import DeployOptions, deploy
-from fabric.app.request import Request
+from fabric.app.request import Execution, Request
 from fabric.app.running.cancellable_run import CancellableRun
 from fabric.app.running.run_graph import generate_run_id
 from fabric.engine.bus import Listener, RunInfo
@@ -63,7 +63,7 @@ class GatedRun:
 
     def _run(self) -> None:
         with self.held.hold():
-            request = Request(Verb.BUILD, "build", concurrency="1")
+            request = Request(Verb.BUILD, "build", execution=Execution(concurrency="1"))
             self.reports.append(build(request, self.place.settings, self._listeners))
 
     def _listeners(self, info: RunInfo) -> Sequence[Listener]:
