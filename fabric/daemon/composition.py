@@ -112,7 +112,7 @@ def _build_daemon(around: ServerSurroundings) -> Application:
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
         routes = [*build_config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
-            routes = _cache_routes(routes, endpoints, (around, store, metrics))
+            routes = _cache_routes(routes, endpoints, around, store, metrics)
         routes += [*build_action_routes(Actions(endpoints)), *run_routes(RunEndpoints(runs))]
         sessions = _open_sessions(around, workspace)
         routes += _build_page_routes(around, runs, sessions)
@@ -218,9 +218,10 @@ def _make_after_change(clear: Callable[[str], object], counts: RunCounts) -> Aft
 def _cache_routes(
     routes: Sequence[ApiRoute],
     endpoints: Endpoints,
-    parts: tuple[ServerSurroundings, Store, Metrics],
+    around: ServerSurroundings,
+    store: Store,
+    metrics: Metrics,
 ) -> list[ApiRoute]:
-    around, store, metrics = parts
     options = around.options
     trust = (options.trust.is_full, options.trust.prefixes)
     workspace = str(find_served_workspace(options, around.settings))

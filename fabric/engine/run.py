@@ -197,17 +197,17 @@ class Run:
             number = self._take_next()
             while number is not None:
                 outcome = self._run_task(number)
-                number = self._take_next(ended=(number, outcome))
+                number = self._take_next(number, outcome)
         except BaseException as error:  # noqa: BLE001: one that falls in silence is waited for
             with self._ended:
                 self._worker_error = error
                 self._ended.notify_all()
 
-    def _take_next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
+    def _take_next(self, ended: int = -1, outcome: Outcome | None = None) -> int | None:
         """Record an ended task and take the next one under a single lock."""
         with self._changed:
-            if ended is not None:
-                self._record_outcome(*ended)
+            if outcome is not None:
+                self._record_outcome(ended, outcome)
             while not self._schedule.over:
                 number = self._schedule.start()
                 if number is not None:

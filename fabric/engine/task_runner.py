@@ -50,6 +50,15 @@ class Stores(Struct, frozen=True):
     shared: "SharedCache | None" = None
 
 
+class _Written(Struct, frozen=True):
+    """The stored output of a task, with its duration and its start."""
+
+    output: Output
+    ms: int
+    # On the clock of the workspace's file system.
+    began_ns: int
+
+
 class TaskRunner:
     """Executes single tasks, independent of order, threads and progress."""
 
@@ -211,7 +220,7 @@ class TaskRunner:
         made = self._make(task, upstream, tools)
         output = self._keep(task, made)
         ms = made.took_ms or round((self._clock.monotonic() - begin) * 1000)
-        trace, moved = self._remember(task, upstream, made, (output, ms, began_ns))
+        trace, moved = self._remember(task, upstream, made, _Written(output, ms, began_ns))
         return Outcome(
             Status.RAN,
             decision.reason,
@@ -241,12 +250,11 @@ class TaskRunner:
         return output
 
     def _remember(
-        self, task: Task, upstream: Upstream, made: TaskResult, result: tuple[Output, int, int]
+        self, task: Task, upstream: Upstream, made: TaskResult, result: _Written
     ) -> tuple[Trace | None, tuple[str, ...]]:
         """Keep the trace, unless an input moved while the task ran."""
-        output, ms, began_ns = result
         files = self._stores.files
-        read, moved = files.after(made.read, began_ns, made.before)
+        read, moved = files.after(made.read, result.began_ns, made.before)
         if moved or not made.keep:
             return None, moved
         entries = (*self._list_code_entries(task), *task.inputs.entries())
@@ -261,8 +269,8 @@ class TaskRunner:
             upstream=pairs,
             links=made.links,
             key=compute_full_key(static, read, pairs),
-            output=output,
-            ms=ms,
+            output=result.output,
+            ms=result.ms,
         )
         self._stores.trace_store.remember(task.id, trace)
         if self._stores.shared is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct as Layout
+from typing import TypeAlias
 
 from fabric.system.disk import read_bytes
 
@@ -49,13 +50,16 @@ def _find_repository(folder: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+_Stamp: TypeAlias = tuple[int, int]
+
+
+def _stamp(path: Path) -> _Stamp:
     found = path.stat()
     return found.st_mtime_ns, found.st_size
 
 
 @functools.lru_cache(maxsize=16)
-def _has_tracked_name(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
+def _has_tracked_name(index: Path, stamp: _Stamp, below: bytes) -> bool:
     """Return the cached answer for the same index; `stamp` identifies its version."""
     del stamp
     content = read_bytes(index)

@@ -79,13 +79,11 @@ class DeployKind:
         stale = {one.name for one in find_stale_functions(locked_record.record, asked)}
         values = {one.name: self._tools.values.values(ref, one.name) for one in asked}
         _refuse_other_values(inputs, values)
-        shares = [
-            _add_mark(
-                self._share(ref, one, values[one.name], one.name in stale, (upstream, task_tools)),
-                salt,
-            )
-            for one in asked
-        ]
+        shares = []
+        for one in asked:
+            artifact = self._keep_artifact(ref, one, upstream, task_tools)
+            artifact = replace(artifact, changed=one.name in stale)
+            shares.append(_add_mark(_build_share(one, values[one.name], artifact), salt))
         deployed = self._call_provider(
             task, locked_record, [share.order for share in shares], task_tools
         )
@@ -93,32 +91,26 @@ class DeployKind:
         names = [one.name for one in asked]
         return TaskResult(build_live_output(locked_record.record, names).digest, keep=False)
 
-    def _share(
+    def _keep_artifact(
         self,
         ref: RecordRef,
         one: DesiredFunction,
-        values: Values,
-        changed: bool,  # noqa: FBT001 - a plain answer of the line above
-        sources: tuple[Mapping[TaskId, Output], TaskTools],
-    ) -> _Share:
-        upstream, task_tools = sources
+        upstream: Mapping[TaskId, Output],
+        task_tools: TaskTools,
+    ) -> Artifact:
         owner = package_of(upstream, ref.service, one.name)
         package = upstream[owner]
         content = task_tools.content(owner, package.files[0])
         _refuse_large(ref, one, len(content))
-        settings = dict(one.settings)
         with task_tools.away():
             archive = self._tools.archives.keep(ref, content)
-        artifact = Artifact(
+        return Artifact(
             path=archive,
             sha256=package.fact("sha256"),
             size=len(content),
             handler=package.fact("handler"),
-            runtime=settings["runtime"],
-            changed=changed,
+            runtime=dict(one.settings)["runtime"],
         )
-        plain = tuple((name, settings[name]) for name in _PLAIN)
-        return _Share(one, values, order_of(one.name, artifact, plain, values))
 
     def _call_provider(
         self,
@@ -307,6 +299,12 @@ def with_outside(known: Known, tools: DeployTools, releases: tuple[str, ...]) ->
 
 def merge_pairs(upstream: Pairs, outside: Pairs) -> Pairs:
     return tuple(sorted((*upstream, *outside)))
+
+
+def _build_share(one: DesiredFunction, values: Values, artifact: Artifact) -> _Share:
+    settings = dict(one.settings)
+    plain = tuple((name, settings[name]) for name in _PLAIN)
+    return _Share(one, values, order_of(one.name, artifact, plain, values))
 
 
 def _require_deploy_inputs(task: Task) -> DeployInputs:

@@ -63,10 +63,17 @@ def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
         select_project_entries(entries, project, request.where.provider), request, stage
     )
     if called.entry.mode is Mode.SIMULATED:
-        return _invoke_locally(request, called, event, (home, project, settings))
-    return _invoke_by_provider(request, called, event, (project, settings)) or _invoke_over_http(
-        request, called, event
-    )
+        return _invoke_locally(request, called, event, _Place(home, project, settings))
+    answered = _invoke_by_provider(request, called, event, project, settings)
+    return answered or _invoke_over_http(request, called, event)
+
+
+class _Place(Struct, frozen=True):
+    """Where a simulated deployment is: its `.fabric`, and its project if there still is one."""
+
+    home: Path
+    project: Project | None
+    settings: Settings
 
 
 def _parse_event(payload: bytes) -> str:
@@ -89,16 +96,14 @@ def _open_project(request: Request, settings: Settings) -> Project | None:
     return open_project(where, settings)
 
 
-def _invoke_locally(
-    request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
-) -> Report:
+def _invoke_locally(request: Request, called: Called, event: str, place: _Place) -> Report:
     """Run a simulated deployment on this machine, from the deployed archive."""
     from fabric.app.invoking.function_clients import find_calling_provider, list_runtime_packages
     from fabric.providers.redaction import build_redaction
     from fabric.runtimes.invoke import Invocation, invoke
     from fabric.runtimes.python.interpreters import find_version_problems
 
-    home, project, settings = place
+    home, project, settings = place.home, place.project, place.settings
     unit = _find_unit(called, project)
     env = _build_environment(called, project, settings)
     call = Invocation(
@@ -171,10 +176,9 @@ def _build_environment(
 
 
 def _invoke_by_provider(
-    request: Request, called: Called, event: str, place: tuple[Project | None, Settings]
+    request: Request, called: Called, event: str, project: Project | None, settings: Settings
 ) -> Report | None:
     """Invoke through the provider's API, which returns logs. Returns None without such an API."""
-    project, settings = place
     unit = _find_unit(called, project)
     if project is None or unit is None or called.entry.mode is not Mode.REAL:
         return None

@@ -157,7 +157,7 @@ def run_dev_stream(
     end = TunnelEnd(tunnel.host, settings.chance(16))
     serve_options = ServeOptions(options.port, watch=True, tunnel=end)
     with _open_diverted_service(project, settings, options) as service:
-        leading = _Leading(service, (tunnel, end), settings, hearers)
+        leading = _Leading(service, tunnel, end, settings=settings, hearers=hearers)
         with serve_functions(
             request, settings, make_listeners, serve_options, hearers.served
         ) as served:
@@ -199,12 +199,14 @@ class _Leading:
     def __init__(
         self,
         service: DivertedService | Problem,
-        way: tuple[Tunnel, TunnelEnd],
+        tunnel: Tunnel,
+        end: TunnelEnd,
+        *,
         settings: Settings,
         hearers: StreamSubscribers,
     ) -> None:
         self._service, self._settings, self._hearers = service, settings, hearers
-        self._tunnel, self._end = way
+        self._tunnel, self._end = tunnel, end
         self.routes = WiredRoutes(())
         self.warnings: tuple[Problem, ...] = tuple(_warn_of_tunnel(self._tunnel))
         # A handler of a signal may put into it whatever else is going on.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
-from fabric.app.observing.observe import Observing, choose_exit_code, run_looks
+from fabric.app.observing.observe import Looks, Observing, choose_exit_code, run_looks
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
 from fabric.app.running.run_problems import list_run_problems
@@ -130,7 +130,7 @@ def follow(
     stream = LineStream(settings.clock, hearers.lines)
     with open_observed_targets(request, settings) as targets:
         look = _look(asked, targets, stream, hearers.note)
-        result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
+        result = run_looks(request, settings, Looks(asked.kind, targets, look), make_listeners)
     stream.end()
     if result.interrupted:
         return Report(request.command, problems=result.problems, exit_code=choose_exit_code(result))

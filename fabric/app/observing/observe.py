@@ -104,7 +104,7 @@ def observe(
     found = _Found()
     with open_observed_targets(request, settings) as targets:
         look = _look(asked, targets, found)
-        result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
+        result = run_looks(request, settings, Looks(asked.kind, targets, look), make_listeners)
     problems = list_run_problems(result)
     outcome, missing = _build_outcome(asked, found, one_trace)
     problems = (*problems, *(missing if not problems else ()))
@@ -133,14 +133,19 @@ def choose_exit_code(result: RunResult) -> ExitCode:
     return ExitCode.PARTIAL
 
 
+class Looks(Struct, frozen=True):
+    """A query of logs, metrics or traces for each target."""
+
+    kind: str
+    targets: ObservedTargets
+    look: Look
+
+
 def run_looks(
-    request: Request,
-    settings: Settings,
-    work: tuple[str, ObservedTargets, Look],
-    make_listeners: MakeListeners,
+    request: Request, settings: Settings, work: Looks, make_listeners: MakeListeners
 ) -> RunResult:
     """Run all queries in parallel. They use no compute slots, and followed ones never end."""
-    kind, targets, look = work
+    kind, targets, look = work.kind, work.targets, work.look
     graph = build_observation_graph(kind, [one.ref for one in targets.targets])
     looks = {
         build_observation_id(kind, one.ref): _bind_target(look, one) for one in targets.targets

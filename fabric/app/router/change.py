@@ -1,5 +1,7 @@
 """`router dns-sync`, `dns-reconcile`, `dns-shift` and `dns-restore`: change DNS routing."""
 
+from msgspec import Struct
+
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, compute_router_drift, sync_router
@@ -23,16 +25,24 @@ def sync_dns(
         return _report(asked, done)
 
 
+class WeightShift(Struct, frozen=True):
+    """The new weight of one endpoint."""
+
+    # A label, or the provider of one label.
+    provider: str
+    percent: int
+
+
 def shift_dns(
     asked: RouterRequest,
     settings: Settings,
     change: DnsChange,
-    shift: tuple[str, int],
+    shift: WeightShift,
     ask: AskFor = refuse_prompt,
 ) -> Report:
-    """Set a weight. `shift` is a label, or the provider of one label, and its percentage."""
+    """Give one endpoint another weight."""
     with open_router(asked, settings) as whole:
-        label, percent = whole.label_of(shift[0]), shift[1]
+        label, percent = whole.label_of(shift.provider), shift.percent
         scope = whole.drop_missing_endpoints(label)
         _compute_shifted_weights(scope, whole, label, percent)
         _confirm(scope, change, settings, ask)

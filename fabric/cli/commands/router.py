@@ -270,7 +270,7 @@ def dns_shift(flags: RouterShiftFlags) -> int:
 
 
 def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
-    from fabric.app.router.change import shift_dns as shift
+    from fabric.app.router.change import WeightShift, shift_dns
     from fabric.cli.option_groups import reject_ineffective_options
 
     percent = flags.percent
@@ -280,9 +280,8 @@ def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
         reject_ineffective_options(
             ("--every",), "add --steps: --every is the duration of each step"
         )
-    return lambda asked, settings, change, ask: shift(
-        asked, settings, change, (flags.label, percent), ask
-    )
+    shift = WeightShift(flags.label, percent)
+    return lambda asked, settings, change, ask: shift_dns(asked, settings, change, shift, ask)
 
 
 def _shift_in_steps(flags: RouterShiftFlags) -> "ChangeCase":

@@ -1,7 +1,6 @@
 """Maintenance of the whole cache: size, verification and cleanup."""
 
 import contextlib
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +54,7 @@ class Housekeeping:
         """Read everything and delete damaged entries. They are rebuilt when needed."""
         looks = [
             *map(self._delete_row, self._memo.keys()),
-            *map(self._delete_blob, self._blobs.files()),
+            *(self._delete_blob(path) for path, _ in self._blobs.files()),
         ]
         looks += map(self._is_sound_file, sorted(Path(self.folder).glob(_INDEXES)))
         kept = sorted(Path(self.folder, manifest.FOLDER).glob("*"))
@@ -68,8 +67,7 @@ class Housekeeping:
             return self._memo.is_sound(key)
         return self._is_blob(key.removeprefix(PREFIX))
 
-    def _delete_blob(self, found: tuple[Path, os.stat_result]) -> bool:
-        path, _ = found
+    def _delete_blob(self, path: Path) -> bool:
         if is_digest(path.name):
             return self._is_blob(path.name)
         return _delete_file(path)  # what a killed writer left

@@ -30,8 +30,8 @@ class DamagedPieceError(FabricError):
 class Pieces:
     """An open file of pieces. Another run can replace the file meanwhile."""
 
-    def __init__(self, opened: tuple[str, int], seal: CacheSeal, salt: bytes, table: bytes) -> None:
-        self._path, self._fd = opened
+    def __init__(self, path: str, fd: int, seal: CacheSeal, salt: bytes, table: bytes) -> None:
+        self._path, self._fd = path, fd
         self._seal = seal
         self.salt = salt
         self._table = table
@@ -102,7 +102,7 @@ def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
         os.close(fd)
         return None
     salt, table = found
-    return Pieces((path, fd), seal, salt, table)
+    return Pieces(path, fd, seal, salt, table)
 
 
 def _read_piece_table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:

@@ -134,7 +134,9 @@ def store_answer(
     paths = sorted(add_path_prefix(path, prefix) for path in present)
     gone = sorted(add_path_prefix(path, prefix) for path in absent)
     places = sorted(add_path_prefix(path, prefix) for path in basis.places)
-    return _encode_answer(folder, asked, Watched(paths, b"", gone, places), basis, (files, answer))
+    return _encode_answer(
+        folder, asked, Watched(paths, b"", gone, places), basis, _Kept(files, answer)
+    )
 
 
 def renew_answer(
@@ -157,7 +159,7 @@ def renew_answer(
         manifest.split(before), (add_path_prefix(path, prefix) for path in change.basis.places)
     )
     watched = Watched([*kept, *sorted(fresh)], known, gone, places, inodes)
-    return _encode_answer(moved_files.folder, asked, watched, change.basis, (files, answer))
+    return _encode_answer(moved_files.folder, asked, watched, change.basis, _Kept(files, answer))
 
 
 def _append_new_paths(paths: list[str], others: Iterable[str]) -> list[str]:
@@ -188,14 +190,21 @@ def _select_unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[st
     return paths, b"".join(moved_files.now[start * width : end * width] for start, end in pieces)
 
 
+class _Kept(Struct, frozen=True):
+    """An answer, and the files of the run that gave it."""
+
+    files: FileIndex
+    answer: StoredAnswer
+
+
 def _encode_answer(
     folder: str,
     asked: CommandCall,
     watched: Watched,
     basis: Basis,
-    rest: tuple[FileIndex, StoredAnswer],
+    kept: _Kept,
 ) -> bytes | None:
-    files, answer = rest
+    files, answer = kept.files, kept.answer
     try:
         # Stats first, contents after: what moves in between is seen by one of the two.
         halves = _read_settled_stats(watched.present, watched.known, asked.cwd, files)

@@ -7,7 +7,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -91,7 +91,10 @@ def _has_engine(folder: str) -> bool:
     return os.path.isdir(inner) and any(map(_ENGINE.search, os.listdir(inner)))
 
 
-def _read_file_state(path: str) -> tuple[int, int]:
+_FileState: TypeAlias = tuple[int, int]
+
+
+def _read_file_state(path: str) -> _FileState:
     """Return values that change with a file: functions of a service bundle the same packages."""
     try:
         found = os.stat(path)
@@ -101,7 +104,7 @@ def _read_file_state(path: str) -> tuple[int, int]:
 
 
 @functools.lru_cache(4096)
-def _is_native(folder: str, state: tuple[int, int]) -> bool:
+def _is_native(folder: str, state: _FileState) -> bool:
     del state
     document = read_jsonc(os.path.join(folder, "package.json"))
     needs = document.get("dependencies")
@@ -149,7 +152,7 @@ def _find_read_file(path: str, bundled: set[str]) -> str:
 
 
 @functools.lru_cache(4096)
-def _list_named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
+def _list_named_files(path: str, state: _FileState) -> tuple[str, ...]:
     """List the paths below its own directory that a module names, if it reads files at all."""
     del state
     try:
