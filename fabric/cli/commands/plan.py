@@ -102,7 +102,7 @@ def show_plan(
 ) -> int:
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
-    from fabric.app.request import CacheOptions, Request
+    from fabric.app.request import CacheOptions, Execution, Request
     from fabric.cli.perform import Order, perform
     from fabric.model.names import Verb
 
@@ -113,7 +113,7 @@ def show_plan(
     )
     request = replace(request, caching=CacheOptions(modes=look.cache))
     if isinstance(flags, ComposePlanFlags):
-        request = replace(request, concurrency=flags.concurrency)
+        request = replace(request, execution=Execution(concurrency=flags.concurrency))
     is_here = source is None or not source.source
     order = Order(request, flags.screen, source=source, may_be_kept=chosen.is_plain and is_here)
     return perform(

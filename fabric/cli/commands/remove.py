@@ -104,6 +104,7 @@ def _request(command: str, flags: RemoveFlags | ComposeRemoveFlags) -> "Request"
     return replace(
         build_question_request(command, flags.where),
         functions=frozenset(flags.functions),
-        concurrency=flags.removal.concurrency,
-        fail_fast=flags.removal.fail_fast,
+        execution=Execution(
+            concurrency=flags.removal.concurrency, fail_fast=flags.removal.fail_fast
+        ),
     )
