@@ -99,6 +99,7 @@ def run_remove(
 
 
 def _request(command: str, flags: RemoveFlags | ComposeRemoveFlags) -> "Request":
+    from fabric.app.request import Execution
     from fabric.cli.perform import build_question_request
 
     return replace(
