@@ -149,8 +149,9 @@ def _plan_with_state(
         raise FabricError(*found.all)
     seen = preview(opened)
     changing = replace(one, plan=seen.plan, refs=list_changing_refs(seen.plan))
-    refused = drop_repeated_problems((*found.all, *find_change_problems(Use.PLAN, changing).all))
-    return opened.session, replace(_add_warnings(seen, *refused), refused=refused)
+    refused = (*found.warnings, *find_change_problems(Use.PLAN, changing).warnings)
+    seen = _add_warnings(seen, *refused)
+    return opened.session, replace(seen, refused=drop_repeated_problems(refused))
 
 
 def _explain_blindness(seen: Preview, error: NoAccessError) -> Preview:

@@ -137,7 +137,7 @@ def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Sessi
     with contextlib.ExitStack() as stack:
         executor = _open_executor(stack, order)
         place = _open_place(stack, order)
-        if isinstance(session.stores.memo, NoMemo):
+        if place.problem is not None or isinstance(session.stores.memo, NoMemo):
             stores = _open_stores(order, place)
             stack.callback(stores.memo.close)
         else:
