@@ -13,7 +13,7 @@ from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.registry import open_deployer
 from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.servers.cloud4.client import Cloud4Server
 from tests.support.servers.edge1.client import Met
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
@@ -42,7 +42,9 @@ class Cloud4Site(ServiceSite):
     def deployer(self) -> Cloud4Functions:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(
+            context(self.provider, surroundings, extension, self._connections), Mode.REAL
+        )
         assert isinstance(made, Cloud4Functions)
         return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 

@@ -11,7 +11,7 @@ from fabric.providers.cluster.deployer import ClusterOrchestrator
 from fabric.providers.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import open_deployer
 from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import HTTP, around
+from tests.support.orders import HTTP, around, context
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.servers.cluster.fixtures import TestedCluster
 from tests.support.service_site import BYE, EVERY_HOUR, LostAnswer, ServiceSite
@@ -38,7 +38,9 @@ class ClusterSite(ServiceSite):
     @property
     def deployer(self) -> ClusterOrchestrator:
         surroundings = around(self.folder, self.cluster.environment)
-        made = open_deployer(self.provider, Mode.REAL, surroundings, self.address().extension)
+        made = open_deployer(
+            context(self.provider, surroundings, self.address().extension), Mode.REAL
+        )
         assert isinstance(made, ClusterOrchestrator)
         return replace(made, waiting=self.waiting)
 

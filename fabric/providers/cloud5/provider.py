@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from fabric.model.secret import Secret
 from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
 from fabric.providers.cloud5.schedules import Cloud5Clocks
-from fabric.providers.connections import Connections
-from fabric.providers.redaction import build_redaction
+from fabric.providers.provider import Provider, ProviderContext
 from fabric.providers.refused_calls import refuse_plain, require_variables
-from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
 from fabric.providers.whisk.refusals import build_refusal_classifier
@@ -32,19 +30,20 @@ _JUDGED = build_refusal_classifier(
 )
 
 
-def open_cloud5_deployer(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
-    env = around.env.reveal()
-    secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
-    hide = build_redaction(secrets, env.items())
+def open_cloud5_deployer(context: ProviderContext) -> WhiskFunctions:
+    env = context.env
 
     def connect() -> Cloud5Api:
         """Connect and require credentials only here: settings can be checked without them."""
         account = _read_account(env)
         key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
-        return connections.find_or_make((*key, account.api_host), lambda: Cloud5Api(account))
+        return context.connections.find_or_make(
+            (*key, account.api_host), lambda: Cloud5Api(account)
+        )
 
     titles = WhiskTitles(_ID, "DigitalOcean")
     provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))
+    hide = context.build_redaction(env.get(_TOKEN, ""))
     return WhiskFunctions(hide=hide, provider=provider, place=WhiskPlace(env.get(_NAMESPACE, "")))
 
 
@@ -57,3 +56,6 @@ def _read_account(env: Mapping[str, str]) -> Cloud5Account:
     refuse_plain(_HOST, host if "://" in host or not host else f"https://{host}")
     base_url = env.get(_BASE_URL) or _OFFICIAL
     return Cloud5Account(base_url, Secret(env[_TOKEN]), env[_NAMESPACE], env.get(_HOST, ""))
+
+
+PROVIDER = Provider(open_deployer=open_cloud5_deployer)

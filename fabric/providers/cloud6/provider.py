@@ -7,10 +7,8 @@ from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
-from fabric.providers.connections import Connections
-from fabric.providers.redaction import build_redaction
+from fabric.providers.provider import Provider, ProviderContext
 from fabric.providers.refused_calls import refuse_other_host, refuse_plain, require_variables
-from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
@@ -36,10 +34,9 @@ _JUDGED = build_refusal_classifier(
 )
 
 
-def open_cloud6_deployer(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
-    env = around.env.reveal()
-    secrets = filter(None, (*around.hide.reveal(), *_list_key_parts(env.get(_KEY, ""))))
-    hide = build_redaction(secrets, env.items())
+def open_cloud6_deployer(context: ProviderContext) -> WhiskFunctions:
+    env = context.env
+    hide = context.build_redaction(*_list_key_parts(env.get(_KEY, "")))
     url = _read_url(env)
     place = WhiskPlace(env.get(_NAMESPACE, ""), extract_host(url))
 
@@ -47,7 +44,7 @@ def open_cloud6_deployer(around: CommandEnvironment, connections: Connections) -
         """Connect and require credentials only here: settings can be checked without them."""
         door = _read_door(env, url)
         key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
-        return connections.find_or_make(key, lambda: WhiskApi(_ID, lambda _http: door))
+        return context.connections.find_or_make(key, lambda: WhiskApi(_ID, lambda _http: door))
 
     provider = WhiskProvider(WhiskTitles(_ID, "OpenWhisk"), _LIMITS, _JUDGED, connect, Alarms())
     return WhiskFunctions(hide=hide, provider=provider, place=place)
@@ -82,3 +79,6 @@ def _read_door(env: Mapping[str, str], url: str) -> WhiskDoor:
     refuse_plain(_BASE_URL if env.get(_BASE_URL) else _HOST, url)
     login = base64.b64encode(key.encode()).decode()
     return WhiskDoor(url, namespace, Secret(f"Basic {login}"), Secret(key))
+
+
+PROVIDER = Provider(open_deployer=open_cloud6_deployer)

@@ -5,13 +5,11 @@ from collections.abc import Mapping
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
 from fabric.providers.host1.api import Host1Account, Host1Api
 from fabric.providers.host1.deployer import Host1Projects
 from fabric.providers.host1.resource_names import Host1Place
-from fabric.providers.redaction import build_redaction
+from fabric.providers.provider import Provider, ProviderContext
 from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
-from fabric.providers.run_command import CommandEnvironment
 from fabric.system.urls import is_web_address
 
 # What no address has, among them braces around another name.
@@ -21,16 +19,15 @@ _TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
 _TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
 
 
-def open_host1_deployer(around: CommandEnvironment, connections: Connections) -> Host1Projects:
-    env = around.env.reveal()
-    secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
-    hide = build_redaction(secrets, env.items())
+def open_host1_deployer(context: ProviderContext) -> Host1Projects:
+    env = context.env
+    hide = context.build_redaction(env.get(_TOKEN, ""))
 
     def connect() -> Host1Api:
         """Connect and require credentials only here: settings can be checked without them."""
         account = _read_account(env)
         key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
-        return connections.find_or_make(key, lambda: Host1Api(account))
+        return context.connections.find_or_make(key, lambda: Host1Api(account))
 
     return Host1Projects(connect, Host1Place(env.get(_PROJECT, "")), hide=hide)
 
@@ -52,3 +49,6 @@ def _refuse_sites(sites: str) -> None:
         message = f"`{_SITES}` is not a valid URL"
         hint = f"use a URL such as http://localhost:3000/{_DOMAIN}, or unset `{_SITES}`"
         raise FabricError(Problem("credentials/unreadable", message, hint))
+
+
+PROVIDER = Provider(open_deployer=open_host1_deployer)

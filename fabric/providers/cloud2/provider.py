@@ -1,10 +1,7 @@
 """Create the Google Cloud deployer from the environment: project, token and endpoint."""
 
-import json
 from collections.abc import Mapping
 from urllib.parse import quote
-
-from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
@@ -12,35 +9,28 @@ from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.observing.observer import Cloud2Observer
 from fabric.providers.cloud2.settings import REGION, Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.tokens import KEY, TOKEN, choose_login
-from fabric.providers.connections import Connections
-from fabric.providers.redaction import build_redaction
+from fabric.providers.provider import Provider, ProviderContext
 from fabric.providers.refused_calls import refuse_plain, refuse_unsendable
-from fabric.providers.run_command import CommandEnvironment
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
 _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
 
 
-def open_cloud2_deployer(
-    around: CommandEnvironment, extension: str, connections: Connections
-) -> Cloud2Functions:
-    env = around.env.reveal()
-    hide = build_redaction((*around.hide.reveal(), *_list_secrets(env)), env.items())
-    place = _place(env)
-
-    def connect() -> Cloud2Api:
-        """Connect and require credentials only here: settings can be checked without them."""
-        return _connect(place.project, around, connections)
-
-    return Cloud2Functions(connect, _read_own_settings(extension), place, hide=hide)
+def open_cloud2_deployer(context: ProviderContext) -> Cloud2Functions:
+    env = context.env
+    return Cloud2Functions(
+        lambda: _connect(context),
+        context.read_settings(Cloud2Settings),
+        _place(env),
+        hide=context.build_redaction(*_list_secrets(env)),
+    )
 
 
-def open_cloud2_observer(around: CommandEnvironment, connections: Connections) -> Cloud2Observer:
+def open_cloud2_observer(context: ProviderContext) -> Cloud2Observer:
     """Open the observer. Raises if required variables are not set."""
-    env = around.env.reveal()
-    hide = build_redaction((*around.hide.reveal(), *_list_secrets(env)), env.items())
-    place = _place(env)
-    return Cloud2Observer(_connect(place.project, around, connections), place, hide)
+    env = context.env
+    hide = context.build_redaction(*_list_secrets(env))
+    return Cloud2Observer(_connect(context), _place(env), hide)
 
 
 def _place(env: Mapping[str, str]) -> Cloud2Place:
@@ -50,14 +40,15 @@ def _place(env: Mapping[str, str]) -> Cloud2Place:
     return Cloud2Place(quote(project, safe=":"), quote(env.get(_REGION) or REGION, safe=""))
 
 
-def _connect(project: str, around: CommandEnvironment, connections: Connections) -> Cloud2Api:
-    env = around.env.reveal()
+def _connect(context: ProviderContext) -> Cloud2Api:
+    """Connect and require credentials only here: settings can be checked without them."""
+    env, project = context.env, _place(context.env).project
     _require(project, env)
-    login = choose_login(env, around.cwd)
+    login = choose_login(env, context.around.cwd)
     base_url = env.get(_BASE_URL) or ""
     refuse_plain(_BASE_URL, base_url)
     key = ("cloud2", base_url, project, *_list_secrets(env))
-    return connections.find_or_make(key, lambda: Cloud2Api(base_url, login))
+    return context.connections.find_or_make(key, lambda: Cloud2Api(base_url, login))
 
 
 def _list_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
@@ -76,9 +67,4 @@ def _require(project: str, env: Mapping[str, str]) -> None:
         refuse_unsendable(name, env.get(name) or "")
 
 
-def _read_own_settings(extension: str) -> Cloud2Settings:
-    try:
-        return convert(json.loads(extension), Cloud2Settings)
-    except ValidationError as error:
-        message = f"invalid `extensions.cloud2-functions`: {error}"
-        raise FabricError(Problem("config/type", message)) from error
+PROVIDER = Provider(open_deployer=open_cloud2_deployer, open_observer=open_cloud2_observer)

@@ -1,9 +1,6 @@
 """Create the Kubernetes deployer from the environment: cluster and namespace."""
 
-import json
 from pathlib import Path
-
-from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.deployer import ClusterOrchestrator
@@ -17,32 +14,27 @@ from fabric.providers.cluster.settings import (
     ClusterSettings,
 )
 from fabric.providers.cluster.tool import ClusterTool, find_kubectl
-from fabric.providers.redaction import build_redaction
+from fabric.providers.provider import Provider, ProviderContext
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.waiting import RetryPolicy
 
 
-def open_cluster_deployer(around: CommandEnvironment, extension: str) -> ClusterOrchestrator:
-    env = around.env.reveal()
-    own = _read_own_settings(extension)
-    place = _place(around)
-    find_kubectl(env)
-    tool = ClusterTool(place, around.cwd, around.env)
+def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
+    own = context.read_settings(ClusterSettings)
     # A rollout is looked at each second.
     waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
-    hide = build_redaction(around.hide.reveal(), env.items())
-    return ClusterOrchestrator(tool, own, hide=hide, waiting=waiting)
+    hide = context.build_redaction()
+    return ClusterOrchestrator(_open_tool(context.around), own, hide=hide, waiting=waiting)
 
 
-def open_cluster_observer(around: CommandEnvironment) -> ClusterObserver:
-    env = around.env.reveal()
+def open_cluster_observer(context: ProviderContext) -> ClusterObserver:
+    return ClusterObserver(lambda: _open_tool(context.around), context.build_redaction())
 
-    def open_tool() -> ClusterTool:
-        place = _place(around)
-        find_kubectl(env)
-        return ClusterTool(place, around.cwd, around.env)
 
-    return ClusterObserver(open_tool, build_redaction(around.hide.reveal(), env.items()))
+def _open_tool(around: CommandEnvironment) -> ClusterTool:
+    place = _place(around)
+    find_kubectl(around.env.reveal())
+    return ClusterTool(place, around.cwd, around.env)
 
 
 def _place(around: CommandEnvironment) -> ClusterPlace:
@@ -58,9 +50,4 @@ def _place(around: CommandEnvironment) -> ClusterPlace:
     return ClusterPlace(env[CONFIG], env[CONTEXT], env[NAMESPACE])
 
 
-def _read_own_settings(extension: str) -> ClusterSettings:
-    try:
-        return convert(json.loads(extension), ClusterSettings)
-    except ValidationError as error:
-        message = f"invalid `extensions.cluster-orchestrator`: {error}"
-        raise FabricError(Problem("config/type", message)) from error
+PROVIDER = Provider(open_deployer=open_cluster_deployer, open_observer=open_cluster_observer)

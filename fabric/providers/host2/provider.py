@@ -3,28 +3,25 @@
 from collections.abc import Mapping
 
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
 from fabric.providers.host2.api import Host2Account, Host2Api
 from fabric.providers.host2.deployer import Host2Sites
 from fabric.providers.host2.resource_names import Host2Place
-from fabric.providers.redaction import build_redaction
+from fabric.providers.provider import Provider, ProviderContext
 from fabric.providers.refused_calls import refuse_plain, require_variables
-from fabric.providers.run_command import CommandEnvironment
 
 _OFFICIAL = "https://api.netlify.com/api/v1"
 _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
 
 
-def open_host2_deployer(around: CommandEnvironment, connections: Connections) -> Host2Sites:
-    env = around.env.reveal()
-    secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
-    hide = build_redaction(secrets, env.items())
+def open_host2_deployer(context: ProviderContext) -> Host2Sites:
+    env = context.env
+    hide = context.build_redaction(env.get(_TOKEN, ""))
 
     def connect() -> Host2Api:
         """Connect and require credentials only here: settings can be checked without them."""
         account = _read_account(env)
         key = ("host2", account.base_url, account.site, account.token.reveal())
-        return connections.find_or_make(key, lambda: Host2Api(account))
+        return context.connections.find_or_make(key, lambda: Host2Api(account))
 
     return Host2Sites(connect, Host2Place(env.get(_SITE, "")), hide=hide)
 
@@ -34,3 +31,6 @@ def _read_account(env: Mapping[str, str]) -> Host2Account:
     base_url = env.get("HOST2_API_BASE_URL") or _OFFICIAL
     refuse_plain("HOST2_API_BASE_URL", base_url)
     return Host2Account(base_url, Secret(env[_TOKEN]), env[_SITE])
+
+
+PROVIDER = Provider(open_deployer=open_host2_deployer)

@@ -1,0 +1,59 @@
+"""The interface of provider packages: their functions, and the context of each call."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, ValidationError, convert, field
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.connections import Connections
+from fabric.providers.contract import Deployer
+from fabric.providers.observing import Observer
+from fabric.providers.redaction import Redaction, build_redaction
+from fabric.providers.run_command import CommandEnvironment
+
+T = TypeVar("T")
+
+
+class ProviderContext(Struct, frozen=True, kw_only=True):
+    """Everything that a deployer, an observer or a DNS backend is opened with."""
+
+    provider_id: str
+    # Variables, directory and the values that must not be shown.
+    around: CommandEnvironment
+    # The JSON text of the provider's own section of the config.
+    extension: str = "{}"
+    # Shared by all services of a run. The owner closes them.
+    connections: Connections = field(default_factory=Connections)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.around.env.reveal()
+
+    def build_redaction(self, *secrets: str) -> Redaction:
+        """Build the redaction of the hidden values, and of these credentials as far as they are
+        set."""
+        return build_redaction((*self.around.hide.reveal(), *secrets), self.env.items())
+
+    def read_settings(self, shape: type[T]) -> T:
+        """Read the provider's own section of the config. Raises if it has another shape."""
+        try:
+            return convert(json.loads(self.extension), shape)
+        except ValidationError as error:
+            message = f"invalid `extensions.{self.provider_id}`: {error}"
+            raise FabricError(Problem("config/type", message)) from error
+
+
+OpenDeployer: TypeAlias = Callable[[ProviderContext], Deployer]
+OpenObserver: TypeAlias = Callable[[ProviderContext], Observer]
+
+
+class Provider(Struct, frozen=True, kw_only=True):
+    """One provider. Each function opens its part without an API call; credentials are required only
+    by the first call."""
+
+    # Real deploys without a custom command.
+    open_deployer: OpenDeployer | None = None
+    # Logs, metrics and traces without a custom command.
+    open_observer: OpenObserver | None = None
