@@ -6,6 +6,7 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field
 
+from fabric.model.catalog import ProviderFacts
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.connections import Connections
 from fabric.providers.contract import Deployer
@@ -53,6 +54,8 @@ class Provider(Struct, frozen=True, kw_only=True):
     """One provider. Each function opens its part without an API call; credentials are required only
     by the first call."""
 
+    # Only of an installed package: `fabric/model/catalog.py` has those of the others.
+    facts: ProviderFacts | None = None
     # Real deploys without a custom command.
     open_deployer: OpenDeployer | None = None
     # Logs, metrics and traces without a custom command.

@@ -6,11 +6,12 @@ from importlib import import_module
 
 from msgspec.structs import replace
 
-from fabric.model.catalog import ProviderFacts, find_provider_facts
+from fabric.model.catalog import PROVIDER_IDS, ProviderFacts, find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.command import Command, no_deployer_problem
 from fabric.providers.contract import Deployer
+from fabric.providers.installed import load_installed_provider
 from fabric.providers.observed_by_command import ObservedByCommand
 from fabric.providers.observing import Observer
 from fabric.providers.provider import Provider, ProviderContext
@@ -67,17 +68,22 @@ def open_observer(context: ProviderContext, kind: str) -> Observer:
 
 
 def load_provider(provider_id: str) -> Provider:
-    """Import the package of a provider. A provider without a package opens nothing."""
+    """Import the package of a provider. A provider of the catalog without a package opens
+    nothing."""
     path = BUILT_IN.get(provider_id)
-    return load_provider_value(path) if path else _NO_PROVIDER
-
-
-def load_provider_value(path: str) -> Provider:
+    if path is None:
+        return load_installed_provider(provider_id) or _NO_PROVIDER
     module, _, name = path.partition(":")
-    found: object = getattr(import_module(module), name)
-    if not isinstance(found, Provider):
-        raise TypeError(f"{path} is not a Provider")
+    found: Provider = getattr(import_module(module), name)
     return found
+
+
+def has_deployer(provider_id: str) -> bool:
+    """Return whether fabric deploys to this provider without a custom command. Imports no built-in
+    provider."""
+    if provider_id in PROVIDER_IDS:
+        return provider_id in REAL_PROVIDERS
+    return load_provider(provider_id).open_deployer is not None
 
 
 def _open_command(facts: ProviderFacts, context: ProviderContext) -> Deployer:

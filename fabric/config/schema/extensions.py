@@ -3,7 +3,7 @@
 from fabric.config.schema.router import ROUTER
 from fabric.config.schema.shapes import Field, Fields, Flag, Integer, Many, Number, OneOf
 from fabric.config.schema.triggers import FILLED
-from fabric.model.catalog import PROVIDERS
+from fabric.model.catalog import PROVIDERS, is_known_provider
 
 _TEXTS = Many(FILLED, least=1)
 _STATEMENT = Fields(
@@ -183,4 +183,5 @@ EXTENSIONS = Fields(
         ),
     ),
     is_open=True,
+    accepts=is_known_provider,
 )
