@@ -11,7 +11,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.command import Command, no_deployer_problem
 from fabric.providers.contract import Deployer
-from fabric.providers.installed import load_installed_provider
 from fabric.providers.observed_by_command import ObservedByCommand
 from fabric.providers.observing import Observer
 from fabric.providers.provider import Provider, ProviderContext
@@ -72,6 +71,8 @@ def load_provider(provider_id: str) -> Provider:
     nothing."""
     path = BUILT_IN.get(provider_id)
     if path is None:
+        from fabric.providers.installed import load_installed_provider  # few configs name one
+
         return load_installed_provider(provider_id) or _NO_PROVIDER
     module, _, name = path.partition(":")
     found: Provider = getattr(import_module(module), name)
