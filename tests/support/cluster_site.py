@@ -22,6 +22,8 @@ _PODS = RetryPolicy(base=0.02, cap=0.1, most=20.0)
 
 class ClusterSite(ServiceSite):
     provider: ClassVar[str] = "cluster-orchestrator"
+    # A rollout replaces pods behind the routes that are there.
+    switches_at_release: ClassVar[bool] = False
 
     def __init__(
         self,

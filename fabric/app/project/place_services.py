@@ -43,8 +43,7 @@ def build_placement(unit: ServiceUnit, workspace: Path, home: str = "") -> Place
 
 
 def _list_declared_variables(unit: ServiceUnit) -> tuple[str, ...]:
-    """Variables that bindings name, the one with the address of the backend, and those that an
-    installed provider reads."""
+    """Variables of bindings, of the backend's address, and of an installed provider."""
     config = unit.config
     facts = find_installed_facts(config.provider.id)
     address = back_end_facts(config.backend.kind).address_setting

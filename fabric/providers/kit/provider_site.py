@@ -76,6 +76,8 @@ class ProviderSite(ABC):
     provider: ClassVar[str]
     # Whether all functions share one version, so that each has another one if one of them changed.
     is_one_version: ClassVar[bool] = False
+    # Whether the provider can prepare a version without traffic. Otherwise a deploy switches it.
+    switches_at_release: ClassVar[bool] = True
 
     def __init__(
         self, folder: Path, service: str = "shop", extension: Mapping[str, Any] | None = None
