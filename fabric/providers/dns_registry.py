@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from fabric.model.routing import DesiredRouting, RouterPart
 from fabric.providers.cloud1.routing.desired import plan_record_sets
-from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.core.provider import ProviderContext
+from fabric.providers.core.routes import DnsBackend
 from fabric.providers.edge1.routing.desired import plan_balancer
 from fabric.providers.edge1.routing.plain_record import plan_alias
 from fabric.providers.pdns.desired import plan_rrset
-from fabric.providers.provider import ProviderContext
 from fabric.providers.zone_file.records import plan_zone_records
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from fabric.model.catalog import PROVIDERS, ProviderFacts
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.provider import Provider
+from fabric.providers.core.provider import Provider
 from fabric.system.plugins import FindEntries, list_installed_providers, load_plugin
 
 # Variables such as `FABRIC_<P>_REAL_DEPLOY` are made from it.

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from fabric.model.catalog import PROVIDER_IDS, ProviderFacts, find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
-from fabric.providers.command import Command, no_deployer_problem
-from fabric.providers.contract import Deployer
-from fabric.providers.observed_by_command import ObservedByCommand
-from fabric.providers.observing import Observer
-from fabric.providers.provider import Provider, ProviderContext
+from fabric.providers.command.deployer import Command, no_deployer_problem
+from fabric.providers.command.observe import ObservedByCommand
+from fabric.providers.core.contract import Deployer
+from fabric.providers.core.observing import Observer
+from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.simulated import Simulated
 
 # Where each package has its `Provider`: text, so that a command imports only the one that it uses.

@@ -14,7 +14,7 @@ from fabric.model.records.sealed_values import OpenedValues, ValueOwner
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import DnsSyncInputs, Spec
-from fabric.providers.contract import CallContext, Deployer, DeploymentAddress, Released
+from fabric.providers.core.contract import CallContext, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import TaskTools
 
 

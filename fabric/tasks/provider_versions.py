@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.model.ownership_tags import mark_of
 from fabric.model.records.record import FunctionRecord, Mode, Record
-from fabric.providers.contract import VersionFinder
+from fabric.providers.core.contract import VersionFinder
 from fabric.tasks.deploy_tools import DeployTools
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
 

@@ -13,7 +13,7 @@ from fabric.model.catalog import Credentials, DeployUnit, ProviderFacts
 from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
@@ -24,8 +24,8 @@ from fabric.providers.contract import (
     Released,
     Unsupported,
 )
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.redaction import Redaction
+from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.redaction import Redaction
 
 FACTS = ProviderFacts(
     id="acme",

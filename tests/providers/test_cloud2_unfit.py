@@ -19,7 +19,7 @@ from fabric.providers.cloud2.settings import (
     place_in,
 )
 from fabric.providers.cloud2.source import find_source_runtime
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))

@@ -15,7 +15,7 @@ from fabric.providers.cloud4.settings import (
     mark_in,
     parse_version,
 )
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, around, open_real, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs20.x"),), variables=("MODE",))

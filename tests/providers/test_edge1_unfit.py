@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from fabric.providers.edge1.api import RateBudget
 from fabric.providers.edge1.capability_checks import find_unsupported
 from fabric.providers.edge1.crons import convert_schedule

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from fabric.providers.host2.capability_checks import find_unsupported
 from fabric.providers.host2.resource_names import (
     build_function_name,

@@ -12,8 +12,8 @@ from fabric.model.catalog import (
     find_provider_facts,
 )
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.core.provider import Provider
 from fabric.providers.installed import find_provider
-from fabric.providers.provider import Provider
 from tests.support.example_provider import AcmeFunctions  # its module is on the path
 
 ACME = EntryPoint("acme", "acme_fabric:PROVIDER", "fabric.providers")

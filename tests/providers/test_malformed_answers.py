@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from fabric.model.catalog import find_provider_facts
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
-from fabric.providers.connections import Connections
-from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
-from fabric.providers.guarded_deployer import GuardedDeployer
+from fabric.providers.core.contract import Artifact, FunctionOrder, LiveFunction
+from fabric.providers.core.deployer import GuardedDeployer
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import REAL_PROVIDERS
-from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import HTTP, address, around, open_real, order
 
 # Spoken to by HTTP; the cluster's tool is a program.

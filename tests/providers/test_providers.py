@@ -10,10 +10,16 @@ from fabric.model.catalog import PROVIDERS, DeployUnit, ProviderFacts
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import Mode
 from fabric.providers.cloud1.deployer import Cloud1Lambda
-from fabric.providers.command import Command
-from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
-from fabric.providers.guarded_deployer import GuardedDeployer
-from fabric.providers.redaction import NOTHING_HIDDEN
+from fabric.providers.command.deployer import Command
+from fabric.providers.core.contract import (
+    Deployed,
+    Deployer,
+    DeploymentAddress,
+    FunctionOrder,
+    Released,
+)
+from fabric.providers.core.deployer import GuardedDeployer
+from fabric.providers.core.redaction import NOTHING_HIDDEN
 from fabric.providers.registry import REAL_PROVIDERS, open_deployer
 from fabric.providers.simulated import Simulated
 from tests.support.orders import (

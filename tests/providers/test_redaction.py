@@ -17,9 +17,9 @@ from fabric.model.problems import FabricError
 from fabric.providers.cloud1 import answers
 from fabric.providers.cluster.answers import classify_rejection
 from fabric.providers.cluster.settings import ClusterPlace
+from fabric.providers.core.errors import convert_refusals
+from fabric.providers.core.redaction import Redaction, TalkRedaction, build_redaction, redact_errors
 from fabric.providers.edge1 import refusals
-from fabric.providers.redaction import Redaction, TalkRedaction, build_redaction, redact_errors
-from fabric.providers.refused_calls import convert_refusals
 
 WHOSE = "function `hello`"
 # Around a secret: none of its letters.

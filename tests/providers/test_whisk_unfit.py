@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from fabric.providers.whisk.resource_names import (
     WhiskPlace,
     build_version_name,

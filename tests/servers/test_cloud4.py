@@ -15,7 +15,7 @@ from fabric.providers.cloud4.signing import (
     build_signed_headers,
     sign_headers,
 )
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError
 from fabric.system.clock import SystemClock
 from fabric.system.retry import TransientError
 from tests.support.cloud4_site import Cloud4Site

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.cloud1.clients import ONCE, Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import open_deployer
 from fabric.system.cloud1_account import Trying, resolve_cloud1_account
 from tests.support.orders import HTTP, around, context, trigger

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.cloud4.deployer import Cloud4Functions
 from fabric.providers.cloud4.settings import parse_version
-from fabric.providers.connections import Connections
-from fabric.providers.contract import LiveFunction
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around, context
 from tests.support.servers.cloud4.client import Cloud4Server
 from tests.support.servers.edge1.client import Met

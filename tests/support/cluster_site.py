@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cluster.deployer import ClusterOrchestrator
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import HTTP, around, context
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.servers.cluster.fixtures import TestedCluster

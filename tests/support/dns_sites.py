@@ -12,10 +12,9 @@ from msgspec.json import decode, encode
 
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
-from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.core.provider import CommandEnvironment, Connections
+from fabric.providers.core.routes import DnsBackend
 from fabric.providers.dns_registry import build_dns_backend, choose_dns_kind
-from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.providers.zone_file.records import plan_zone_records
 from tests.support.orders import context

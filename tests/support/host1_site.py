@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import FunctionGone, apply_change
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import LiveFunction
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.host1.deployer import Host1Projects
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around, context
 from tests.support.servers.edge1.client import Met
 from tests.support.servers.host1.client import Host1Server

@@ -13,18 +13,16 @@ from msgspec.structs import replace
 from fabric.model.catalog import PROVIDERS
 from fabric.model.records.record import Mode
 from fabric.model.secret import Secret
-from fabric.providers.command import Command
-from fabric.providers.connections import Connections
-from fabric.providers.contract import (
+from fabric.providers.command.deployer import Command
+from fabric.providers.core.contract import (
     Artifact,
     Deployer,
     DeploymentAddress,
     FunctionOrder,
     ResourceAddress,
 )
-from fabric.providers.provider import ProviderContext
+from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
 from fabric.providers.registry import open_deployer
-from fabric.providers.run_command import CommandEnvironment
 from fabric.system.bounded_process import Limits
 from tests.support.bundler_cache import ENVIRONMENT
 

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError
-from fabric.providers.contract import CallContext, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import CallContext, FunctionOrder, LiveFunction
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.kit.provider_site import (
     BYE,
     EVERY_HOUR,
@@ -21,7 +22,6 @@ from fabric.providers.kit.provider_site import (
     SiteResponse,
     send_request,
 )
-from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import HTTP, trigger
 
 __all__ = ["BYE", "EVERY_HOUR", "QUICK", "LostAnswer", "ServiceSite", "SiteAnswer", "asked"]

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from fabric.providers.whisk.deployer import WhiskFunctions
 from tests.support.orders import around, context
 from tests.support.servers.edge1.client import Met

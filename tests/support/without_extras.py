@@ -15,9 +15,8 @@ from fabric.model.catalog import PROVIDERS, ProviderFacts
 from fabric.model.distribution import MODULES
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.provider import CommandEnvironment, Connections
 from tests.support.orders import open_real
 
 ROLE = "arn:aws:iam::123456789012:role/functions"

@@ -20,7 +20,7 @@ from fabric.model.catalog import DeployUnit, find_provider_facts, format_provide
 from fabric.model.problems import FabricError, Problem, drop_repeated_problems
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
-from fabric.providers.places import SingleServiceTarget
+from fabric.providers.core.contract import SingleServiceTarget
 from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.records.unwritten import find_unwritten_problem
 from fabric.system.disk import link_problem

@@ -7,8 +7,7 @@ from msgspec import Struct
 from fabric.config.values import Config, HttpTrigger
 from fabric.model.catalog import format_provider_title
 from fabric.model.problems import Problem
-from fabric.providers.contract import Deployer, Released, Unsupported
-from fabric.providers.places import PerFunctionEndpoints
+from fabric.providers.core.contract import Deployer, PerFunctionEndpoints, Released, Unsupported
 
 _KEYS = ("deploy", "healthCheck", "url")
 

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from fabric.app.deploy.scope import DeployScope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.providers.contract import AccountBound, Deployer
-from fabric.providers.places import RegionBound
+from fabric.providers.core.contract import AccountBound, Deployer, RegionBound
 
 
 def find_location_problems(scope: DeployScope) -> Iterator[Problem]:

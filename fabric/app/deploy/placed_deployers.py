@@ -17,19 +17,17 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import is_secret_name
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
     Released,
     ResourceAddress,
 )
-from fabric.providers.observing import Observer
-from fabric.providers.payloads import format_json
-from fabric.providers.provider import ProviderContext
-from fabric.providers.redaction import Redaction, build_redaction
+from fabric.providers.core.observing import Observer
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
+from fabric.providers.core.redaction import Redaction, build_redaction
 from fabric.providers.registry import open_deployer, open_observer
-from fabric.providers.run_command import CommandEnvironment
 
 # Shorter values stand inside of common words: to hide them would hide nothing.
 _SHORTEST_HIDDEN = 4

@@ -14,7 +14,7 @@ from fabric.model.catalog import find_installed_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.spelling import suggest_spelling
-from fabric.providers.contract import Unsupported
+from fabric.providers.core.contract import Unsupported
 from fabric.system.disk import read_bytes
 
 _NOBODY = "deploy/no-deployer"

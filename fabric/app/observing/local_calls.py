@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from fabric.model.amounts import format_count
 from fabric.model.log_levels import find_level
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, read_calls
 
 _MS = 1_000_000

@@ -30,7 +30,7 @@ from fabric.model.outcomes.watched import (
 from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
 from fabric.system.clock import read_file_time_ns
 from fabric.tasks.observe import ObserveKind
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.model.observed import TimeWindow, convert_to_nanoseconds
 from fabric.model.problems import FabricError, Problem
 from fabric.model.timestamps import parse_moment
-from fabric.providers.observing import LogQuestion
+from fabric.providers.core.observing import LogQuestion
 
 
 class Observing(Struct, frozen=True):

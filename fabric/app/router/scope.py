@@ -22,11 +22,9 @@ from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
 from fabric.model.switches import is_on
-from fabric.providers.connections import Connections
-from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
+from fabric.providers.core.routes import DnsBackend
 from fabric.providers.dns_registry import DNS_FACTS, build_dns_backend, choose_dns_kind
-from fabric.providers.provider import ProviderContext
-from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.router.history import find_last_applied, read_weights
 from fabric.router.settings import RouterSettings, list_target_labels, read_router_settings

@@ -9,9 +9,9 @@ from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.function_settings import ALIAS, read_version
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
-from fabric.providers.contract import LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 from fabric.system.cloud1_account import read_error_code
 
 _VERSION, _MARK = "version:", "mark:"

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.clients import missing_credentials_problem
-from fabric.providers.http_calls import require_cloud_extra
-from fabric.providers.refused_calls import format_generic_hint
+from fabric.providers.core.errors import format_generic_hint
+from fabric.providers.core.http_calls import require_cloud_extra
 from fabric.system.cloud1_account import REFUSED, THROTTLED, read_error_code
 from fabric.system.optional_packages import require_packages
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.event_sources import read_last_part
-from fabric.providers.contract import FunctionDraft, Unsupported
+from fabric.providers.core.contract import FunctionDraft, Unsupported
 
 _ALL = ":*"
 

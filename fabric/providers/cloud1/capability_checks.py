@@ -9,7 +9,12 @@ from fabric.providers.cloud1.bucket_overlaps import find_bucket_overlaps
 from fabric.providers.cloud1.event_sources import find_wire_problems
 from fabric.providers.cloud1.function_settings import RUNTIMES, OwnSettings
 from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, LiveFunction, Unsupported
+from fabric.providers.core.contract import (
+    DeploymentAddress,
+    FunctionDraft,
+    LiveFunction,
+    Unsupported,
+)
 
 _CODE = "config/unfit"
 _MOST_ROUTES = 300

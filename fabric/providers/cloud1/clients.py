@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.http_calls import require_cloud_extra
+from fabric.providers.core.http_calls import require_cloud_extra
 from fabric.system.cloud1_account import (
     CREDENTIALS,
     Cloud1Account,

@@ -32,8 +32,8 @@ from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import WiredNow
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]

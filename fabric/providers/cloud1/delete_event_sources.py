@@ -22,8 +22,8 @@ from fabric.providers.cloud1.function_settings import build_alias_arn
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, fetch_wires
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 
 
 class Unwiring(Struct, frozen=True):

@@ -28,7 +28,7 @@ from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.releasing import release_service
 from fabric.providers.cloud1.removing import delete_functions, delete_service
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeploymentAddress,
@@ -38,10 +38,14 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.redaction import Redaction, redact_errors
-from fabric.providers.refused_calls import Quoted, extend_redaction
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, extend_redaction
+from fabric.providers.core.redaction import Redaction, redact_errors
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),

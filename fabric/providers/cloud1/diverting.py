@@ -13,10 +13,9 @@ from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
 from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.diverting import foreign_diversion_problem, other_account_problem
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.retry import poll_until, run_parallel
+from fabric.providers.core.routes import foreign_diversion_problem, other_account_problem
 
 _API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"
 _OURS = "fabric invoke dev "

@@ -12,8 +12,8 @@ from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.schedules import convert_cron_expression, is_bound_to
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.naming import format_resource_name, shorten_name
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 _DIGEST = 12
 _LONG_NAME = 64 - _DIGEST - 1

@@ -17,9 +17,9 @@ from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.function_settings import build_ownership_tags, strip_arn_version
 from fabric.providers.cloud1.release_state import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 
 _BESIDE = "beside:"
 _DIGEST = 16

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import format_resource_name, shorten_name
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 ALIAS = "live"
 NEWEST = "$LATEST"

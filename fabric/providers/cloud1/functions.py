@@ -37,9 +37,9 @@ from fabric.providers.cloud1.versions import (
     retry_on_conflict,
     wait_until_ready,
 )
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.version_pinning import refuse_without_version
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import refuse_without_version
+from fabric.providers.core.retry import poll_until
 from fabric.system.cloud1_account import read_error_code
 
 _LARGEST_ZIP = 50 * 1024 * 1024

@@ -14,10 +14,9 @@ from fabric.providers.cloud1.gateway_plan import DesiredGateway, GatewayRoute, m
 from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import poll_until, run_parallel
 
 _STAGE = "$default"
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"

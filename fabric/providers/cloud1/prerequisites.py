@@ -13,8 +13,8 @@ from fabric.providers.cloud1.function_settings import read_timeout_seconds
 from fabric.providers.cloud1.queues import FoundQueue, find_queue
 from fabric.providers.cloud1.rules import has_bus
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.retry import run_parallel
 
 T = TypeVar("T")
 FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]

@@ -8,7 +8,7 @@ from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.observing.observer import Cloud1Observer
-from fabric.providers.provider import Provider, ProviderContext
+from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.system.cloud1_account import resolve_cloud1_account
 
 _ENDPOINTS = ("CLOUD1_API_BASE_URL", "AWS_ENDPOINT_URL")

@@ -14,8 +14,8 @@ from fabric.providers.cloud1.clients import MAX_PARALLEL
 from fabric.providers.cloud1.function_settings import read_version
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, list_versions
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 
 _KEPT = "versions:"
 # More than that between two releases, and the provider is asked.

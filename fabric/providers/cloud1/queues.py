@@ -10,7 +10,7 @@ from fabric.providers.cloud1.answers import CONFLICT, GONE, MISSING_QUEUE, ignor
 from fabric.providers.cloud1.event_sources import QueueWire, read_last_part
 from fabric.providers.cloud1.permissions import parse_arn_home
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.retry import poll_until
 from fabric.system.cloud1_account import read_error_code
 
 _OF_QUEUES = ":sqs:"

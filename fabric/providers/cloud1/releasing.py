@@ -37,9 +37,9 @@ from fabric.providers.cloud1.release_state import StoredReleaseState, read_kept_
 from fabric.providers.cloud1.statements import set_statements
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, fetch_wires
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.naming import build_function_endpoint
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import build_function_endpoint
 
 
 class _Releasing(Struct, frozen=True):

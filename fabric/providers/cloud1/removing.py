@@ -14,8 +14,8 @@ from fabric.providers.cloud1.ownership import (
 from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.statements import drop_statements
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 
 
 def delete_functions(

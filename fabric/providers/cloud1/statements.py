@@ -9,9 +9,9 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import DENIED, GONE, ignore_codes
 from fabric.providers.cloud1.release_state import StoredReleaseState
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import shorten_name
-from fabric.providers.payloads import format_json, read_role_statements
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.payloads import format_json, read_role_statements
+from fabric.providers.core.triggers import shorten_name
 from fabric.system.cloud1_account import REFUSED, read_error_code
 
 _KEPT = "statements"

@@ -16,9 +16,9 @@ from fabric.providers.cloud1.function_settings import (
     mark_in,
     strip_arn_version,
 )
-from fabric.providers.contract import CallContext, LiveFunction
-from fabric.providers.refused_calls import format_generic_hint
-from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
+from fabric.providers.core.contract import CallContext, LiveFunction
+from fabric.providers.core.errors import format_generic_hint
+from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until
 from fabric.system.cloud1_account import read_error_code
 
 

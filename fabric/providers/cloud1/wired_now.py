@@ -10,8 +10,8 @@ from fabric.providers.cloud1.permissions import list_permitted_sources
 from fabric.providers.cloud1.queues import list_mappings, queue_in
 from fabric.providers.cloud1.rules import find_schedules
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.retry import run_parallel
 
 
 class WiredNow(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud2.refusals import Cloud2Fault, Cloud2RefusedError
-from fabric.providers.http_calls import (
+from fabric.providers.core.http_calls import (
     ProviderCall,
     decode_reply,
     open_provider_http,

@@ -10,8 +10,8 @@ from fabric.providers.cloud2.documents import find_tag_problems, is_reserved
 from fabric.providers.cloud2.jobs import LONGEST
 from fabric.providers.cloud2.settings import Cloud2Settings, build_function_name
 from fabric.providers.cloud2.source import find_source_runtime, unknown_runtime_problem
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
-from fabric.providers.cron_conversion import convert_to_five_fields
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.triggers import convert_to_five_fields
 
 _CODE = "config/unfit"
 # By Google's schedule of runtimes: what is there runs on, and can be gone back to.

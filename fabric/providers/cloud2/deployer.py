@@ -24,7 +24,7 @@ from fabric.providers.cloud2.releasing import release_service
 from fabric.providers.cloud2.removing import delete_functions
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeploymentAddress,
@@ -33,14 +33,18 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import list_public_functions
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.core.triggers import list_public_functions
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),

@@ -11,8 +11,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.settings import OWNER, Cloud2Owner, RevisionMark
 from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
-from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import TOO_LARGE, read_memory, read_timeout
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.sources import TOO_LARGE, read_memory, read_timeout
 
 MARK, CLOCK = "FABRIC_MARK", "FABRIC_CLOCK"
 _ENV_BYTES = 32 * 1024

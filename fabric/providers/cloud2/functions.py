@@ -38,12 +38,11 @@ from fabric.providers.cloud2.work import (
     timeout_problem,
     wait_for_operation,
 )
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.naming import build_function_endpoint
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.version_pinning import refuse_without_version
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.retry import poll_until
+from fabric.providers.core.triggers import build_function_endpoint
 from fabric.system.retry import TransientError
 
 _MOVING = frozenset(("DEPLOYING", "DELETING"))

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.retry import poll_until
 
 EVERYBODY = "allUsers"
 _READY = "/.fabric/ready"

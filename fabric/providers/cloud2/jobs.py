@@ -16,10 +16,10 @@ from fabric.providers.cloud2.api import SCHEDULER
 from fabric.providers.cloud2.refusals import DISABLED
 from fabric.providers.cloud2.settings import Cloud2Owner
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.cron_conversion import convert_to_five_fields
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.payloads import format_json
-from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.triggers import convert_to_five_fields
 
 CLOCK_HEADER = "X-Fabric-Clock"
 _UTC = "Etc/UTC"

@@ -9,8 +9,8 @@ from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.observing.observer import Cloud2Observer
 from fabric.providers.cloud2.settings import REGION, Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.tokens import KEY, TOKEN, choose_login
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.refused_calls import refuse_plain, refuse_unsendable
+from fabric.providers.core.errors import refuse_plain, refuse_unsendable
+from fabric.providers.core.provider import Provider, ProviderContext
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
 _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"

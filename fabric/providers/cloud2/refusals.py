@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
+from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 
 _LOGIN, _RIGHTS = 401, 403
 DISABLED = "SERVICE_DISABLED"

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud2.settings import Cloud2Place, place_in
-from fabric.providers.contract import DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress
 
 # Of each function: the revision that is met, who may call it, and its clocks.
 REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"

@@ -22,12 +22,15 @@ from fabric.providers.cloud2.release_state import CALLERS, CLOCKS, REVISION
 from fabric.providers.cloud2.revisions import activate_version
 from fabric.providers.cloud2.settings import build_owner, derive_clock_key, parse_revision
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.naming import build_function_endpoint, strip_endpoint_path
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.release_state import ReleaseState, read_kept_texts
-from fabric.providers.trigger_kinds import collect_trigger_kinds
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import (
+    build_function_endpoint,
+    collect_trigger_kinds,
+    strip_endpoint_path,
+)
 
 
 class _ReleasePlan(Struct, frozen=True):

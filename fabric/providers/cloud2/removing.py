@@ -8,12 +8,12 @@ from fabric.providers.cloud2.jobs import delete_job, list_all_jobs
 from fabric.providers.cloud2.release_state import CLOCKS
 from fabric.providers.cloud2.settings import build_function_name, build_owner
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import collect_trigger_kinds
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import collect_trigger_kinds
 
 
 def delete_functions(

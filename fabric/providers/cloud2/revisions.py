@@ -11,7 +11,7 @@ from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.documents import MARK
 from fabric.providers.cloud2.settings import NO_MARK, RevisionMark, mark_in
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
-from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
 
 _BY_REVISION = "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION"
 _FAILED, _READY = "CONDITION_FAILED", "Ready"

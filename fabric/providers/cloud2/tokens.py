@@ -6,7 +6,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud2.api import Login
-from fabric.providers.refused_calls import refuse_plain
+from fabric.providers.core.errors import refuse_plain
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http

@@ -12,10 +12,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.refusals import classify_refusal
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
-from fabric.providers.contract import CallContext
-from fabric.providers.http_calls import ProviderCall, retry_transient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, RetryPolicy, poll_until, sleep_interruptibly
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until, sleep_interruptibly
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")

@@ -29,23 +29,23 @@ from fabric.providers.cloud3.queries import (
     build_log_query,
     build_request_query,
 )
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.http_calls import (
-    build_json_call,
-    decode_reply,
-    retry_transient,
-    send_with_token,
-)
-from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import (
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.errors import (
     Quoted,
     RefusedCallError,
     convert_call_errors,
     format_generic_hint,
     redact_progress,
 )
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.http_calls import (
+    build_json_call,
+    decode_reply,
+    retry_transient,
+    send_with_token,
+)
+from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.system.http_client import Http
 
 Row: TypeAlias = Mapping[str, Json]

@@ -2,9 +2,9 @@
 
 from fabric.model.secret import Secret
 from fabric.providers.cloud3.observer import Cloud3Observer, Cloud3Workspace
-from fabric.providers.http_calls import open_provider_http
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.refused_calls import refuse_plain, require_variables
+from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.http_calls import open_provider_http
+from fabric.providers.core.provider import Provider, ProviderContext
 
 _ID, _OFFICIAL = "cloud3-functions", "https://api.loganalytics.azure.com"
 _TOKEN, _WORKSPACE = "CLOUD3_ACCESS_TOKEN", "CLOUD3_LOG_ANALYTICS_WORKSPACE_ID"

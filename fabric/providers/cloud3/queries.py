@@ -1,6 +1,6 @@
 """Kusto queries for Log Analytics. No effects."""
 
-from fabric.providers.observing import ObservedService
+from fabric.providers.core.observing import ObservedService
 
 # What the deploy command may say besides: the app that functions are in.
 _APP = "functionApp"

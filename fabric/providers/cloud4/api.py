@@ -18,8 +18,8 @@ from fabric.providers.cloud4.signing import (
     build_signed_headers,
     sign_headers,
 )
-from fabric.providers.http_calls import ProviderCall, decode_reply, open_provider_http
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.http_calls import ProviderCall, decode_reply, open_provider_http
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError

@@ -11,8 +11,8 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.providers.cloud4.api import Cloud4Call
 from fabric.providers.cloud4.settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import FunctionAnswer, LiveFunction
-from fabric.providers.payloads import format_json
+from fabric.providers.core.contract import FunctionAnswer, LiveFunction
+from fabric.providers.core.payloads import format_json
 
 _BYTES = "application/octet-stream"
 # A function may take so long; whoever waits can leave at any time.

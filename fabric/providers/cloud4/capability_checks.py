@@ -16,7 +16,7 @@ from fabric.providers.cloud4.documents import (
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
 from fabric.providers.cloud4.source import find_source_runtime, unknown_runtime_problem
 from fabric.providers.cloud4.triggers import schedule_of
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 
 _CODE = "config/unfit"
 _EXTENSION = ("extensions", "cloud4-fc")

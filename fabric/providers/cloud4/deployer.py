@@ -31,7 +31,7 @@ from fabric.providers.cloud4.removing import delete_functions
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
 from fabric.providers.cloud4.triggers import ROUTE_TRIGGER, list_triggers
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeploymentAddress,
@@ -41,12 +41,16 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import list_public_functions
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.triggers import list_public_functions
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),

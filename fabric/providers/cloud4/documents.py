@@ -12,8 +12,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud4.settings import SECONDS, Cloud4Owner, Cloud4Settings, PublishedMark
 from fabric.providers.cloud4.source import HANDLER
-from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import LESS_CODE, TOO_LARGE, SourceRuntime, read_memory, read_timeout
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.sources import (
+    LESS_CODE,
+    TOO_LARGE,
+    SourceRuntime,
+    read_memory,
+    read_timeout,
+)
 
 # A zip in base64; more of it would have to be brought to a bucket first.
 CODE_BYTES = 100 * 1024 * 1024

@@ -35,11 +35,10 @@ from fabric.providers.cloud4.versions import (
     publish_version,
 )
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.version_pinning import refuse_without_version
-from fabric.providers.waiting import RetryPolicy, poll_until
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import RetryPolicy, poll_until
 from fabric.system.retry import TransientError
 
 # Code is unpacked, and looked at, in seconds.

@@ -5,8 +5,8 @@ from fabric.providers.cloud4.api import Cloud4Api
 from fabric.providers.cloud4.deployer import Cloud4Functions
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.signing import AccessKey
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
+from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
+from fabric.providers.core.provider import Provider, ProviderContext
 
 _KEY, _SECRET, _REGION = "CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"
 _ACCOUNT, _BASE_URL = "CLOUD4_ACCOUNT_ID", "CLOUD4_API_BASE_URL"

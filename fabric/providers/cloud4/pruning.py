@@ -6,8 +6,8 @@ from fabric.providers.cloud4.release_state import MET_VERSION
 from fabric.providers.cloud4.settings import NOT_MARKED, parse_version
 from fabric.providers.cloud4.versions import delete_version, list_aliases, list_versions
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.release_state import read_kept_texts
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.release_state import read_kept_texts
 
 
 def prune_versions(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> None:

@@ -1,7 +1,7 @@
 """Alibaba Cloud error responses as problems with a cause and a hint."""
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
+from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 
 CONFLICT = 409
 _LOGIN, _RIGHTS = 401, 403

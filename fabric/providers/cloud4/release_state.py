@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud4.settings import Cloud4Place, parse_version
-from fabric.providers.contract import DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress
 
 # Of each function: the version that is met, its address, its clocks, and what it has beside.
 MET_VERSION, ROUTE, CLOCKS, BESIDE = "version:", "route:", "clocks:", "beside:"

@@ -23,12 +23,16 @@ from fabric.providers.cloud4.triggers import (
 )
 from fabric.providers.cloud4.versions import activate_version
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.naming import build_function_endpoint, strip_endpoint_path
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.release_state import ReleaseState, read_kept_texts
-from fabric.providers.trigger_kinds import collect_trigger_kinds, number_of
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import (
+    build_function_endpoint,
+    collect_trigger_kinds,
+    number_of,
+    strip_endpoint_path,
+)
 
 
 class _ActivationPlan(Struct, frozen=True):

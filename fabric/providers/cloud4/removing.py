@@ -14,9 +14,9 @@ from fabric.providers.cloud4.versions import (
     list_versions,
 )
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 
 
 def delete_functions(

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall
+from fabric.providers.core.http_calls import ProviderCall
 
 VERSION = "2023-03-30"
 _ALGORITHM = "ACS3-HMAC-SHA256"

@@ -16,8 +16,8 @@ from fabric.model.sample_events import sample_event
 from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.cron_conversion import UTC_ZONES, convert_to_five_fields
-from fabric.providers.payloads import format_json
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.triggers import UTC_ZONES, convert_to_five_fields
 
 ROUTE_TRIGGER = "fabric-http"
 _CLOCK_BEGINS = "fabric-clock-"

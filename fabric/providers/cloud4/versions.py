@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.settings import LIVE, PublishedMark, mark_in
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError
 
 _VERSION_GONE = "VersionNotFound"
 

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
 from fabric.providers.cloud4.refusals import classify_refusal
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
-from fabric.providers.contract import CallContext
-from fabric.providers.http_calls import retry_transient
-from fabric.providers.refused_calls import (
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.errors import (
     Quoted,
     RefusedCallError,
     convert_refusals,
     ignore_missing,
 )
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.http_calls import retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy
 
 T = TypeVar("T")
 _ONCE = RetryPolicy(most=0)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, decode_reply, send_with_login
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.http_calls import ProviderCall, decode_reply, send_with_login
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.system.http_client import Http
 from fabric.system.urls import is_plain

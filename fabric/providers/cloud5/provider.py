@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from fabric.model.secret import Secret
 from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
 from fabric.providers.cloud5.schedules import Cloud5Clocks
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.refused_calls import refuse_plain, require_variables
+from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
 from fabric.providers.whisk.refusals import build_refusal_classifier

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.providers.cloud5.api import Cloud5Api
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.whisk.clocks import WhiskClock
 from fabric.providers.whisk.packages import foreign_resource_problem
 from fabric.providers.whisk.work import WhiskWork

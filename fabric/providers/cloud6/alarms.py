@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.whisk.calling import Activation, activate_action
 from fabric.providers.whisk.clocks import WhiskClock
 from fabric.providers.whisk.packages import foreign_resource_problem

@@ -7,8 +7,8 @@ from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.refused_calls import refuse_other_host, refuse_plain, require_variables
+from fabric.providers.core.errors import refuse_other_host, refuse_plain, require_variables
+from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fabric.model.problems import Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.providers.cluster.settings import CONFIG, CONTEXT, ClusterPlace
-from fabric.providers.refused_calls import format_generic_hint
+from fabric.providers.core.errors import format_generic_hint
 
 _UNREACHABLE = re.compile(
     r"unable to connect|connection refused|was refused - did you|no such host|i/o timeout"

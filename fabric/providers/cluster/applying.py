@@ -19,8 +19,8 @@ from fabric.providers.cluster.objects import (
 )
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import CallContext, DeploymentAddress
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.contract import CallContext, DeploymentAddress
+from fabric.providers.core.retry import RetryPolicy
 
 _OF_OBJECTS = frozenset(("provider/refused", "provider/conflict"))
 

@@ -11,7 +11,7 @@ from fabric.providers.cluster.names import (
 )
 from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pod_files import PodRuntime
-from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder
 
 # An object has at most 1 MiB; what is around the archive in it needs some room.
 _PART = 900_000

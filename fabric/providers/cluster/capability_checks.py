@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from fabric.model.problems import Problem
 from fabric.providers.cluster.names import build_object_name
 from fabric.providers.cluster.pod_files import find_pod_runtime
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
-from fabric.providers.cron_conversion import convert_to_five_fields
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.triggers import convert_to_five_fields
 
 _CODE = "config/unfit"
 # The container has them from us; and `PORT` is where it is asked.

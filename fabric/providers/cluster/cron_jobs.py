@@ -7,8 +7,8 @@ from fabric.model.sample_events import sample_event
 from fabric.providers.cluster.names import MARK, build_cron_name, build_function_labels
 from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pods import PodPlan, build_job_template
-from fabric.providers.cron_conversion import convert_to_five_fields
-from fabric.providers.payloads import format_json
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.triggers import convert_to_five_fields
 
 # Versions of a cluster's API from which on: jobs that are stable, and jobs that know time zones.
 _STABLE, ZONED = 21, 25

@@ -12,16 +12,16 @@ from fabric.providers.cluster.deploying import deploy_orders, find_function
 from fabric.providers.cluster.releasing import delete_functions, delete_service, release_service
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     Unsupported,
 )
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations
-from fabric.providers.redaction import Redaction, redact_errors
-from fabric.providers.refused_calls import Quoted, extend_redaction
+from fabric.providers.core.deployer import GuardedDeployer, Operations
+from fabric.providers.core.errors import Quoted, extend_redaction
+from fabric.providers.core.redaction import Redaction, redact_errors
 
 _OPERATIONS = Operations[ClusterWork](
     lambda work, _, orders: deploy_orders(work, orders),

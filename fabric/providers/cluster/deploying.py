@@ -11,7 +11,7 @@ from fabric.providers.cluster.manifests import FunctionPlan, build_function_obje
 from fabric.providers.cluster.names import ARTIFACT, MARK, PARTS, build_object_name
 from fabric.providers.cluster.objects import KubeObject, group_by_key, read_texts_at
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
 
 
 def deploy_orders(work: ClusterWork, orders: Sequence[FunctionOrder]) -> tuple[LiveFunction, ...]:

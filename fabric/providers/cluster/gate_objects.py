@@ -22,8 +22,8 @@ from fabric.providers.cluster.pods import (
     SERVING,
 )
 from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.payloads import format_json
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.payloads import format_json
 
 _FOLDER = "/fabric/gate"
 _PORT = 80

@@ -14,8 +14,8 @@ from fabric.model.cors import encode_cors
 from fabric.providers.cluster.names import build_object_name, build_service_labels
 from fabric.providers.cluster.objects import KubeObject, count_at, read_rows_at, read_text_at
 from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import encode_path
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.triggers import encode_path
 
 _USUAL = frozenset((80, 443))
 

@@ -29,8 +29,8 @@ from fabric.providers.cluster.objects import KubeObject, format_key
 from fabric.providers.cluster.pod_files import PodRuntime, find_pod_runtime
 from fabric.providers.cluster.pods import PodPlan, build_pod_template
 from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.payloads import format_json
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.payloads import format_json
 
 _PORT = 80
 

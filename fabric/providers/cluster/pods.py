@@ -6,7 +6,7 @@ from fabric.providers.cluster.archives import format_file_key, format_part_key
 from fabric.providers.cluster.names import MARK, build_function_labels
 from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pod_files import FOLDER, PodRuntime
-from fabric.providers.contract import DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress
 
 _CONTAINER = "function"
 _READY_PATH = "/.fabric/ready"

@@ -14,9 +14,8 @@ from fabric.providers.cluster.settings import (
     ClusterSettings,
 )
 from fabric.providers.cluster.tool import ClusterTool, find_kubectl
-from fabric.providers.provider import Provider, ProviderContext
-from fabric.providers.run_command import CommandEnvironment
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.provider import CommandEnvironment, Provider, ProviderContext
+from fabric.providers.core.retry import RetryPolicy
 
 
 def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:

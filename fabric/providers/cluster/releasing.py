@@ -9,9 +9,9 @@ from fabric.providers.cluster.ingress import read_endpoint
 from fabric.providers.cluster.ingress_address import Entrance, open_ingress
 from fabric.providers.cluster.names import PARTS, build_object_name
 from fabric.providers.cluster.objects import KubeObject, read_text_at, read_texts_at
-from fabric.providers.contract import LiveFunction, Released
-from fabric.providers.naming import build_function_endpoint
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.contract import LiveFunction, Released
+from fabric.providers.core.retry import poll_until
+from fabric.providers.core.triggers import build_function_endpoint
 
 _ADDRESS_SECONDS = 30.0
 

@@ -12,7 +12,7 @@ from fabric.model.secret import Secret
 from fabric.providers.cluster.answers import classify_rejection
 from fabric.providers.cluster.objects import KubeObject, read_rows_at
 from fabric.providers.cluster.settings import ClusterPlace
-from fabric.providers.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.child_protocol import ChildTalk
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.release_state import ReleaseState
 from fabric.providers.edge1.release_state import ADDRESS, ZONE
 from fabric.providers.edge1.versions import Edge1Work, build_routes_path
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.refused_calls import RefusedCallError, ignore_missing
-from fabric.providers.release_state import ReleaseState
 
 _NO_SUBDOMAIN = "10007"
 _HTTPS = "https://"

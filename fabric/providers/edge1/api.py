@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.edge1.refusals import Edge1Fault, Edge1RefusedError
-from fabric.providers.http_calls import (
+from fabric.providers.core.http_calls import (
     ProviderCall,
     decode_reply,
     open_provider_http,
     send_with_token,
 )
+from fabric.providers.edge1.refusals import Edge1Fault, Edge1RefusedError
 from fabric.system.http_client import Http
 
 T = TypeVar("T")

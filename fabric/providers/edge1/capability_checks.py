@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.edge1.crons import convert_schedule
 from fabric.providers.edge1.settings import Edge1Place, Edge1Settings, build_worker_name
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cron_conversion import convert_utc_schedule
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.triggers import convert_utc_schedule
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.http_calls import ProviderCall, build_json_call
 
 
 class _Cron(Struct, frozen=True):

@@ -9,7 +9,7 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import Record
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionDraft,
@@ -17,6 +17,16 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.edge1.addresses import fetch_subdomain, is_open
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.capability_checks import find_setting_problems, find_unsupported
@@ -38,12 +48,6 @@ from fabric.providers.edge1.versions import (
     has_own,
     list_worker_versions,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),

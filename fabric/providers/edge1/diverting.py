@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.diversion import Diversion
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.diverting import foreign_diversion_problem, other_account_problem
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.routes import foreign_diversion_problem, other_account_problem
 from fabric.providers.edge1.gate_plan import plan_tunnel_gate, route_keys
 from fabric.providers.edge1.settings import build_gate_name, build_worker_owner
 from fabric.providers.edge1.uploads import TUNNEL_MARK

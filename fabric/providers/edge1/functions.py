@@ -2,7 +2,9 @@
 to it."""
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
+from fabric.providers.core.sources import TOO_LARGE
 from fabric.providers.edge1.settings import (
     build_worker_name,
     build_worker_owner,
@@ -19,9 +21,6 @@ from fabric.providers.edge1.versions import (
     list_worker_versions,
     upload_version,
 )
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.sources import TOO_LARGE
-from fabric.providers.version_pinning import refuse_without_version
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128

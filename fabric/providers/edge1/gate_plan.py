@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.cors import encode_cors
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.records.diversion import Diversion
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.settings import (
     build_gate_name,
     build_worker_name,

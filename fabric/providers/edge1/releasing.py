@@ -4,7 +4,11 @@ from collections.abc import Sequence
 
 from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import build_function_endpoint, number_of
 from fabric.providers.edge1.addresses import open_address
 from fabric.providers.edge1.crons import format_crons, plan_crons, set_crons
 from fabric.providers.edge1.gate_plan import DesiredFrontWorker, plan_gate
@@ -17,11 +21,6 @@ from fabric.providers.edge1.versions import (
     find_met_version,
     upload_version,
 )
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.naming import build_function_endpoint
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.release_state import ReleaseState, read_kept_texts
-from fabric.providers.trigger_kinds import number_of
 
 _VERSION, _CRONS = "version:", "crons:"
 

@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.errors import attach_error_spot, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import run_parallel
 from fabric.providers.edge1.addresses import shut
 from fabric.providers.edge1.settings import (
     Owner,
@@ -11,11 +15,6 @@ from fabric.providers.edge1.settings import (
     build_worker_owner,
 )
 from fabric.providers.edge1.versions import Edge1Work, has_own, list_worker_versions
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.refused_calls import ignore_missing
-from fabric.providers.release_state import read_kept_texts
 
 
 def delete_functions(

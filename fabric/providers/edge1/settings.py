@@ -5,8 +5,8 @@ import re
 from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import format_resource_name, shorten_name
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 # What the shim is tried with; a later date changes what Workers can do, and how.
 COMPATIBILITY_DATE = "2026-04-01"

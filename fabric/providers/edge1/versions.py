@@ -8,7 +8,10 @@ from urllib.parse import quote
 from msgspec import Struct, field
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallContext, LiveFunction
+from fabric.providers.core.contract import CallContext, LiveFunction
+from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.edge1.settings import (
@@ -18,9 +21,6 @@ from fabric.providers.edge1.settings import (
     read_archive_hash,
 )
 from fabric.providers.edge1.uploads import Upload
-from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 _TAG, _MESSAGE = "workers/tag", "workers/message"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.deploy_plan import find_variable_problems
 from fabric.providers.host1.resource_names import (

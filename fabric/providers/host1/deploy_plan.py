@@ -8,7 +8,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host1.output import BuildFile, build_output
 from fabric.providers.host1.resource_names import ProjectOwner, build_project_owner, mark_in
 

@@ -9,22 +9,21 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallContext
-from fabric.providers.host1.api import Host1Api, MissingFilesError
-from fabric.providers.host1.deploy_plan import DesiredDeployment
-from fabric.providers.host1.output import BuildFile
-from fabric.providers.host1.refusals import classify_refusal
-from fabric.providers.host1.resource_names import mark_in
-from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.refused_calls import (
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.errors import (
     Quoted,
     RefusedCallError,
     convert_refusals,
     format_generic_hint,
     ignore_missing,
 )
-from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
+from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until, run_parallel
+from fabric.providers.host1.api import Host1Api, MissingFilesError
+from fabric.providers.host1.deploy_plan import DesiredDeployment
+from fabric.providers.host1.output import BuildFile
+from fabric.providers.host1.refusals import classify_refusal
+from fabric.providers.host1.resource_names import mark_in
 
 T = TypeVar("T")
 _PAGE = 100

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from fabric.model.records.record import FunctionRecord, Record
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,

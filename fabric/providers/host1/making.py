@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
 from fabric.providers.host1.deploy_plan import DesiredDeployment, plan_deployment
 from fabric.providers.host1.deployments import (
     Host1Work,
@@ -18,8 +19,6 @@ from fabric.providers.host1.resource_names import (
     build_function_name,
     parse_version,
 )
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.version_pinning import refuse_without_version
 
 
 def deploy_orders(

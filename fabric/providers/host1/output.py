@@ -13,7 +13,8 @@ from msgspec import Struct
 from fabric.model.conventions import find_conventions
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.sources import NO_MODULE
 from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.resource_names import (
     build_function_name,
@@ -22,7 +23,6 @@ from fabric.providers.host1.resource_names import (
     list_function_clocks,
 )
 from fabric.providers.host1.routes import ProjectRoute, build_vercel_routes, parse_project_routes
-from fabric.providers.sources import NO_MODULE
 
 # They are data here: what is in them runs at host1 alone.
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"

@@ -7,6 +7,9 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.retry import poll_until
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,
@@ -14,9 +17,6 @@ from fabric.providers.host1.deployments import (
     fetch_deployment,
 )
 from fabric.providers.host1.resource_names import ProjectOwner, name_in
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.waiting import poll_until
 
 _OWN_DOMAIN = ".vercel.app"
 _LOGIN_STATUS = frozenset((401, 403))

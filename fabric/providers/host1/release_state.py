@@ -2,7 +2,7 @@
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import RELEASE_UNCERTAIN, Record
-from fabric.providers.contract import DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.host1.resource_names import parse_version
 
 PROJECT, DEPLOYMENT, DOMAIN = "project", "deployment", "domain"

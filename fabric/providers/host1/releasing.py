@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.host1.deployments import Host1Work, fetch_deployment
 from fabric.providers.host1.projects import fetch_domain, fetch_own_production, point_domains
 from fabric.providers.host1.release_state import DEPLOYMENT, DOMAIN, PROJECT, read_trusted_texts
@@ -13,7 +14,6 @@ from fabric.providers.host1.resource_names import (
     build_project_owner,
     parse_version,
 )
-from fabric.providers.naming import build_function_endpoint
 
 
 def release_service(

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,
@@ -11,7 +12,6 @@ from fabric.providers.host1.deployments import (
     list_deployments,
 )
 from fabric.providers.host1.resource_names import build_project_owner
-from fabric.providers.parallel_map import run_parallel
 
 
 def refuse_single(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.host2.crons import convert_own_cron
 from fabric.providers.host2.deploy_plan import find_variable_problems, parse_site_routes
 from fabric.providers.host2.route_plan import ANY, METHODS, SiteRoute, find_collisions

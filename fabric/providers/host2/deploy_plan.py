@@ -9,7 +9,8 @@ from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.payloads import format_json
 from fabric.providers.host2.crons import convert_own_cron
 from fabric.providers.host2.deploys import DesiredDeploy
 from fabric.providers.host2.resource_names import build_clock_name, build_service_owner, count_of
@@ -21,7 +22,6 @@ from fabric.providers.host2.uploads import (
     list_crons,
     list_deployed_names,
 )
-from fabric.providers.payloads import format_json
 
 # All functions of a site get all of its variables, and host2 has no room for more.
 _ENVIRONMENT_BYTES = 4 * 1024

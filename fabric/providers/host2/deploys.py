@@ -10,18 +10,18 @@ from msgspec.structs import replace
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallContext
-from fabric.providers.host2.api import Host2Api
-from fabric.providers.host2.refusals import classify_refusal
-from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.refused_calls import (
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.errors import (
     Quoted,
     RefusedCallError,
     convert_refusals,
     format_generic_hint,
     ignore_missing,
 )
-from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
+from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until
+from fabric.providers.host2.api import Host2Api
+from fabric.providers.host2.refusals import classify_refusal
 
 T = TypeVar("T")
 _PAGE = 100

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from fabric.model.records.record import FunctionRecord, Record
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host2.deploys import (
     DeployRow,
     Host2Work,

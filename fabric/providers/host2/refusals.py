@@ -3,7 +3,7 @@
 import re
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
+from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 
 # Whatever is below it may be gone by itself.
 _OF_THE_SITE = re.compile(r"GET /sites/[^/]+")

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.host2.deploys import Host2Work, publish_deploy
 from fabric.providers.host2.making import require_own_site
 from fabric.providers.host2.release_state import DEPLOY, SITE
@@ -13,7 +14,6 @@ from fabric.providers.host2.resource_names import (
     build_service_owner,
     parse_version,
 )
-from fabric.providers.naming import build_function_endpoint
 
 
 def release_service(

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 from fabric.providers.host2.deploys import (
     DeployRow,
     DesiredDeploy,
@@ -17,7 +18,6 @@ from fabric.providers.host2.deploys import (
     wait_until_processed,
 )
 from fabric.providers.host2.resource_names import ServiceOwner, build_service_owner, is_of_nobody
-from fabric.providers.parallel_map import run_parallel
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 

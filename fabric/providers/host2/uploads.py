@@ -15,9 +15,9 @@ from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.sources import NO_MODULE
 from fabric.providers.host2.resource_names import build_clock_name, build_function_name, count_of
-from fabric.providers.sources import NO_MODULE
 
 # They are data here: what is in them runs at host2 alone.
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"

@@ -1,11 +1,11 @@
 """Create the PowerDNS backend from the environment."""
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import open_provider_http
+from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.http_calls import open_provider_http
+from fabric.providers.core.provider import ProviderContext
 from fabric.providers.pdns.api import PdnsApi, PdnsServer
 from fabric.providers.pdns.backend import PdnsBackend
-from fabric.providers.provider import ProviderContext
-from fabric.providers.refused_calls import refuse_plain, require_variables
 
 
 def open_pdns_backend(context: ProviderContext) -> PdnsBackend:

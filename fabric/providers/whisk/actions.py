@@ -7,11 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.naming import build_function_endpoint
-from fabric.providers.refused_calls import RefusedCallError, mark_untouched
-from fabric.providers.version_pinning import refuse_without_version
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import RefusedCallError, mark_untouched, refuse_without_version
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.whisk.documents import VersionPlan, build_version_document, refuse_order
 from fabric.providers.whisk.packages import (
     ActionRow,

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import FunctionAnswer, LiveFunction
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.payloads import format_json
-from fabric.providers.waiting import RetryPolicy, poll_until
+from fabric.providers.core.contract import FunctionAnswer, LiveFunction
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.retry import RetryPolicy, poll_until
 from fabric.providers.whisk.clocks import EVENT
 from fabric.providers.whisk.work import WhiskWork
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
-from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unsupported
-from fabric.providers.cron_conversion import convert_to_five_fields
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.triggers import convert_to_five_fields
 from fabric.providers.whisk.clocks import read_zone
 from fabric.providers.whisk.documents import is_own_annotation, is_reserved
 from fabric.providers.whisk.resource_names import format_action_owner

@@ -9,8 +9,8 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.cron_conversion import UTC_ZONES, convert_to_five_fields
-from fabric.providers.payloads import format_json
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.triggers import UTC_ZONES, convert_to_five_fields
 from fabric.providers.whisk.work import WhiskWork
 
 EVENT = "__fabric_event"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionAnswer,
@@ -20,13 +20,17 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Judged, Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import list_public_functions
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Judged, Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.triggers import list_public_functions
 from fabric.providers.whisk.actions import deploy_function, find_function
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.calling import invoke_function

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.whisk.refusals import CONFLICT
 from fabric.providers.whisk.resource_names import (
     OWNER,

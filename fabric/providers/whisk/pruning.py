@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.refused_calls import ignore_missing
-from fabric.providers.release_state import read_kept_texts
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.errors import ignore_missing
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import run_parallel
 from fabric.providers.whisk.actions import list_versions
 from fabric.providers.whisk.packages import fetch_own_package
 from fabric.providers.whisk.release_state import MET_NOW

@@ -1,7 +1,7 @@
 """OpenWhisk error responses as problems with a cause and a hint."""
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, format_generic_hint
+from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint
 
 _LOGIN, _RIGHTS, _LARGE = 401, 403, 413
 CONFLICT = 409

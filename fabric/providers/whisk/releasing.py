@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.naming import strip_endpoint_path
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import strip_endpoint_path
 from fabric.providers.whisk.actions import build_action_endpoint, is_of
 from fabric.providers.whisk.clocks import Clocks, WhiskClock, format_whisk_clocks, plan_clocks
 from fabric.providers.whisk.documents import MetPlan, build_active_document

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from fabric.model.amounts import format_count
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 from fabric.providers.whisk.clocks import Clocks
 from fabric.providers.whisk.packages import ActionRow, delete_package, package_row
 from fabric.providers.whisk.pruning import delete_action

@@ -7,8 +7,8 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import shorten_name
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.triggers import shorten_name
 
 # Names there have 256 letters; ours have other names behind them.
 _LONGEST = 200

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import (
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.sources import (
     SourceRuntime,
     Texts,
     build_server_settings,

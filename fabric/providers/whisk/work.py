@@ -7,10 +7,10 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.providers.contract import CallContext
-from fabric.providers.http_calls import ProviderCall, retry_transient
-from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.refusals import CONFLICT
 from fabric.providers.whisk.resource_names import WhiskPlace

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from fabric.model.observed import SECOND, LogLine, TimeWindow, convert_to_nanoseconds
-from fabric.providers.connections import Connections
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.observing import LogQuestion, ObservedService, Observer
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.observing import LogQuestion, ObservedService, Observer
+from fabric.providers.core.provider import Connections
 from fabric.providers.registry import open_observer
 from fabric.system.clock import SystemClock
 from tests.support.cloud1_site import Cloud1Site

@@ -12,7 +12,7 @@ from fabric.providers.cluster.ingress import build_ingress
 from fabric.providers.cluster.names import build_object_name
 from fabric.providers.cluster.overlaps import has_gate_need
 from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress, FunctionDraft
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
 from tests.support.route_sets import PLAIN, RoutedRequest, route_sets
 from tests.support.servers.cluster.front import service_of
 

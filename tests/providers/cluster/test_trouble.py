@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, exit_code_of
 from fabric.model.records.record import Mode
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from tests.support.cluster_site import ClusterSite
 from tests.support.orders import HTTP, around, context, open_real
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_PAIRS
 from fabric.model.task import Pairs
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,

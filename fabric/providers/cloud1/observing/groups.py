@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from fabric.model.log_levels import find_level, normalize_level
 from fabric.model.observed import LogLine
-from fabric.providers.contract import LiveFunction
-from fabric.providers.observing import ObservedService
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.observing import ObservedService
 
 _BEGINS = "/aws/lambda/"
 _PLATFORM = re.compile(

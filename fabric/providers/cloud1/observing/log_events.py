@@ -11,9 +11,9 @@ from fabric.model.observed import LogLine
 from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.observing.groups import group_of, parse_log_message
-from fabric.providers.contract import CallContext, LiveFunction
-from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import CallContext, LiveFunction
+from fabric.providers.core.observing import LogQuestion, ObservedService
+from fabric.providers.core.retry import run_parallel
 
 T = TypeVar("T")
 _MS = 1_000_000

@@ -16,9 +16,9 @@ from fabric.providers.cloud1.observing.groups import (
     group_of,
     parse_log_message,
 )
-from fabric.providers.contract import CallContext
-from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
-from fabric.providers.waiting import RetryPolicy, poll_until
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
+from fabric.providers.core.retry import RetryPolicy, poll_until
 
 _GROUPS = 50
 _PENDING = frozenset(("Scheduled", "Running", "Unknown"))

@@ -13,10 +13,10 @@ from fabric.providers.cloud1.observing.call_numbers import fetch_metrics
 from fabric.providers.cloud1.observing.log_events import fetch_log_lines
 from fabric.providers.cloud1.observing.log_queries import query_log_lines
 from fabric.providers.cloud1.observing.traces import fetch_traces
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction, redact_errors
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.observing import LogQuestion, ObservedService
+from fabric.providers.core.redaction import Redaction, redact_errors
+from fabric.providers.core.retry import WAITING, RetryPolicy
 
 # Each group by itself up to so many; more are asked for by one query over all of them.
 _FEW = 20

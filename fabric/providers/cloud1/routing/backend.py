@@ -28,10 +28,10 @@ from fabric.providers.cloud1.routing.zones import (
     list_health_checks,
     list_record_sets,
 )
-from fabric.providers.contract import NO_CONTEXT
-from fabric.providers.dns_contract import NotEverywhereError
-from fabric.providers.redaction import Redaction
-from fabric.providers.waiting import RetryPolicy, poll_until
+from fabric.providers.core.contract import NO_CONTEXT
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import RetryPolicy, poll_until
+from fabric.providers.core.routes import NotEverywhereError
 
 _IN_SYNC = "INSYNC"
 _WAITING = RetryPolicy(base=0.5, cap=10.0, most=180.0)

@@ -2,7 +2,7 @@
 
 from fabric.providers.cloud1.provider import build_client_factory
 from fabric.providers.cloud1.routing.backend import Cloud1Routing
-from fabric.providers.provider import ProviderContext
+from fabric.providers.core.provider import ProviderContext
 
 
 def open_cloud1_routing(context: ProviderContext) -> Cloud1Routing:

@@ -13,11 +13,11 @@ from fabric.providers.cloud2.observing.request_numbers import fetch_metrics
 from fabric.providers.cloud2.observing.traces import fetch_traces
 from fabric.providers.cloud2.refusals import classify_refusal
 from fabric.providers.cloud2.settings import Cloud2Place
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import convert_call_errors, redact_progress
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.errors import convert_call_errors, redact_progress
+from fabric.providers.core.observing import LogQuestion, ObservedService
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import WAITING, RetryPolicy
 
 
 class Cloud2Observer(Struct, frozen=True):

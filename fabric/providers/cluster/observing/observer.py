@@ -10,9 +10,9 @@ from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCa
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.observing.pod_logs import fetch_log_lines
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction, redact_errors
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.observing import LogQuestion, ObservedService
+from fabric.providers.core.redaction import Redaction, redact_errors
 
 
 class ClusterObserver(Struct, frozen=True):

@@ -11,9 +11,9 @@ from fabric.model.observed import LogLine, format_moment, parse_nanoseconds
 from fabric.providers.cluster.names import FUNCTION, build_cron_name, format_selector, label_value
 from fabric.providers.cluster.objects import KubeObject, read_texts_at
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import CallContext
-from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.observing import LogQuestion, ObservedService
+from fabric.providers.core.retry import run_parallel
 
 _MOST_PODS = 200
 _MOST_CLOCKS = 20

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fabric.model.observed import PARTS, FunctionNumbers, TimeWindow, convert_to_nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.core.observing import ObservedService
 from fabric.providers.edge1.observing.asking import (
     Edge1Asking,
     TelemetryQuestion,
@@ -15,7 +16,6 @@ from fabric.providers.edge1.observing.asking import (
     build_worker_filter,
     join_conditions,
 )
-from fabric.providers.observing import ObservedService
 
 _SERVICE = "$metadata.service"
 _TOOK = "$workers.wallTimeMs"

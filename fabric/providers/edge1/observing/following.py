@@ -8,11 +8,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fabric.model.observed import SECOND, TimeWindow
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.tails import BeginTail, TailEndedError, WorkerTail
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
-from fabric.providers.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.system.retry import TransientError
 
 # What is kept is there later than it was said, and may be stamped by another clock.

@@ -7,7 +7,11 @@ from msgspec import Struct
 
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.model.secret import Secret
-from fabric.providers.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.errors import convert_call_errors, redact_progress
+from fabric.providers.core.observing import HearLines, LogQuestion, ObservedService
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.call_counts import fetch_metrics
@@ -16,10 +20,6 @@ from fabric.providers.edge1.observing.tails import Tails
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
 from fabric.providers.edge1.observing.worker_traces import fetch_traces
 from fabric.providers.edge1.refusals import classify_refusal
-from fabric.providers.observing import HearLines, LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import convert_call_errors, redact_progress
-from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Edge1Observer(Struct, frozen=True):

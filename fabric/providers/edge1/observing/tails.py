@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from fabric.model.hosts import extract_host
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.process import end_child, start_child
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_loopback

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fabric.model.log_levels import find_level, normalize_level
 from fabric.model.observed import LogLine, TimeWindow
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.providers.edge1.observing.asking import (
     MS,
     Edge1Asking,
@@ -17,7 +18,6 @@ from fabric.providers.edge1.observing.asking import (
     batch_functions,
     build_worker_filter,
 )
-from fabric.providers.observing import LogQuestion, ObservedService
 
 _PAGE = 2_000
 _ENDED = "cf-worker-event"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 
 from fabric.model.observed import TimeWindow, TracedCall, TracedStep
+from fabric.providers.core.observing import ObservedService
 from fabric.providers.edge1.observing.asking import (
     MS,
     Edge1Asking,
@@ -13,7 +14,6 @@ from fabric.providers.edge1.observing.asking import (
     build_condition,
     build_worker_filter,
 )
-from fabric.providers.observing import ObservedService
 
 _MOST = 100
 _STEPS = 2_000

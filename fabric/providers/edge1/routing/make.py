@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from fabric.providers.core.provider import ProviderContext
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.provider import connect_edge1, read_account
 from fabric.providers.edge1.routing.backend import Edge1Routing
 from fabric.providers.edge1.routing.plain_records import Edge1PlainRecords
-from fabric.providers.provider import ProviderContext
 
 _ZONE = ("EDGE1_API_TOKEN", "EDGE1_ZONE_ID")
 _BALANCED = (*_ZONE, "EDGE1_ACCOUNT_ID")

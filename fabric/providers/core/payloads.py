@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fabric.model.catalog import find_provider_facts
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.naming import format_resource_name
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.triggers import format_resource_name
 
 ARTIFACTS = "FABRIC_ARTIFACTS_JSON"
 _QUEUES = "FABRIC_CLOUD1_QUEUE_EVENT_SOURCES_JSON"

@@ -7,8 +7,9 @@ from msgspec import Struct
 from fabric.model.catalog import DeployUnit, ProviderFacts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.command_output import read_output
-from fabric.providers.contract import (
+from fabric.providers.command.documents import deploy_order, read_output, remove_order
+from fabric.providers.command.run import Call, CommandOutput, run_line
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
@@ -19,16 +20,15 @@ from fabric.providers.contract import (
     Released,
     Unsupported,
 )
-from fabric.providers.naming import build_function_endpoint, format_resource_name
-from fabric.providers.order_document import deploy_order, remove_order
-from fabric.providers.payloads import (
+from fabric.providers.core.payloads import (
     deploy_documents,
     deploy_words,
     destroy_documents,
     destroy_words,
 )
-from fabric.providers.redaction import Redaction, build_redaction
-from fabric.providers.run_command import Call, CommandEnvironment, CommandOutput, run_line
+from fabric.providers.core.provider import CommandEnvironment
+from fabric.providers.core.redaction import Redaction, build_redaction
+from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 from fabric.system.bounded_process import Overheard
 
 

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import NO_SECRETS, Secret
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.payloads import DOCUMENTS, WORDS
-from fabric.providers.redaction import Redaction, TalkRedaction
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.payloads import DOCUMENTS, WORDS
+from fabric.providers.core.provider import CommandEnvironment
+from fabric.providers.core.redaction import Redaction, TalkRedaction
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.child_protocol import ChildTalk
 from fabric.system.disk import write_atomic
@@ -29,23 +29,6 @@ _QUOTED_LETTERS = 300
 PATIENCE = 10.0
 _OURS = frozenset((*WORDS, *DOCUMENTS, *(f"{name}_FILE" for name in DOCUMENTS)))
 _ROLE_TOO_NEW = "cannot be assumed"
-
-
-class CommandEnvironment(Struct, frozen=True):
-    """The environment of custom commands.
-
-    Documents too long for a variable stay in memory, or in a directory below `payloads` if memory
-    files are unavailable.
-    """
-
-    cwd: Path
-    env: Secret[Mapping[str, str]]
-    # Values that must not be shown.
-    hide: Secret[frozenset[str]] = NO_SECRETS
-    payloads: Path | None = None
-    limits: Limits = Limits()
-    # The variables whose values come from a `.env` of the project.
-    filed: frozenset[str] = frozenset()
 
 
 def _shorten_line(line: str) -> str:

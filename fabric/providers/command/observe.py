@@ -22,11 +22,12 @@ from fabric.model.observed import (
     convert_to_nanoseconds,
     format_moment,
 )
-from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress
-from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
-from fabric.providers.payloads import destroy_words
-from fabric.providers.redaction import build_redaction
-from fabric.providers.run_command import Call, CommandEnvironment, CommandOutput, run_line
+from fabric.providers.command.run import Call, CommandOutput, run_line
+from fabric.providers.core.contract import NO_CONTEXT, CallContext, DeploymentAddress
+from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
+from fabric.providers.core.payloads import destroy_words
+from fabric.providers.core.provider import CommandEnvironment
+from fabric.providers.core.redaction import build_redaction
 
 T = TypeVar("T")
 _OUTPUT = "observe/command-output"

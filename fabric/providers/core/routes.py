@@ -1,11 +1,12 @@
-"""Temporarily route a service's traffic to another address: an optional ability of deployers."""
+"""Interfaces that route traffic: DNS backends, and functions with diverted routes."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
-from fabric.providers.contract import DeploymentAddress
+from fabric.model.routing import DesiredRouting, RouterAction, RouterPart
+from fabric.providers.core.contract import DeploymentAddress
 
 
 @runtime_checkable
@@ -42,4 +43,33 @@ def other_account_problem(then: str) -> Problem:
         f"the routes to restore are in account {then}, and these credentials are for "
         "another account"
     )
-    return Problem("dev/other-account", message, "use the credentials of account {then}")
+    return Problem("dev/other-account", message, f"use the credentials of account {then}")
+
+
+# Asked for one name they tell of that alone; the others know all that is ours by its owner.
+READ_BY_NAME = ("pdns", "cloud1")
+
+
+class NotEverywhereError(FabricError):
+    """A DNS change was accepted but has not reached all name servers yet."""
+
+
+class DnsBackend(Protocol):
+    """A DNS backend. `kind` is its row in the table of backends; `place` is a display name of the
+    DNS provider."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        """Compute the desired records without an API call."""
+
+    def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        """Read the existing records that are ours, or that occupy the places of ours."""
+
+    def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
+        """Create and update records, in one transaction if the backend has them. Deletes
+        nothing."""
+
+    def close(self) -> None: ...

@@ -3,16 +3,16 @@ secrets in all messages."""
 
 import contextlib
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, StructMeta
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
@@ -21,9 +21,9 @@ from fabric.providers.contract import (
     LiveFunction,
     Released,
 )
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, mark_untouched, redact_progress
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.errors import Quoted, mark_untouched, redact_progress
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import WAITING, RetryPolicy
 
 Work = TypeVar("Work")
 # Somebody sits and waits for an answer to who we are.
@@ -152,3 +152,13 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     ) -> LiveFunction | None:
         with self._call(f"function `{function}`", address) as work:
             return self.operations.found(work, address, function, mark)
+
+
+Find: TypeAlias = Callable[[DeploymentAddress, str, str], LiveFunction | None]
+
+
+def find_versions(
+    find: Find, address: DeploymentAddress, marks: Mapping[str, str]
+) -> dict[str, str]:
+    rows = {name: find(address, name, mark) for name, mark in marks.items()}
+    return {name: one.resource_id for name, one in rows.items() if one is not None}

@@ -14,10 +14,10 @@ from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 
 # They are data here: what is in them runs in the function alone.
-_RUNTIMES = Path(__file__).parents[1] / "runtimes"
+_RUNTIMES = Path(__file__).parents[2] / "runtimes"
 _FOLDER, _OWN = "function", "_fabric"
 _SERVING = tuple(f"serving_{one}" for one in ("answers", "cors", "http", "open", "routes"))
 # What to do about archives and environments that do not fit, wherever that is.

@@ -1,13 +1,16 @@
-"""Rejected API calls and invalid credentials as problems. Independent of any provider."""
+"""Rejected API calls, invalid credentials and unsupported orders as problems. Independent of any
+provider."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from fabric.model.hosts import is_name_in_host
-from fabric.model.problems import FabricError, Problem, UntouchedError
-from fabric.providers.contract import CallContext, FunctionOrder
-from fabric.providers.redaction import Redaction, redact_errors
+from fabric.model.problems import ConfigSpot, FabricError, Problem, UntouchedError, replace_problems
+from fabric.providers.core.contract import CallContext, FunctionOrder
+from fabric.providers.core.redaction import Redaction, redact_errors
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_plain, is_web_address
 
@@ -152,3 +155,28 @@ def refuse_plain(name: str, url: str) -> None:
     if is_plain(url):
         message = f"`{name}` uses plain HTTP, which would expose the token"
         raise FabricError(Problem("credentials/plain-endpoint", message, "use an https:// URL"))
+
+
+@contextlib.contextmanager
+def attach_error_spot(function: str, trigger: int | None = None) -> Iterator[None]:
+    """Attribute errors raised inside to this function and trigger, unless they name a place
+    already."""
+    try:
+        yield
+    except FabricError as error:
+        spot = ConfigSpot(function, trigger)
+        raise replace_problems(
+            error, (_set_problem_spot(one, spot) for one in error.problems)
+        ) from error
+
+
+def _set_problem_spot(problem: Problem, spot: ConfigSpot) -> Problem:
+    return problem if problem.about else replace(problem, about=spot)
+
+
+def refuse_without_version(order: FunctionOrder) -> None:
+    """Raise if the version was not found, before anything else is created in its place."""
+    if order.only_version:
+        message = f"function `{order.name}`: its version `{order.version}` no longer exists"
+        hint = "add --with-current-environment: the old environment values are not stored"
+        raise FabricError(Problem("rollback/version-gone", message, hint))

@@ -1,14 +1,14 @@
-"""Polling with a time limit until a provider is ready. Stops if the run is stopped."""
+"""Waiting for a provider: retry policies, polling, and calls that run in parallel."""
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
 
 T = TypeVar("T")
 # A stop is noticed within this.
@@ -57,3 +57,22 @@ def sleep_interruptibly(seconds: float, waiting: RetryPolicy, watch: CallContext
             raise FabricError(Problem("provider/interrupted", message))
         waiting.sleep(min(seconds, _NAP))
         seconds -= _NAP
+
+
+R = TypeVar("R")
+# More are seldom quicker, and use up an account's rate sooner: for who knows of no better number.
+MAX_PARALLEL = 8
+
+
+def run_parallel(call: Callable[[T], R], items: Sequence[T], most: int = MAX_PARALLEL) -> list[R]:
+    """Run a call for each item and return the results in order.
+
+    Waits for all calls, then raises the first error.
+    """
+    if len(items) <= 1:
+        return [call(one) for one in items]
+    from concurrent.futures import ThreadPoolExecutor  # a start to import, and often not needed
+
+    with ThreadPoolExecutor(min(most, len(items))) as pool:
+        calls = [pool.submit(call, one) for one in items]
+    return [one.result() for one in calls]

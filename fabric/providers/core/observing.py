@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.log_levels import is_as_grave
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
-from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
+from fabric.providers.core.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
 
 # Of whoever chooses less than we do, so many lines are looked through.
 MOST_LINES = 10_000

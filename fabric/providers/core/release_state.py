@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from fabric.model.records.record import RELEASE_UNCERTAIN
-from fabric.providers.contract import DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress
 
 
 class ReleaseState(Struct, frozen=True):

@@ -1,18 +1,65 @@
 """The interface of provider packages: their functions, and the context of each call."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import TypeAlias, TypeVar
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, ValidationError, convert, field
 
 from fabric.model.catalog import ProviderFacts
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.connections import Connections
-from fabric.providers.contract import Deployer
-from fabric.providers.observing import Observer
-from fabric.providers.redaction import Redaction, build_redaction
-from fabric.providers.run_command import CommandEnvironment
+from fabric.model.secret import NO_SECRETS, Secret
+from fabric.providers.core.contract import Deployer
+from fabric.providers.core.observing import Observer
+from fabric.providers.core.redaction import Redaction, build_redaction
+from fabric.system.bounded_process import Limits
+
+
+class CommandEnvironment(Struct, frozen=True):
+    """The environment of custom commands.
+
+    Documents too long for a variable stay in memory, or in a directory below `payloads` if memory
+    files are unavailable.
+    """
+
+    cwd: Path
+    env: Secret[Mapping[str, str]]
+    # Values that must not be shown.
+    hide: Secret[frozenset[str]] = NO_SECRETS
+    payloads: Path | None = None
+    limits: Limits = Limits()
+    # The variables whose values come from a `.env` of the project.
+    filed: frozenset[str] = frozenset()
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+Made = TypeVar("Made", bound=Closable)
+
+
+class Connections:
+    """A thread-safe pool of connections. The `key` identifies a connection."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._made: dict[Hashable, Closable] = {}
+
+    def find_or_make(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        with self._guard:
+            if key not in self._made:
+                self._made[key] = make()
+            return cast("Made", self._made[key])
+
+    def close(self) -> None:
+        with self._guard:
+            for one in self._made.values():
+                one.close()
+            self._made.clear()
+
 
 T = TypeVar("T")
 
