@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.cloud2.capability_checks import (
+from fabric.providers.cloud2.limits import (
     find_setting_problems,
     find_unsupported,
     find_unsupported_clocks,

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.cloud4.documents import choose_cpu, is_cpu_allowed
 from fabric.providers.cloud4.settings import (
     Cloud4Place,
     FunctionVersion,
@@ -15,6 +14,7 @@ from fabric.providers.cloud4.settings import (
     mark_in,
     parse_version,
 )
+from fabric.providers.cloud4.versions import choose_cpu, is_cpu_allowed
 from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, around, open_real, trigger
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.core.contract import FunctionDraft
-from fabric.providers.whisk.resource_names import (
+from fabric.providers.whisk.client import (
     WhiskPlace,
     build_version_name,
     format_resource_id,

@@ -8,14 +8,12 @@ from msgspec import Struct, field
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.api import FUNCTIONS
-from fabric.providers.cloud2.documents import (
+from fabric.providers.cloud2.client import FUNCTIONS
+from fabric.providers.cloud2.revisions import (
     UPDATED,
     Cloud2Plan,
-    build_function_document,
-)
-from fabric.providers.cloud2.revisions import (
     RevisionRow,
+    build_function_document,
     fetch_revision,
     fetch_serving,
     find_revision,

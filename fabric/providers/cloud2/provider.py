@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.client import KEY, TOKEN, Cloud2Api, choose_login
 from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.observing.observer import Cloud2Observer
 from fabric.providers.cloud2.settings import REGION, Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.tokens import KEY, TOKEN, choose_login
 from fabric.providers.core.errors import refuse_plain, refuse_unsendable
 from fabric.providers.core.provider import Provider, ProviderContext
 

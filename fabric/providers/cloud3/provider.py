@@ -1,7 +1,7 @@
 """Create the Azure observer from the environment: workspace and token."""
 
 from fabric.model.secret import Secret
-from fabric.providers.cloud3.observer import Cloud3Observer, Cloud3Workspace
+from fabric.providers.cloud3.observe import Cloud3Observer, Cloud3Workspace
 from fabric.providers.core.errors import refuse_plain, require_variables
 from fabric.providers.core.http_calls import open_provider_http
 from fabric.providers.core.provider import Provider, ProviderContext

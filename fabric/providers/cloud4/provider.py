@@ -1,10 +1,9 @@
 """Create the Alibaba Cloud deployer from the environment: access key, region and endpoint."""
 
 from fabric.model.secret import Secret
-from fabric.providers.cloud4.api import Cloud4Api
+from fabric.providers.cloud4.client import AccessKey, Cloud4Api
 from fabric.providers.cloud4.deployer import Cloud4Functions
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
-from fabric.providers.cloud4.signing import AccessKey
 from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
 

@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 
 from fabric.model.secret import Secret
-from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
-from fabric.providers.cloud5.schedules import Cloud5Clocks
+from fabric.providers.cloud5.client import Cloud5Account, Cloud5Api
+from fabric.providers.cloud5.events import Cloud5Clocks
 from fabric.providers.core.errors import refuse_plain, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.whisk.capability_checks import WhiskLimits
+from fabric.providers.whisk.client import (
+    WhiskPlace,
+    WhiskTitles,
+    build_refusal_classifier,
+    refuse_ways_out,
+)
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
-from fabric.providers.whisk.refusals import build_refusal_classifier
-from fabric.providers.whisk.resource_names import WhiskPlace, refuse_ways_out
-from fabric.providers.whisk.source import WhiskRuntimes
-from fabric.providers.whisk.work import WhiskTitles
+from fabric.providers.whisk.functions import WhiskRuntimes
+from fabric.providers.whisk.limits import WhiskLimits
 
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
 _TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"

@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.cloud6.alarms import Alarms
+from fabric.providers.cloud6.events import Alarms
 from fabric.providers.core.errors import refuse_other_host, refuse_plain, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.whisk.api import WhiskApi, WhiskDoor
-from fabric.providers.whisk.capability_checks import WhiskLimits
+from fabric.providers.whisk.client import (
+    WhiskApi,
+    WhiskDoor,
+    WhiskPlace,
+    WhiskTitles,
+    build_refusal_classifier,
+    refuse_ways_out,
+)
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
-from fabric.providers.whisk.refusals import build_refusal_classifier
-from fabric.providers.whisk.resource_names import WhiskPlace, refuse_ways_out
-from fabric.providers.whisk.source import WhiskRuntimes
-from fabric.providers.whisk.work import WhiskTitles
+from fabric.providers.whisk.functions import WhiskRuntimes
+from fabric.providers.whisk.limits import WhiskLimits
 
 _ID = "cloud6-functions"
 _KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"

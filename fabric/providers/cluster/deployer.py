@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.capability_checks import find_unsupported
-from fabric.providers.cluster.deploying import deploy_orders, find_function
-from fabric.providers.cluster.releasing import delete_functions, delete_service, release_service
-from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.cluster.tool import ClusterTool
+from fabric.providers.cluster.client import ClusterSettings, ClusterTool
+from fabric.providers.cluster.functions import deploy_orders, find_function
+from fabric.providers.cluster.limits import find_unsupported
+from fabric.providers.cluster.release import delete_functions, delete_service, release_service
 from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,

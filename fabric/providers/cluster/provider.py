@@ -3,17 +3,18 @@
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cluster.deployer import ClusterOrchestrator
-from fabric.providers.cluster.kubeconfig import check_kubeconfig, find_checkout
-from fabric.providers.cluster.observing.observer import ClusterObserver
-from fabric.providers.cluster.settings import (
+from fabric.providers.cluster.client import (
     CONFIG,
     CONTEXT,
     NAMESPACE,
     ClusterPlace,
     ClusterSettings,
+    ClusterTool,
+    find_kubectl,
 )
-from fabric.providers.cluster.tool import ClusterTool, find_kubectl
+from fabric.providers.cluster.deployer import ClusterOrchestrator
+from fabric.providers.cluster.kubeconfig import check_kubeconfig, find_checkout
+from fabric.providers.cluster.observe import ClusterObserver
 from fabric.providers.core.provider import CommandEnvironment, Provider, ProviderContext
 from fabric.providers.core.retry import RetryPolicy
 

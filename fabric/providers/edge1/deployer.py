@@ -27,27 +27,30 @@ from fabric.providers.core.errors import Quoted, convert_call_errors
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
-from fabric.providers.edge1.addresses import fetch_subdomain, is_open
-from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.capability_checks import find_setting_problems, find_unsupported
-from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
-from fabric.providers.edge1.functions import deploy_function, find_function, refuse_variables
-from fabric.providers.edge1.refusals import classify_refusal
-from fabric.providers.edge1.release_state import ADDRESS, GATE, find_account_conflict
-from fabric.providers.edge1.releasing import release_service
-from fabric.providers.edge1.removing import delete_functions, delete_service
-from fabric.providers.edge1.settings import (
+from fabric.providers.edge1.client import (
+    Edge1Api,
     Edge1Place,
     Edge1Settings,
     build_gate_name,
     build_worker_owner,
+    classify_refusal,
 )
-from fabric.providers.edge1.versions import (
+from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
+from fabric.providers.edge1.functions import (
+    ADDRESS,
+    GATE,
     Edge1Work,
     build_routes_path,
+    deploy_function,
+    find_account_conflict,
+    find_function,
     has_own,
     list_worker_versions,
+    refuse_variables,
 )
+from fabric.providers.edge1.limits import find_setting_problems, find_unsupported
+from fabric.providers.edge1.release import delete_functions, delete_service, release_service
+from fabric.providers.edge1.routes import fetch_subdomain, is_open
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),

@@ -8,10 +8,9 @@ from fabric.model.switches import is_on
 from fabric.providers.core.errors import refuse_plain, require_variables
 from fabric.providers.core.provider import Connections, Provider, ProviderContext
 from fabric.providers.core.redaction import Redaction
-from fabric.providers.edge1.api import Edge1Account, Edge1Api
+from fabric.providers.edge1.client import Edge1Account, Edge1Api, Edge1Place, Edge1Settings
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.edge1.observing.observer import Edge1Observer
-from fabric.providers.edge1.settings import Edge1Place, Edge1Settings
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
 _NO_TOOL = "FABRIC_EDGE1_DISABLE_TAIL_TOOL"

@@ -16,7 +16,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.sources import NO_MODULE
-from fabric.providers.edge1.settings import (
+from fabric.providers.edge1.client import (
     FLAGS,
     Owner,
     format_version_message,

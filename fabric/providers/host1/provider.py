@@ -7,9 +7,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.host1.api import Host1Account, Host1Api
+from fabric.providers.host1.client import Host1Account, Host1Api, Host1Place
 from fabric.providers.host1.deployer import Host1Projects
-from fabric.providers.host1.resource_names import Host1Place
 from fabric.system.urls import is_web_address
 
 # What no address has, among them braces around another name.

@@ -8,8 +8,16 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, Liv
 from fabric.providers.core.errors import attach_error_spot, mark_untouched, refuse_without_version
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.retry import run_parallel
-from fabric.providers.host2.deploy_plan import DeployPlan, plan_deploy
-from fabric.providers.host2.deploys import (
+from fabric.providers.host2.client import (
+    ServiceOwner,
+    SiteVersion,
+    build_function_name,
+    build_service_owner,
+    is_of_nobody,
+    list_recorded_wholes,
+    parse_version,
+)
+from fabric.providers.host2.functions import (
     DeployRow,
     Host2Work,
     SiteRow,
@@ -20,16 +28,7 @@ from fabric.providers.host2.deploys import (
     list_newest_deploys,
     wait_until_processed,
 )
-from fabric.providers.host2.noted import list_recorded_wholes
-from fabric.providers.host2.resource_names import (
-    ServiceOwner,
-    SiteVersion,
-    build_function_name,
-    build_service_owner,
-    is_of_nobody,
-    parse_version,
-)
-from fabric.providers.host2.uploads import FunctionUpload
+from fabric.providers.host2.uploads import DeployPlan, FunctionUpload, plan_deploy
 
 _BYTES = "application/octet-stream"
 

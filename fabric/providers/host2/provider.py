@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from fabric.model.secret import Secret
 from fabric.providers.core.errors import refuse_plain, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.host2.api import Host2Account, Host2Api
+from fabric.providers.host2.client import Host2Account, Host2Api, Host2Place
 from fabric.providers.host2.deployer import Host2Sites
-from fabric.providers.host2.resource_names import Host2Place
 
 _OFFICIAL = "https://api.netlify.com/api/v1"
 _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"

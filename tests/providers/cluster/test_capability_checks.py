@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.providers.cluster.capability_checks import find_unsupported
+from fabric.providers.cluster.limits import find_unsupported
 from fabric.providers.cluster.names import build_object_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from fabric.model.observed import SECOND
-from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.client import Edge1Api
 from fabric.providers.edge1.observing.tails import ApiTail, Tails, ToolTail
 from fabric.providers.edge1.provider import read_account
 from tests.support import wrangler

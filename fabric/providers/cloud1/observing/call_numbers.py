@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, convert_to_nanoseconds
-from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.client import Cloud1Clients
 from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.observing import ObservedService
 

@@ -12,8 +12,7 @@ from fabric.model.routing import (
     RouterPart,
     RouterResource,
 )
-from fabric.providers.cloud1.answers import convert_client_errors
-from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.client import Cloud1Clients, convert_client_errors
 from fabric.providers.cloud1.routing.desired import (
     check_reference,
     format_part_name,

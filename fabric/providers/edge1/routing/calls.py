@@ -13,8 +13,7 @@ from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refus
 from fabric.providers.core.http_calls import ProviderCall, retry_transient
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING
-from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.refusals import classify_refusal
+from fabric.providers.edge1.client import Edge1Api, classify_refusal
 
 T = TypeVar("T")
 DNS_RECORDS = "/zones/{zone}/dns_records"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.providers.core.provider import ProviderContext
-from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.client import Edge1Api
 from fabric.providers.edge1.provider import connect_edge1, read_account
 from fabric.providers.edge1.routing.backend import Edge1Routing
 from fabric.providers.edge1.routing.plain_records import Edge1PlainRecords
