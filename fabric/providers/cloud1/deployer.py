@@ -51,11 +51,11 @@ from fabric.providers.core.errors import Quoted, extend_redaction
 from fabric.providers.core.redaction import Redaction, redact_errors
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_service,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_service,
+    find=find_function,
 )
 # No function is called so: who may look is told that it is not there.
 _NOBODYS = "fabric-doctor-looks"

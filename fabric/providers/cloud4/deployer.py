@@ -57,11 +57,11 @@ from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.triggers import list_public_functions
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_functions,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_functions,
+    find=find_function,
 )
 
 

@@ -23,11 +23,11 @@ from fabric.providers.core.errors import Quoted, extend_redaction
 from fabric.providers.core.redaction import Redaction, redact_errors
 
 _OPERATIONS = Operations[ClusterWork](
-    lambda work, _, orders: deploy_orders(work, orders),
-    lambda work, _, functions: release_service(work, functions),
-    lambda work, _, functions: delete_functions(work, functions),
-    lambda work, *_: delete_service(work),
-    lambda work, _, function, mark: find_function(work, function, mark),
+    deploy=lambda work, _, orders: deploy_orders(work, orders),
+    release=lambda work, _, functions: release_service(work, functions),
+    delete_functions=lambda work, _, functions: delete_functions(work, functions),
+    delete_service=lambda work, *_: delete_service(work),
+    find=lambda work, _, function, mark: find_function(work, function, mark),
 )
 
 

@@ -30,20 +30,20 @@ Work = TypeVar("Work")
 _HURRIED = 3.0
 
 
-class Operations(Struct, Generic[Work], frozen=True):
+class Operations(Struct, Generic[Work], frozen=True, kw_only=True):
     """The provider's implementation of each deployer call, as separate functions."""
 
-    made: Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]
-    released: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], Released]
-    destroyed: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
-    dissolved: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
-    found: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
+    deploy: Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]
+    release: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], Released]
+    delete_functions: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
+    delete_service: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
+    find: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
 
 
 def deploy_one_by_one(
-    made: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
+    deploy: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
 ) -> Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]:
-    return lambda work, address, orders: (made(work, address, one) for one in orders)
+    return lambda work, address, orders: (deploy(work, address, one) for one in orders)
 
 
 class _AbstractStruct(StructMeta, ABCMeta):
@@ -117,7 +117,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         is_whole = self.unit is DeployUnit.SERVICE
         whose = f"`{address.service}`" if is_whole else f"function `{orders[0].name}`"
         with self._call(whose, address, watch, orders) as work:
-            return tuple(self.operations.made(work, address, orders))
+            return tuple(self.operations.deploy(work, address, orders))
 
     def release(
         self,
@@ -127,7 +127,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         watch: CallContext = NO_CONTEXT,
     ) -> Released:
         with self._call(f"`{address.service}`", address, watch) as work:
-            return self.operations.released(work, address, functions)
+            return self.operations.release(work, address, functions)
 
     def destroy(
         self,
@@ -136,7 +136,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._call(f"`{address.service}`", address, watch) as work:
-            self.operations.destroyed(work, address, functions)
+            self.operations.delete_functions(work, address, functions)
 
     def dissolve(
         self,
@@ -145,13 +145,13 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._call(f"`{address.service}`", address, watch) as work:
-            self.operations.dissolved(work, address, functions)
+            self.operations.delete_service(work, address, functions)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
         with self._call(f"function `{function}`", address) as work:
-            return self.operations.found(work, address, function, mark)
+            return self.operations.find(work, address, function, mark)
 
 
 Find: TypeAlias = Callable[[DeploymentAddress, str, str], LiveFunction | None]

@@ -53,11 +53,11 @@ from fabric.providers.edge1.release import delete_functions, delete_service, rel
 from fabric.providers.edge1.routes import fetch_subdomain, is_open
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_service,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_service,
+    find=find_function,
 )
 
 

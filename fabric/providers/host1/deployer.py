@@ -38,7 +38,11 @@ from fabric.providers.host1.release import (
 )
 
 _OPERATIONS = Operations(
-    deploy_orders, release_service, refuse_single, delete_service, find_function
+    deploy=deploy_orders,
+    release=release_service,
+    delete_functions=refuse_single,
+    delete_service=delete_service,
+    find=find_function,
 )
 
 

@@ -37,7 +37,11 @@ from fabric.providers.host2.release import (
 from fabric.providers.host2.uploads import refuse_orders
 
 _OPERATIONS = Operations(
-    deploy_orders, release_service, refuse_single, delete_service, find_function
+    deploy=deploy_orders,
+    release=release_service,
+    delete_functions=refuse_single,
+    delete_service=delete_service,
+    find=find_function,
 )
 
 

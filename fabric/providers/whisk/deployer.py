@@ -77,11 +77,11 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
     def operations(self) -> Operations[WhiskWork]:
         one = self.provider
         return Operations(
-            deploy_one_by_one(partial(deploy_function, runtimes=one.limits.runtimes)),
-            partial(release_service, clocks=one.clocks),
-            partial(delete_functions, clocks=one.clocks),
-            partial(delete_service, clocks=one.clocks),
-            find_function,
+            deploy=deploy_one_by_one(partial(deploy_function, runtimes=one.limits.runtimes)),
+            release=partial(release_service, clocks=one.clocks),
+            delete_functions=partial(delete_functions, clocks=one.clocks),
+            delete_service=partial(delete_service, clocks=one.clocks),
+            find=find_function,
         )
 
     def _open_client(
