@@ -173,9 +173,9 @@ def _shared(tools: Desk) -> "SharedCache | None":
     """As `fabric.app.caching.shared_cache` opens it, for this graph's kinds of tasks."""
     if not os.environ.get("FABRIC_REMOTE_CACHE_URL"):
         return None
+    from fabric.app.caching.shared_cache import open_access
     from fabric.app.request import Request
     from fabric.app.settings import read_settings
-    from fabric.app.caching.shared_cache import open_access
     from fabric.engine.shared.stored_segments import StoredSegments
     from fabric.model.names import Verb
 

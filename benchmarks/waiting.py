@@ -13,8 +13,7 @@ from fabric.__main__ import main as fabric
 from fabric.app.records import placed_deployers
 from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
@@ -22,7 +21,7 @@ from fabric.providers.contract import (
     DeploymentAddress,
     FunctionOrder,
 )
-from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.core.provider import CommandEnvironment, Connections
 from fabric.providers.simulated import Simulated
 
 

@@ -46,3 +46,8 @@ def test_a_config_may_have_the_triggers_of_the_guide() -> None:
     for fields in shown_triggers():
         texts = (with_trigger(json.dumps(fields), provider.id) for provider in PROVIDERS)
         assert any(codes(text) == [] for text in texts), fields
+
+
+def test_the_guide_shows_the_example_of_a_provider() -> None:
+    page = (REPO / "docs/guide/write-a-provider.md").read_text()
+    assert (REPO / "tests/example_provider/acme_fabric.py").read_text() in page

@@ -5,6 +5,7 @@ import sys
 import click
 from msgspec import Struct
 
+from fabric.app.installed_providers import add_installed_providers
 from fabric.app.settings import Settings, read_settings
 
 
@@ -16,7 +17,8 @@ class CommandStart(Struct, frozen=True):
 
 
 def get_command_start() -> CommandStart:
-    """Return the given start, otherwise that of this process."""
+    """Return the given start, otherwise that of this process. Every command begins here."""
+    add_installed_providers()
     context = click.get_current_context(silent=True)
     given = context.find_object(CommandStart) if context else None
     return given or CommandStart(tuple(sys.argv[1:]), read_settings())

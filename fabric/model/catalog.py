@@ -1,8 +1,9 @@
 """The pure facts on every provider: one table that validation, init, doctor and docs agree on."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -348,9 +349,51 @@ def find_glibc_version(facts: ProviderFacts, python: str) -> int:
     return max(glibc for since, glibc in facts.glibc if minor >= since)
 
 
+FindFacts: TypeAlias = Callable[[str], ProviderFacts | None]
+
+
+def _find_none(_provider_id: str) -> None:
+    pass
+
+
+class _InstalledProviders:
+    """The lookup of providers that installed packages add.
+
+    This is the one value here that is written at run time. About fifty pure functions of every
+    layer look a provider up by its id, and a command knows only from its config whether it needs a
+    package. So the shell sets the lookup once, before the first command, and no package is searched
+    before an id is unknown.
+    """
+
+    find: FindFacts = staticmethod(_find_none)
+
+
+_INSTALLED = _InstalledProviders()
+# Other texts, such as an empty one or a binding, are not searched for.
+_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
+
+
+def use_installed_providers(find: FindFacts) -> None:
+    """Set the lookup for ids that are not in the table. It returns the same facts each time."""
+    _INSTALLED.find = find
+
+
 def find_provider_facts(provider_id: str) -> ProviderFacts | None:
-    """Return the facts of a provider, or None for an unknown provider."""
-    return _BY_ID.get(provider_id)
+    """Return the facts of a provider, or None for an unknown provider. An id of this table never
+    means an installed package."""
+    return _BY_ID.get(provider_id) or find_installed_facts(provider_id)
+
+
+def find_installed_facts(provider_id: str) -> ProviderFacts | None:
+    """Return the facts of a provider that an installed package adds. Raises if the package is
+    broken."""
+    if provider_id in _BY_ID or not _ID.fullmatch(provider_id):
+        return None
+    return _INSTALLED.find(provider_id)
+
+
+def is_known_provider(provider_id: str) -> bool:
+    return find_provider_facts(provider_id) is not None
 
 
 def format_provider_title(provider: str) -> str:

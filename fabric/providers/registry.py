@@ -1,141 +1,126 @@
-"""The registry of deployers by provider and mode."""
+"""The registry of providers: deployers by mode, and observers."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
+from importlib import import_module
 
-from fabric.model.catalog import ProviderFacts, find_provider_facts
+from msgspec.structs import replace
+
+from fabric.model.catalog import PROVIDER_IDS, ProviderFacts, find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
-from fabric.providers.command import Command, no_deployer_problem
-from fabric.providers.connections import Connections
-from fabric.providers.contract import Deployer
-from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.command.deployer import Command, no_deployer_problem
+from fabric.providers.command.observe import ObservedByCommand
+from fabric.providers.core.contract import Deployer
+from fabric.providers.core.observing import Observer
+from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.simulated import Simulated
 
+# Where each package has its `Provider`: text, so that a command imports only the one that it uses.
+BUILT_IN: Mapping[str, str] = {
+    "cloud1-lambda": "fabric.providers.cloud1.provider:PROVIDER",
+    "cloud2-functions": "fabric.providers.cloud2.provider:PROVIDER",
+    "edge1-workers": "fabric.providers.edge1.provider:PROVIDER",
+    "cluster-orchestrator": "fabric.providers.cluster.provider:PROVIDER",
+    "host1": "fabric.providers.host1.provider:PROVIDER",
+    "host2": "fabric.providers.host2.provider:PROVIDER",
+    "cloud4-fc": "fabric.providers.cloud4.provider:PROVIDER",
+    "cloud5-functions": "fabric.providers.cloud5.provider:PROVIDER",
+    "cloud6-functions": "fabric.providers.cloud6.provider:PROVIDER",
+    "cloud3-functions": "fabric.providers.cloud3.provider:PROVIDER",
+}
+# Providers of this table that are deployed to only by a custom command.
+_OBSERVED_ONLY = frozenset({"cloud3-functions"})
+REAL_PROVIDERS = tuple(one for one in BUILT_IN if one not in _OBSERVED_ONLY)
+_NO_PROVIDER = Provider()
 
-def open_deployer(
-    provider_id: str,
-    mode: Mode,
-    around: CommandEnvironment,
-    extension: str = "{}",
-    connections: Connections | None = None,
-) -> Deployer:
-    """Open a deployer. `extension` is the JSON text of the provider's own section of the config.
-    `connections` are shared with the other deployers of the run."""
-    connections = connections or Connections()
-    facts = find_provider_facts(provider_id)
+
+def open_deployer(context: ProviderContext, mode: Mode) -> Deployer:
+    """Open the deployer of the provider in this mode. Makes no API call."""
+    facts = find_provider_facts(context.provider_id)
     if facts is None:
-        raise FabricError(_unknown_provider_problem(provider_id))
-    if mode is Mode.REAL:
-        role = _find_role_problems(facts, around, extension)
-        maker = _REAL.get(facts.id)
-        if maker is None:
-            raise FabricError(*role, no_deployer_problem(facts))
-        if role:
-            raise FabricError(*role)
-        return maker(around, extension, connections)
-    return _MAKERS[mode](facts, around)
+        raise FabricError(_unknown_provider_problem(context.provider_id))
+    match mode:
+        case Mode.SIMULATED:
+            return Simulated(facts.unit)
+        case Mode.COMMAND:
+            return _open_command(facts, context)
+        case Mode.REAL:
+            return _open_real(facts, context)
 
 
-def _open_simulated(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:  # noqa: ARG001 - as below
-    return Simulated(facts.unit)
+def open_observer(context: ProviderContext, kind: str) -> Observer:
+    """Open the observer for `kind`: logs, metrics or traces. A custom command takes precedence over
+    a built-in one."""
+    facts = find_provider_facts(context.provider_id)
+    if facts is None:
+        problem = _unknown_provider_problem(context.provider_id)
+        raise FabricError(replace(problem, code="observe/none"))
+    variable = facts.observe_command_variable(kind)
+    line = context.env.get(variable, "").strip()
+    if line:
+        return ObservedByCommand(facts, variable, line, context.around)
+    opened = load_provider(facts.id).open_observer
+    if opened is None:
+        raise FabricError(_no_observer_problem(facts, kind))
+    return opened(context)
 
 
-def _open_command(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:
+def load_provider(provider_id: str) -> Provider:
+    """Import the package of a provider. A provider of the catalog without a package opens
+    nothing."""
+    path = BUILT_IN.get(provider_id)
+    if path is None:
+        from fabric.providers.installed import load_installed_provider  # few configs name one
+
+        return load_installed_provider(provider_id) or _NO_PROVIDER
+    module, _, name = path.partition(":")
+    found: Provider = getattr(import_module(module), name)
+    return found
+
+
+def has_deployer(provider_id: str) -> bool:
+    """Return whether fabric deploys to this provider without a custom command. Imports no built-in
+    provider."""
+    if provider_id in PROVIDER_IDS:
+        return provider_id in REAL_PROVIDERS
+    return load_provider(provider_id).open_deployer is not None
+
+
+def _open_command(facts: ProviderFacts, context: ProviderContext) -> Deployer:
+    env = context.env
     return Command(
         facts,
-        around.env.reveal().get(facts.deploy_command_variable, ""),
-        around.env.reveal().get(facts.destroy_command_variable, ""),
-        around,
+        env.get(facts.deploy_command_variable, ""),
+        env.get(facts.destroy_command_variable, ""),
+        context.around,
     )
 
 
-def _open_cloud1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
-    from fabric.providers.cloud1.make import open_cloud1_deployer
-
-    return open_cloud1_deployer(around, extension, connections)
-
-
-def _open_cloud2(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
-    from fabric.providers.cloud2.make import open_cloud2_deployer
-
-    return open_cloud2_deployer(around, extension, connections)
+def _open_real(facts: ProviderFacts, context: ProviderContext) -> Deployer:
+    """Open the provider's own deployer. A missing role is reported before its packages are
+    imported."""
+    _require_role(facts, context)
+    opened = load_provider(facts.id).open_deployer
+    if opened is None:
+        raise FabricError(no_deployer_problem(facts))
+    return opened(context)
 
 
-def _open_edge1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
-    from fabric.providers.edge1.make import open_edge1_deployer
-
-    return open_edge1_deployer(around, extension, connections)
-
-
-def _open_cluster(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - each call is a process of its own
-    from fabric.providers.cluster.make import open_cluster_deployer
-
-    return open_cluster_deployer(around, extension)
-
-
-def _open_host1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
-    from fabric.providers.host1.make import open_host1_deployer
-
-    return open_host1_deployer(around, connections)
-
-
-def _open_host2(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
-    from fabric.providers.host2.make import open_host2_deployer
-
-    return open_host2_deployer(around, connections)
-
-
-def _open_cloud4(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
-    from fabric.providers.cloud4.make import open_cloud4_deployer
-
-    return open_cloud4_deployer(around, extension, connections)
-
-
-def _open_cloud5(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
-    from fabric.providers.cloud5.make import open_cloud5_deployer
-
-    return open_cloud5_deployer(around, connections)
-
-
-def _open_cloud6(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
-    from fabric.providers.cloud6.make import open_cloud6_deployer
-
-    return open_cloud6_deployer(around, connections)
-
-
-_REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
-    "cloud1-lambda": _open_cloud1,
-    "cloud2-functions": _open_cloud2,
-    "edge1-workers": _open_edge1,
-    "cluster-orchestrator": _open_cluster,
-    "host1": _open_host1,
-    "host2": _open_host2,
-    "cloud4-fc": _open_cloud4,
-    "cloud5-functions": _open_cloud5,
-    "cloud6-functions": _open_cloud6,
-}
-REAL_PROVIDERS = tuple(_REAL)
-_MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
-    Mode.SIMULATED: _open_simulated,
-    Mode.COMMAND: _open_command,
-}
-
-
-def _find_role_problems(
-    facts: ProviderFacts, around: CommandEnvironment, extension: str
-) -> tuple[Problem, ...]:
+def _require_role(facts: ProviderFacts, context: ProviderContext) -> None:
     variable = facts.role_variable
-    if not variable or around.env.reveal().get(variable):
-        return ()
-    if json.loads(extension).get("roleArn"):
-        return ()
-    return (
-        Problem(
-            "credentials/role-missing",
-            f"real deploys to {facts.title} (`{facts.id}`) require an execution role",
-            hint=f"set `{variable}`, or `roleArn` below `extensions.{facts.id}`",
-        ),
+    if not variable or context.env.get(variable) or json.loads(context.extension).get("roleArn"):
+        return
+    message = f"real deploys to {facts.title} (`{facts.id}`) require an execution role"
+    hint = f"set `{variable}`, or `roleArn` below `extensions.{facts.id}`"
+    raise FabricError(Problem("credentials/role-missing", message, hint))
+
+
+def _no_observer_problem(facts: ProviderFacts, kind: str) -> Problem:
+    return Problem(
+        "observe/none",
+        f"fabric cannot read {kind} of {facts.title} (`{facts.id}`)",
+        hint=f"set `{facts.observe_command_variable(kind)}` to a command that prints them",
     )
 
 

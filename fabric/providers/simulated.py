@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
@@ -18,7 +18,7 @@ from fabric.providers.contract import (
     Released,
     Unsupported,
 )
-from fabric.providers.naming import build_function_endpoint, format_resource_name
+from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
 

@@ -1,4 +1,4 @@
-"""Plugins: entry points of installed packages in the group `fabric.plugins`.
+"""Plugins: entry points of installed packages, by group.
 
 Packages are searched only on demand, and only the requested plugin is loaded.
 """
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "fabric.plugins"
+PROVIDER_GROUP = "fabric.providers"
 SECRET_MANAGER = "secret-manager"  # noqa: S105 - a kind of plug-in
 
 
@@ -44,6 +45,12 @@ def list_installed() -> "Iterable[EntryPoint]":
     return entry_points(group=GROUP)
 
 
+def list_installed_providers() -> "Iterable[EntryPoint]":
+    from importlib.metadata import entry_points
+
+    return entry_points(group=PROVIDER_GROUP)
+
+
 def find_plugin(name: str, find: FindEntries = list_installed) -> "EntryPoint":
     """Return the entry point of this name without loading it."""
     entries = {one.name: one for one in find()}
@@ -56,7 +63,7 @@ def find_plugin(name: str, find: FindEntries = list_installed) -> "EntryPoint":
 
 def load_secret_manager(name: str, find: FindEntries = list_installed) -> SecretManager:
     """Load the secret manager of this name."""
-    plugin = _load_plugin(find_plugin(name, find))
+    plugin = load_plugin(find_plugin(name, find))
     if not (isinstance(plugin, SecretManager) and plugin.kind == SECRET_MANAGER):
         message = f"the plugin `{name}` is not a secret manager"
         hint = "define `kind` (`secret-manager`), `variables` and `read(reference, env)` in it"
@@ -112,7 +119,8 @@ def read_secret(
     raise FabricError(Problem("plugin/failed", message))
 
 
-def _load_plugin(entry: "EntryPoint") -> object:
+def load_plugin(entry: "EntryPoint") -> object:
+    """Import the value of an entry point."""
     try:
         plugin: object = entry.load()
     except Exception as error:

@@ -29,7 +29,7 @@ from fabric.model.records.record import FunctionRecord, Mode, RecordRef, ValueOw
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
-from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, watch_of

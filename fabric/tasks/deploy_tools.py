@@ -21,7 +21,7 @@ from fabric.model.records.record import (
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import DnsSyncInputs, Spec
-from fabric.providers.contract import CallContext, Deployer, DeploymentAddress, Released
+from fabric.providers.core.contract import CallContext, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import TaskTools
 
 

@@ -26,7 +26,7 @@ from fabric.model.records.record import (
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE
 from fabric.model.task import Pairs
-from fabric.providers.contract import VersionFinder
+from fabric.providers.core.contract import VersionFinder
 from fabric.tasks.deploy_tools import DeployTools
 
 _TODAY = "set the old values, or add --with-current-environment"

@@ -7,7 +7,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ProbeInputs
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import watch_of
 

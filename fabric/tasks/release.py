@@ -14,7 +14,7 @@ from fabric.model.records.record import Mode, Record
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
-from fabric.providers.contract import LiveFunction
+from fabric.providers.core.contract import LiveFunction
 from fabric.tasks.after_failure import record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref, list_output_hashes, merge_pairs, with_outside

@@ -12,7 +12,7 @@ from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref

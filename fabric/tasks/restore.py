@@ -24,7 +24,7 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
-from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import get_record_ref, order_of

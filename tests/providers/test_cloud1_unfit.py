@@ -5,9 +5,9 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.cloud1.capability_checks import find_unsupported
-from fabric.providers.cloud1.function_settings import OwnSettings
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.cloud1.limits import find_unsupported
+from fabric.providers.cloud1.versions import OwnSettings
+from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, trigger
 
 ROLE = OwnSettings(role_arn="arn:aws:iam::123456789012:role/run")

@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.cloud2.capability_checks import (
+from fabric.providers.cloud2.limits import (
     find_setting_problems,
     find_unsupported,
     find_unsupported_clocks,
@@ -19,7 +19,7 @@ from fabric.providers.cloud2.settings import (
     place_in,
 )
 from fabric.providers.cloud2.source import find_source_runtime
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.records.record import Mode
-from fabric.providers.cloud4.documents import choose_cpu, is_cpu_allowed
 from fabric.providers.cloud4.settings import (
     Cloud4Place,
     FunctionVersion,
@@ -16,16 +14,16 @@ from fabric.providers.cloud4.settings import (
     mark_in,
     parse_version,
 )
-from fabric.providers.contract import FunctionDraft
-from fabric.providers.registry import open_deployer
-from tests.support.orders import address, around, trigger
+from fabric.providers.cloud4.versions import choose_cpu, is_cpu_allowed
+from fabric.providers.core.contract import FunctionDraft
+from tests.support.orders import address, around, open_real, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs20.x"),), variables=("MODE",))
 EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
 
 
 def told(*drafts: FunctionDraft, extension: str = "{}") -> list[str]:
-    deployer = open_deployer("cloud4-fc", Mode.REAL, around(Path("/"), {}), extension)
+    deployer = open_real("cloud4-fc", around(Path("/"), {}), extension)
     found = deployer.unfit(address("cloud4-fc"), drafts)
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]

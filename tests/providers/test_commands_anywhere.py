@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from fabric.model.catalog import DeployUnit, find_provider_facts
-from fabric.providers.contract import Identified, VersionFinder
-from fabric.providers.places import RegionBound, SingleServiceTarget
+from fabric.providers.core.contract import (
+    Identified,
+    RegionBound,
+    SingleServiceTarget,
+    VersionFinder,
+)
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
 from tests.support.service_site import ServiceSite, asked

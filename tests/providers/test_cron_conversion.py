@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.providers.cron_conversion import convert_to_five_fields
+from fabric.providers.core.triggers import convert_to_five_fields
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionDraft
-from fabric.providers.edge1.api import RateBudget
-from fabric.providers.edge1.capability_checks import find_unsupported
-from fabric.providers.edge1.crons import convert_schedule
-from fabric.providers.edge1.settings import build_worker_name, build_worker_owner
+from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.edge1.client import RateBudget, build_worker_name, build_worker_owner
+from fabric.providers.edge1.events import convert_schedule
+from fabric.providers.edge1.limits import find_unsupported
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))

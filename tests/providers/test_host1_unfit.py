@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionDraft
-from fabric.providers.host1.capability_checks import find_unsupported
-from fabric.providers.host1.crons import convert_own_cron
-from fabric.providers.host1.resource_names import (
+from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.host1.client import (
     build_function_name,
     build_project_owner,
     choose_vercel_runtime,
     parse_version,
 )
+from fabric.providers.host1.crons import convert_own_cron
+from fabric.providers.host1.limits import find_unsupported
 from fabric.providers.host1.routes import (
     ProjectRoute,
     build_expression,

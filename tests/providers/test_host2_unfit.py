@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.contract import FunctionDraft
-from fabric.providers.host2.capability_checks import find_unsupported
-from fabric.providers.host2.resource_names import (
+from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.host2.client import (
     build_function_name,
     build_service_owner,
     parse_version,
 )
-from fabric.providers.host2.route_plan import (
+from fabric.providers.host2.limits import find_unsupported
+from fabric.providers.host2.routes import (
     SiteRoute,
     build_expression,
     find_collisions,

@@ -5,8 +5,9 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import UntouchedError
+from fabric.providers.kit.rules import RULES, Rule
 from tests.support.orders import HTTP, trigger
-from tests.support.service_site import BYE, EVERY_HOUR, ServiceSite
+from tests.support.service_site import BYE, ServiceSite
 
 pytestmark = pytest.mark.slow
 
@@ -14,62 +15,9 @@ pytestmark = pytest.mark.slow
 _TAKES_ANY_ARCHIVE = ("cloud1-lambda", "cluster-orchestrator")
 
 
-def test_users_meet_a_service_once_it_is_released(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(*site.both())
-    assert (site.said(), site.said("/bye"), site.said("/none")) == ("one", "bye", "404")
-
-
-def test_an_equal_order_changes_nothing(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(*site.both())
-    site.reset()
-    site.up(*site.both())
-    assert site.changes() == 0
-    assert site.said() == "one"
-
-
-def test_new_code_is_served_and_other_functions_are_unchanged(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(*site.both())
-    bye = site.live("bye").resource_id
-    site.up(*site.both("two"))
-    assert (site.said(), site.said("/bye")) == ("two", "bye")
-    assert (site.live("bye").resource_id == bye) is not site.is_one_version
-
-
-def test_environment_change_takes_effect_and_can_be_reverted(any_site: ServiceSite) -> None:
-    site = any_site
-    for env, said in (({}, "one"), ({"MODE": "-dark"}, "one-dark"), ({}, "one")):
-        site.up(site.order("hello", HTTP, **env))
-        assert site.said() == said
-
-
-def test_removed_trigger_leaves_no_resources(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(site.order("hello"))
-    bare = site.left()
-    site.up(site.order("hello", HTTP, EVERY_HOUR))
-    assert site.left() != bare
-    assert site.said() == "one"
-    site.up(site.order("hello"))
-    assert site.left() == bare
-
-
-def test_function_removed_from_the_config_is_unreachable(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(*site.both())
-    site.up(site.order("bye", BYE, word="bye"))
-    assert (site.said("/bye"), site.said()) == ("bye", "404")
-    assert site.find("hello") is None
-
-
-def test_function_added_back_is_reachable_again(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(*site.both())
-    site.up(site.order("bye", BYE, word="bye"))
-    site.up(*site.both("two"))
-    assert (site.said("/bye"), site.said()) == ("bye", "two")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__.removeprefix("check_"))
+def test_the_rule_for_providers_holds(rule: Rule, any_site: ServiceSite) -> None:
+    rule(any_site)
 
 
 def test_rollback_to_a_previous_version_serves_it(any_site: ServiceSite) -> None:
@@ -128,29 +76,6 @@ def test_a_service_can_be_dissolved_twice(any_site: ServiceSite) -> None:
     assert not site.left()
     site.dissolve()
     assert not site.left()
-
-
-def test_deployed_function_is_found_by_its_mark(any_site: ServiceSite) -> None:
-    site = any_site
-    hello, bye = site.both()
-    site.up(hello, bye)
-    found = site.find("hello", hello.mark)
-    assert found is not None
-    assert found.resource_id == site.live("hello").resource_id
-    assert site.find("hello") is not None
-    assert (site.find("hello", "0" * 32), site.find("none")) == (None, None)
-
-
-def test_nothing_of_another_service_is_touched(any_site: ServiceSite) -> None:
-    site = any_site
-    site.up(site.order("hello", HTTP))
-    before, other = site.left(), site.beside("other")
-    other.up(other.order("bye", BYE, word="other"))
-    assert (site.said(), other.said("/bye")) == ("one", "other")
-    other.dissolve()
-    other.close()
-    assert site.left() == before
-    assert site.said() == "one"
 
 
 def test_cors_follows_the_trigger(any_site: ServiceSite) -> None:

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 from fabric.model.catalog import find_provider_facts
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
-from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
-from fabric.providers.guarded_deployer import GuardedDeployer
-from fabric.providers.registry import REAL_PROVIDERS, open_deployer
-from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import HTTP, address, around, order
+from fabric.providers.core.contract import Artifact, FunctionOrder, LiveFunction
+from fabric.providers.core.deployer import GuardedDeployer
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.registry import REAL_PROVIDERS
+from tests.support.orders import HTTP, address, around, open_real, order
 
 # Spoken to by HTTP; the cluster's tool is a program.
 OVER_HTTP = tuple(one for one in REAL_PROVIDERS if one != "cluster-orchestrator")
@@ -103,7 +102,7 @@ def test_a_malformed_answer_is_a_problem_that_names_the_provider(
     url = f"http://127.0.0.1:{server.server_port}"
     made = around(tmp_path, surroundings(provider_id, url))
     with contextlib.closing(Connections()) as connections:
-        deployer = open_deployer(provider_id, Mode.REAL, made, "{}", connections)
+        deployer = open_real(provider_id, made, "{}", connections)
         assert isinstance(deployer, GuardedDeployer)
         deployer = replace(deployer, waiting=RetryPolicy(most=0))
         where = address(provider_id, region="us-east-1")

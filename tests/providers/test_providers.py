@@ -10,13 +10,29 @@ from fabric.model.catalog import PROVIDERS, DeployUnit, ProviderFacts
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import Mode
 from fabric.providers.cloud1.deployer import Cloud1Lambda
-from fabric.providers.command import Command
-from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
-from fabric.providers.guarded_deployer import GuardedDeployer
-from fabric.providers.redaction import NOTHING_HIDDEN
+from fabric.providers.command.deployer import Command
+from fabric.providers.core.contract import (
+    Deployed,
+    Deployer,
+    DeploymentAddress,
+    FunctionOrder,
+    Released,
+)
+from fabric.providers.core.deployer import GuardedDeployer
+from fabric.providers.core.redaction import NOTHING_HIDDEN
 from fabric.providers.registry import REAL_PROVIDERS, open_deployer
 from fabric.providers.simulated import Simulated
-from tests.support.orders import CLOUD1, CRON, HTTP, address, around, order, recorder
+from tests.support.orders import (
+    CLOUD1,
+    CRON,
+    HTTP,
+    address,
+    around,
+    context,
+    open_real,
+    order,
+    recorder,
+)
 
 # Those that fabric deploys to by itself.
 FUNCTIONS = (order("hello", HTTP), order("tick", CRON))
@@ -41,7 +57,7 @@ class Spec:
             self.facts.deploy_command_variable: tool.line("deploy"),
             self.facts.destroy_command_variable: tool.line("destroy"),
         }
-        return open_deployer(self.facts.id, self.mode, around(folder, lines))
+        return open_deployer(context(self.facts.id, around(folder, lines)), self.mode)
 
 
 SPECS = [Spec(facts, mode) for facts in PROVIDERS for mode in (Mode.SIMULATED, Mode.COMMAND)]
@@ -135,7 +151,7 @@ def refused(act: Callable[[], object]) -> FabricError:
 def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
     facts: ProviderFacts, tmp_path: Path
 ) -> None:
-    error = refused(lambda: open_deployer(facts.id, Mode.REAL, around(tmp_path)))
+    error = refused(lambda: open_real(facts.id, around(tmp_path)))
     assert [one.code for one in error.problems] == ["deploy/no-deployer"]
     assert facts.id in error.first.message
     assert f"FABRIC_{facts.prefix}_DEPLOY_CMD" in error.first.hint
@@ -143,7 +159,7 @@ def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
 
 
 def test_real_cloud1_deploy_without_a_role_is_refused_first(tmp_path: Path) -> None:
-    error = refused(lambda: open_deployer(CLOUD1.id, Mode.REAL, around(tmp_path)))
+    error = refused(lambda: open_real(CLOUD1.id, around(tmp_path)))
     assert [one.code for one in error.problems] == ["credentials/role-missing"]
     assert "FABRIC_CLOUD1_LAMBDA_ROLE_ARN" in error.first.hint
     assert error.exit_code is ExitCode.NO_CREDENTIALS
@@ -156,13 +172,13 @@ def test_real_cloud1_deploy_without_a_role_is_refused_first(tmp_path: Path) -> N
 def test_a_role_comes_from_the_environment_or_the_config(
     env: dict[str, str], extension: str, tmp_path: Path
 ) -> None:
-    deployer = open_deployer(CLOUD1.id, Mode.REAL, around(tmp_path, env), extension)
+    deployer = open_real(CLOUD1.id, around(tmp_path, env), extension)
     assert isinstance(deployer, Cloud1Lambda)
     assert deployer.own.role_arn == "arn:r"
 
 
 def test_a_provider_of_another_version_is_named(tmp_path: Path) -> None:
-    error = refused(lambda: open_deployer("cloud9", Mode.SIMULATED, around(tmp_path)))
+    error = refused(lambda: open_deployer(context("cloud9", around(tmp_path)), Mode.SIMULATED))
     assert "cloud9" in error.first.message
 
 

@@ -14,12 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.model.problems import FabricError
-from fabric.providers.cloud1 import answers
-from fabric.providers.cluster.answers import classify_rejection
-from fabric.providers.cluster.settings import ClusterPlace
-from fabric.providers.edge1 import refusals
-from fabric.providers.redaction import Redaction, TalkRedaction, build_redaction, redact_errors
-from fabric.providers.refused_calls import convert_refusals
+from fabric.providers.cloud1 import client as aws_client
+from fabric.providers.cluster.client import ClusterPlace, classify_rejection
+from fabric.providers.core.errors import convert_refusals
+from fabric.providers.core.redaction import Redaction, TalkRedaction, build_redaction, redact_errors
+from fabric.providers.edge1 import client as edge1_client
 
 WHOSE = "function `hello`"
 # Around a secret: none of its letters.
@@ -86,23 +85,23 @@ def test_lines_of_a_talk_show_no_secret_of_many_lines(secret: str, before: str, 
 
 
 def at_edge1(text: str, hide: Redaction) -> None:
-    with convert_refusals(WHOSE, hide.quote, refusals.classify_refusal):
-        raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10021, text),), "PUT /x")
+    with convert_refusals(WHOSE, hide.quote, edge1_client.classify_refusal):
+        raise edge1_client.Edge1RefusedError(400, (edge1_client.Edge1Fault(10021, text),), "PUT /x")
 
 
 def at_edge1_refused(text: str, hide: Redaction) -> None:
-    with convert_refusals(WHOSE, hide.quote, refusals.classify_refusal):
-        raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10100, text),), "PUT /x")
+    with convert_refusals(WHOSE, hide.quote, edge1_client.classify_refusal):
+        raise edge1_client.Edge1RefusedError(400, (edge1_client.Edge1Fault(10100, text),), "PUT /x")
 
 
 def at_cloud1(text: str, hide: Redaction) -> None:
-    with answers.convert_client_errors(WHOSE, hide.quote):
+    with aws_client.convert_client_errors(WHOSE, hide.quote):
         said = {"Code": "InvalidParameterValueException", "Message": text}
         raise ClientError({"Error": said}, "CreateFunction")
 
 
 def at_cloud1_misfit(text: str, hide: Redaction) -> None:
-    with answers.convert_client_errors(WHOSE, hide.quote):
+    with aws_client.convert_client_errors(WHOSE, hide.quote):
         raise ParamValidationError(report=f"Invalid type, value: {text}")
 
 

@@ -5,17 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.records.record import Mode
-from fabric.providers.contract import FunctionDraft
-from fabric.providers.registry import open_deployer
-from fabric.providers.whisk.resource_names import (
+from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.whisk.client import (
     WhiskPlace,
     build_version_name,
     format_resource_id,
     place_in,
     read_version,
 )
-from tests.support.orders import address, around, trigger
+from tests.support.orders import address, around, open_real, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs22.x"),), variables=("MODE",))
 EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
@@ -23,7 +21,7 @@ _BOTH = ("cloud5-functions", "cloud6-functions")
 
 
 def told(*drafts: FunctionDraft, provider: str = "cloud6-functions") -> list[str]:
-    deployer = open_deployer(provider, Mode.REAL, around(Path("/"), {}))
+    deployer = open_real(provider, around(Path("/"), {}))
     found = deployer.unfit(address(provider), drafts)
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
@@ -43,7 +41,7 @@ def test_an_ordinary_function_fits(provider: str, runtime: str) -> None:
 
 @pytest.mark.parametrize("provider", _BOTH)
 def test_a_region_is_not_passed_over(provider: str) -> None:
-    deployer = open_deployer(provider, Mode.REAL, around(Path("/"), {}))
+    deployer = open_real(provider, around(Path("/"), {}))
     (found,) = deployer.unfit(address(provider, region="eu-de"), [GOOD])
     name = {"cloud5-functions": "DigitalOcean", "cloud6-functions": "OpenWhisk"}[provider]
     assert found.problem.message == f"the region `eu-de` has no effect for {name}"

@@ -8,14 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call, build_cloud4_call
-from fabric.providers.cloud4.signing import (
+from fabric.providers.cloud4.client import (
     AccessKey,
+    Cloud4Api,
+    Cloud4Call,
     SignedMoment,
+    build_cloud4_call,
     build_signed_headers,
     sign_headers,
 )
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError
 from fabric.system.clock import SystemClock
 from fabric.system.retry import TransientError
 from tests.support.cloud4_site import Cloud4Site

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.cloud1.clients import ONCE, Cloud1Clients
+from fabric.providers.cloud1.client import ONCE, Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import open_deployer
 from fabric.system.cloud1_account import Trying, resolve_cloud1_account
-from tests.support.orders import HTTP, around, trigger
+from tests.support.orders import HTTP, around, context, trigger
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.servers.strict_cloud1.faults import is_change
 from tests.support.servers.strict_cloud1.samples import role_of
@@ -55,7 +55,9 @@ class Cloud1Site(ServiceSite):
     @property
     def deployer(self) -> Cloud1Lambda:
         surroundings = around(self.folder, self.environment)
-        made = open_deployer(self.provider, Mode.REAL, surroundings, json.dumps(self.extension))
+        made = open_deployer(
+            context(self.provider, surroundings, json.dumps(self.extension)), Mode.REAL
+        )
         assert isinstance(made, Cloud1Lambda)
         clients = self._once if self.gives_up else self._clients
         return replace(made, waiting=self.waiting, connect=lambda _: clients)

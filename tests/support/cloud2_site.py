@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.settings import parse_revision
-from fabric.providers.connections import Connections
-from fabric.providers.contract import LiveFunction
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.servers.cloud2.client import Cloud2Server
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
@@ -41,7 +41,9 @@ class Cloud2Site(ServiceSite):
     def deployer(self) -> Cloud2Functions:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(
+            context(self.provider, surroundings, extension, self._connections), Mode.REAL
+        )
         assert isinstance(made, Cloud2Functions)
         waiting = MAX_PARALLEL if self.gives_up else self.waiting
         return replace(made, waiting=waiting, building=replace(self.waiting, most=30.0))

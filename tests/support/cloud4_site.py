@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.cloud4.deployer import Cloud4Functions
 from fabric.providers.cloud4.settings import parse_version
-from fabric.providers.connections import Connections
-from fabric.providers.contract import LiveFunction
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.servers.cloud4.client import Cloud4Server
 from tests.support.servers.edge1.client import Met
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
@@ -42,7 +42,9 @@ class Cloud4Site(ServiceSite):
     def deployer(self) -> Cloud4Functions:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(
+            context(self.provider, surroundings, extension, self._connections), Mode.REAL
+        )
         assert isinstance(made, Cloud4Functions)
         return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cluster.deployer import ClusterOrchestrator
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import HTTP, around
+from tests.support.orders import HTTP, around, context
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.servers.cluster.fixtures import TestedCluster
 from tests.support.service_site import BYE, EVERY_HOUR, LostAnswer, ServiceSite
@@ -22,6 +22,8 @@ _PODS = RetryPolicy(base=0.02, cap=0.1, most=20.0)
 
 class ClusterSite(ServiceSite):
     provider: ClassVar[str] = "cluster-orchestrator"
+    # A rollout replaces pods behind the routes that are there.
+    switches_at_release: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -38,7 +40,9 @@ class ClusterSite(ServiceSite):
     @property
     def deployer(self) -> ClusterOrchestrator:
         surroundings = around(self.folder, self.cluster.environment)
-        made = open_deployer(self.provider, Mode.REAL, surroundings, self.address().extension)
+        made = open_deployer(
+            context(self.provider, surroundings, self.address().extension), Mode.REAL
+        )
         assert isinstance(made, ClusterOrchestrator)
         return replace(made, waiting=self.waiting)
 

@@ -11,11 +11,13 @@ from msgspec import to_builtins
 from msgspec.json import decode, encode
 
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
-from fabric.providers.connections import Connections
-from fabric.providers.dns_contract import DnsBackend
+from fabric.model.secret import Secret
+from fabric.providers.core.provider import CommandEnvironment, Connections
+from fabric.providers.core.routes import DnsBackend
 from fabric.providers.dns_registry import build_dns_backend, choose_dns_kind
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.providers.zone_file.records import plan_zone_records
+from tests.support.orders import context
 from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.pdns import PdnsSite
 from tests.support.servers.relay import Relay
@@ -86,7 +88,8 @@ class KeptNameSite(DnsSite):
 
     def backend(self) -> DnsBackend:
         kind = choose_dns_kind(self.provider, self.environment)
-        return build_dns_backend(kind, self.environment, self.connections)
+        around = CommandEnvironment(Path(), Secret(self.environment))
+        return build_dns_backend(context(kind, around, connections=self.connections))
 
 
 class ZoneFileSite(DnsSite):

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.servers.edge1.client import Edge1Server, Met
 from tests.support.service_site import LostAnswer, ServiceSite
 
@@ -40,7 +40,9 @@ class Edge1Site(ServiceSite):
     def deployer(self) -> Edge1Workers:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(
+            context(self.provider, surroundings, extension, self._connections), Mode.REAL
+        )
         assert isinstance(made, Edge1Workers)
         return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 

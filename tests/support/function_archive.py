@@ -1,14 +1,8 @@
 """A function's archive, from a few texts."""
 
-import io
-import zipfile
+from fabric.providers.kit.provider_site import pack_files
 
 
 def archive(**files: str) -> bytes:
     """`index_mjs="…"` is a file `index.mjs`."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as writer:
-        for name, text in files.items():
-            path = ".".join(name.rsplit("_", 1))
-            writer.writestr(zipfile.ZipInfo(path), text)
-    return made.getvalue()
+    return pack_files({".".join(name.rsplit("_", 1)): text for name, text in files.items()})

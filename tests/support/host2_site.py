@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import FunctionGone, apply_change
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import LiveFunction
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.host2.deployer import Host2Sites
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.servers.edge1.client import Met
 from tests.support.servers.host2.client import Host2Server
 from tests.support.service_site import LostAnswer, ServiceSite
@@ -43,7 +43,9 @@ class Host2Site(ServiceSite):
     @property
     def deployer(self) -> Host2Sites:
         surroundings = around(self.folder, self.environment)
-        made = open_deployer(self.provider, Mode.REAL, surroundings, "{}", self._connections)
+        made = open_deployer(
+            context(self.provider, surroundings, "{}", self._connections), Mode.REAL
+        )
         assert isinstance(made, Host2Sites)
         return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 

@@ -11,10 +11,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.model.catalog import PROVIDERS
+from fabric.model.records.record import Mode
 from fabric.model.secret import Secret
-from fabric.providers.command import Command
-from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder, ResourceAddress
-from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.command.deployer import Command
+from fabric.providers.core.contract import (
+    Artifact,
+    Deployer,
+    DeploymentAddress,
+    FunctionOrder,
+    ResourceAddress,
+)
+from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
+from fabric.providers.registry import open_deployer
 from fabric.system.bounded_process import Limits
 from tests.support.bundler_cache import ENVIRONMENT
 
@@ -131,3 +139,26 @@ def rich_site() -> DeploymentAddress:
 def order(name: str = "hello", *triggers: str, **env: str) -> FunctionOrder:
     artifact = Artifact(Path(f"/archives/{name}.zip"), "ab" * 32, 3, "index.handler", "nodejs20.x")
     return FunctionOrder(name, artifact, triggers=triggers, env=Secret(tuple(env.items())))
+
+
+def context(
+    provider_id: str,
+    around: CommandEnvironment,
+    extension: str = "{}",
+    connections: Connections | None = None,
+) -> ProviderContext:
+    return ProviderContext(
+        provider_id=provider_id,
+        around=around,
+        extension=extension,
+        connections=connections or Connections(),
+    )
+
+
+def open_real(
+    provider_id: str,
+    around: CommandEnvironment,
+    extension: str = "{}",
+    connections: Connections | None = None,
+) -> Deployer:
+    return open_deployer(context(provider_id, around, extension, connections), Mode.REAL)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from fabric.providers.whisk.deployer import WhiskFunctions
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.servers.edge1.client import Met
 from tests.support.servers.whisk.client import WhiskServer
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
@@ -39,7 +39,9 @@ class WhiskSite(ServiceSite):
     @property
     def deployer(self) -> WhiskFunctions:
         surroundings = around(self.folder, self.environment)
-        made = open_deployer(self.provider, Mode.REAL, surroundings, "{}", self._connections)
+        made = open_deployer(
+            context(self.provider, surroundings, "{}", self._connections), Mode.REAL
+        )
         assert isinstance(made, WhiskFunctions)
         return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
 

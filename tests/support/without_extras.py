@@ -14,12 +14,10 @@ from msgspec import Struct
 from fabric.model.catalog import PROVIDERS, ProviderFacts
 from fabric.model.distribution import MODULES
 from fabric.model.problems import FabricError
-from fabric.model.records.record import Mode
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.registry import open_deployer
-from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.provider import CommandEnvironment, Connections
+from tests.support.orders import open_real
 
 ROLE = "arn:aws:iam::123456789012:role/functions"
 KEY = "00" * 32
@@ -92,7 +90,7 @@ def called(provider: str) -> str:
     around = CommandEnvironment(Path(), Secret(real(facts)))
     address = DeploymentAddress("shop", "dev", provider, provider, region="us-east-1")
     try:
-        open_deployer(provider, Mode.REAL, around, connections=Connections()).find(address, "main")
+        open_real(provider, around, connections=Connections()).find(address, "main")
     except FabricError as error:
         return f"{error.first.code} {error.first.hint}"
     return ""

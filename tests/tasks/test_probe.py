@@ -6,7 +6,7 @@ from fabric.model.problems import Problem
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ProbeInputs
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
 from fabric.tasks.probe import ObserveKind, ProbeKind, read_probe_checks
 from tests.tasks.tools import QuietTools
 

@@ -16,8 +16,8 @@ from fabric.model.credentials import (
 )
 from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.providers.http_calls import require_cloud_extra
-from fabric.providers.registry import REAL_PROVIDERS
+from fabric.providers.core.http_calls import require_cloud_extra
+from fabric.providers.registry import has_deployer
 from fabric.system.disk import read_bytes
 from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
 
@@ -38,7 +38,7 @@ def find_access_problems(scope: DeployScope, refs: Iterable[RecordRef]) -> Itera
 
 
 def _is_built_in(placement: Placement) -> bool:
-    return placement.mode == Mode.REAL and placement.provider_id in REAL_PROVIDERS
+    return placement.mode == Mode.REAL and has_deployer(placement.provider_id)
 
 
 def find_missing_credentials(placement: Placement, env: Mapping[str, str]) -> Iterator[Problem]:

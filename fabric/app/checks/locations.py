@@ -8,8 +8,7 @@ from fabric.app.records.scope import DeployScope
 from fabric.model.catalog import format_provider_title
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.providers.contract import AccountBound, Deployer
-from fabric.providers.places import RegionBound, SingleServiceTarget
+from fabric.providers.core.contract import AccountBound, Deployer, RegionBound, SingleServiceTarget
 
 
 def find_location_problems(scope: DeployScope) -> Iterator[Problem]:

@@ -10,10 +10,11 @@ from fabric.app.records.scope import DeployScope
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys
 from fabric.config.values import Config
+from fabric.model.catalog import find_installed_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.spelling import suggest_spelling
-from fabric.providers.contract import Unsupported
+from fabric.providers.core.contract import Unsupported
 from fabric.system.disk import read_bytes
 
 _NOBODY = "deploy/no-deployer"
@@ -58,6 +59,8 @@ def _find_record_problems(scope: DeployScope, ref: RecordRef) -> Sequence[Proble
 def _find_unknown_keys(config: Config) -> Iterator[Unsupported]:
     """Find unknown extension keys without effect. A custom command receives all keys."""
     provider_id = config.provider.id
+    if find_installed_facts(provider_id):
+        return  # only its package knows its keys
     given = json.loads(config.extensions).get(provider_id)
     known = list_extension_keys(provider_id)
     for key in sorted(given.keys() - known) if isinstance(given, dict) else ():

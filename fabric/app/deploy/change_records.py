@@ -44,7 +44,7 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS
-from fabric.providers.contract import Prepared
+from fabric.providers.core.contract import Prepared
 from fabric.state.records.transaction import Claim
 from fabric.tasks.deploy import get_record_ref
 

@@ -31,7 +31,7 @@ from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
-from fabric.providers.places import PerFunctionEndpoints
+from fabric.providers.core.contract import PerFunctionEndpoints
 from fabric.state.backends.registry import is_on_this_machine
 from fabric.state.contract import build_state_key, build_traces_key
 from fabric.state.dev_journal import build_journal_path

@@ -34,7 +34,7 @@ from fabric.config.resolve.provider import unknown_provider_problem
 from fabric.engine.bus import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import plan_function_removal, plan_removal
-from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.catalog import is_known_provider
 from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
@@ -137,7 +137,13 @@ def _warn_of_dependents(project: Project, refs: Iterable[RecordRef]) -> Iterator
 def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None:
     """Reject an unknown provider. A known provider without resources is accepted."""
     labels = {label for unit in project.units for label in unit.config.labels}
-    if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
+    if (
+        not provider
+        or found.records
+        or found.absent
+        or provider in labels
+        or is_known_provider(provider)
+    ):
         return
     raise FabricError(unknown_provider_problem(provider, sorted(labels)))
 

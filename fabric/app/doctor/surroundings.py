@@ -24,9 +24,9 @@ from fabric.model.checks import Check, make_failed_check, make_passed_check, mak
 from fabric.model.distribution import MODULES, Extra, PackageNeed, find_extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
-from fabric.providers.connections import Connections
-from fabric.providers.contract import Identified
-from fabric.providers.http_calls import require_cloud_extra
+from fabric.providers.core.contract import Identified
+from fabric.providers.core.http_calls import require_cloud_extra
+from fabric.providers.core.provider import Connections
 from fabric.remote.opening import list_url_packages
 from fabric.state.backends.registry import list_backend_packages
 from fabric.state.dev_journal import find_diversion_problem

@@ -34,7 +34,7 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.contract import FunctionCaller, LiveFunction
+from fabric.providers.core.contract import FunctionCaller, LiveFunction
 from fabric.state.call_log import call_log_path
 from fabric.state.records.archives import build_archive_path, find_archive
 from fabric.state.store import RecordStore
@@ -99,7 +99,7 @@ def _open_project(request: Request, settings: Settings) -> Project | None:
 def _invoke_locally(request: Request, called: Called, event: str, place: _Place) -> Report:
     """Run a simulated deployment on this machine, from the deployed archive."""
     from fabric.app.invoking.function_clients import find_calling_provider, list_runtime_packages
-    from fabric.providers.redaction import build_redaction
+    from fabric.providers.core.redaction import build_redaction
     from fabric.runtimes.invoke import Invocation, invoke
     from fabric.runtimes.python.interpreters import find_version_problems
 

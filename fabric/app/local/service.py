@@ -17,7 +17,7 @@ from fabric.model.late_values import fill_placeholders, find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.redaction import build_redaction
+from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.system.disk import read_bytes
 

@@ -13,8 +13,8 @@ from fabric.app.records.scope import DeployScope, lock_policy
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Diversion, Mode, Record, RecordRef
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.diverting import Diverter
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.routes import Diverter
 from fabric.state.dev_journal import (
     DevJournal,
     build_journal_path,

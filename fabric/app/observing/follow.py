@@ -17,8 +17,8 @@ from fabric.engine.bus import MakeListeners
 from fabric.model.observed import SECOND, LogLine, TimeWindow, convert_to_nanoseconds
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
-from fabric.providers.contract import CallContext
-from fabric.providers.observing import MOST_LINES, LogFollower, Observer, PacedObserver
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.observing import MOST_LINES, LogFollower, Observer, PacedObserver
 from fabric.system.clock import Clock
 
 # Choose the next time window of a followed source and detect its new lines.

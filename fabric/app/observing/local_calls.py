@@ -16,8 +16,8 @@ from fabric.model.observed import (
     TracedStep,
     find_level,
 )
-from fabric.providers.contract import NO_CONTEXT, CallContext
-from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.core.contract import NO_CONTEXT, CallContext
+from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, read_calls
 
 _MS = 1_000_000

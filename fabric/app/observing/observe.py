@@ -40,8 +40,8 @@ from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.timestamps import parse_moment
-from fabric.providers.contract import CallContext
-from fabric.providers.observing import LogQuestion
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.observing import LogQuestion
 from fabric.tasks.probe import ObserveKind
 
 

@@ -23,11 +23,11 @@ from fabric.model.observed import LogLine, TracedCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.spelling import suggest_spelling
-from fabric.providers.connections import Connections
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.naming import format_resource_name
-from fabric.providers.observing import ObservedService, Observer
-from fabric.providers.redaction import Redaction
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.observing import ObservedService, Observer
+from fabric.providers.core.provider import Connections
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.triggers import format_resource_name
 from fabric.state.call_log import call_log_path, read_calls
 
 

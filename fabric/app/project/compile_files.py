@@ -13,6 +13,7 @@ from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
 from fabric.graph.compile import compile_graph
 from fabric.graph.service_unit import ServiceUnit
+from fabric.model.catalog import find_installed_facts
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
@@ -40,8 +41,15 @@ def compile_project(project: Project, request: Request) -> Compiled:
         placements=_list_placements(project.units, project, request.where.home),
         dependencies=_list_placements(project.dependencies, project),
         units=project.units,
-        may_be_kept=not any(unit.config.asked_managers for unit in project.units),
+        may_be_kept=not any(_depends_on_packages(unit) for unit in project.units),
     )
+
+
+def _depends_on_packages(unit: ServiceUnit) -> bool:
+    """Return whether the graph depends on installed packages: a plan is not stored then, because
+    another version of them can change it."""
+    config = unit.config
+    return config.asked_managers or find_installed_facts(config.provider.id) is not None
 
 
 def _list_placements(

@@ -9,6 +9,7 @@ from fabric.app.project.placement import Placement
 from fabric.config.rules.env_size import find_fullest_function
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.backends import BackendKind, back_end_facts
+from fabric.model.catalog import find_installed_facts
 from fabric.model.records.record import Mode, Record
 
 
@@ -42,11 +43,13 @@ def build_placement(unit: ServiceUnit, workspace: Path, home: str = "") -> Place
 
 
 def _list_declared_variables(unit: ServiceUnit) -> tuple[str, ...]:
-    """Variables that bindings name, and the one with the address of the backend."""
+    """Variables of bindings, of the backend's address, and of an installed provider."""
     config = unit.config
+    facts = find_installed_facts(config.provider.id)
     address = back_end_facts(config.backend.kind).address_setting
     given = dict(config.backend.settings).get(address, "")
-    return tuple(sorted({*config.bound_names, *((given,) if given else ())}))
+    read = (*facts.credentials.names, *facts.account_variables) if facts else ()
+    return tuple(sorted({*config.bound_names, *((given,) if given else ()), *read}))
 
 
 def _list_route_numbers(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:

@@ -43,6 +43,7 @@ def build_service_unit(
     _refuse_same_variables(row, [one.upstream_service for one in upstreams])
     config, upstream_services = _with_outputs(row, [one.upstream_service for one in upstreams])
     root = format_relative(row.file.parent, workspace)
+    place = EnvPlace(row.file.parent, workspace, frozenset(list_account_variables(config)))
     listed = list_packages(config, workspace, root)
     if listed.warnings:
         config = replace(config, warnings=(*config.warnings, *listed.warnings))
@@ -52,9 +53,7 @@ def build_service_unit(
         mode=choose_mode(config.provider.id, settings.env),
         packages=listed.rows,
         upstream=tuple(one.service for one in upstream_services),
-        account=_read_account_values(
-            config, build_client_environment(EnvPlace(row.file.parent, workspace), settings.env)
-        ),
+        account=_read_account_values(config, build_client_environment(place, settings.env)),
         upstream_outputs=tuple(
             (name, one.release) for one in upstream_services for name in one.variables
         ),

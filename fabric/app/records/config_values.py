@@ -17,7 +17,7 @@ from fabric.model.records.record import RecordRef
 from fabric.model.secrecy import redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.contract import FunctionDraft
+from fabric.providers.core.contract import FunctionDraft
 from fabric.tasks.deploy_tools import Values
 
 _TOO_LARGE = "deploy/environment-too-large"

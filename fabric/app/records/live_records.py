@@ -12,7 +12,7 @@ from fabric.app.project.placement import Placement
 from fabric.app.records.backends import BackEnds
 from fabric.app.records.deploy_work import format_record_options
 from fabric.app.settings import Settings
-from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.catalog import is_known_provider
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CorruptRecordError
@@ -87,7 +87,7 @@ def _read_records(
 def _is_possible_target(ref: RecordRef, provider: str) -> bool:
     """Return whether an unreadable record can be of this provider. A custom label can be of any
     provider."""
-    return provider in ("", ref.provider) or ref.provider not in PROVIDER_IDS
+    return provider in ("", ref.provider) or not is_known_provider(ref.provider)
 
 
 def _is_meant(record: Record, provider: str) -> bool:

@@ -18,21 +18,19 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import is_secret_name
 from fabric.model.secret import Secret
-from fabric.providers.connections import Connections
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
+    PerFunctionEndpoints,
     Released,
     ResourceAddress,
     Unsupported,
 )
-from fabric.providers.observers import open_observer
-from fabric.providers.observing import Observer
-from fabric.providers.payloads import format_json
-from fabric.providers.places import PerFunctionEndpoints
-from fabric.providers.redaction import Redaction, build_redaction
-from fabric.providers.registry import open_deployer
-from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.core.observing import Observer
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
+from fabric.providers.core.redaction import Redaction, build_redaction
+from fabric.providers.registry import open_deployer, open_observer
 
 # Shorter values stand inside of common words: to hide them would hide nothing.
 _SHORTEST_HIDDEN = 4
@@ -53,18 +51,20 @@ class PlacedDeployers:
         self._connections = connections
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
-        placement = self._work.placements[ref]
-        extension = _find_extension(self._work.config(ref), placement.provider_id)
-        around = self._build_environment(ref)
-        return open_deployer(
-            placement.provider_id, mode, around, format_json(extension), self._connections
-        )
+        return open_deployer(self._build_context(ref), mode)
 
     def observer(self, ref: RecordRef, kind: str) -> Observer:
         """`kind` is logs, metrics or traces."""
-        placement = self._work.placements[ref]
-        connections = self._connections or Connections()
-        return open_observer(placement.provider_id, kind, self._build_environment(ref), connections)
+        return open_observer(self._build_context(ref), kind)
+
+    def _build_context(self, ref: RecordRef) -> ProviderContext:
+        provider_id = self._work.placements[ref].provider_id
+        return ProviderContext(
+            provider_id=provider_id,
+            around=self._build_environment(ref),
+            extension=format_json(_find_extension(self._work.config(ref), provider_id)),
+            connections=self._connections or Connections(),
+        )
 
     def build_redaction(self, ref: RecordRef) -> Redaction:
         """Return the redaction for everything that is shown of this service."""

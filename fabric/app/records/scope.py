@@ -25,7 +25,7 @@ from fabric.model.task import Task
 from fabric.model.task_id import parse_task_kind
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
 from fabric.model.time_spans import FORMS, parse_seconds
-from fabric.providers.connections import Connections
+from fabric.providers.core.provider import Connections
 from fabric.state.locks.leases import Terms
 from fabric.state.records.archives import build_archive_path, find_archive, keep_archive
 from fabric.state.records.missing import find_missing_problem

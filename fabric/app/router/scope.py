@@ -20,9 +20,10 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.model.secrecy import redact_userinfo
+from fabric.model.secret import Secret
 from fabric.model.switches import is_on
-from fabric.providers.connections import Connections
-from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
+from fabric.providers.core.routes import DnsBackend
 from fabric.providers.dns_registry import DNS_FACTS, build_dns_backend, choose_dns_kind
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.router.history import find_last_applied, read_weights
@@ -175,7 +176,8 @@ def open_router(
         files = RouterFiles(Path(found.placement.home), found.service, found.one.stage)
         env = build_client_environment(found.placement.env_place, settings.env)
         connections = stack.enter_context(contextlib.closing(Connections()))
-        opened = _open_dns_backend(router, files, env, connections)
+        around = CommandEnvironment(Path(found.placement.folder), Secret(env))
+        opened = _open_dns_backend(router, files, around, connections)
         yield RouterScope(
             config=found.config,
             router=router,
@@ -252,9 +254,10 @@ class OpenedBackend(Struct, frozen=True):
 
 
 def _open_dns_backend(
-    router: RouterSettings, files: RouterFiles, env: Mapping[str, str], connections: Connections
+    router: RouterSettings, files: RouterFiles, around: CommandEnvironment, connections: Connections
 ) -> OpenedBackend:
     """Open the real DNS backend in real mode with credentials, otherwise a file."""
+    env = around.env.reveal()
     kind = choose_dns_kind(router.provider, env)
     facts = DNS_FACTS[kind]
     zone = files.zone_path
@@ -268,7 +271,8 @@ def _open_dns_backend(
     if missing:
         instead = ZoneFile(kind, zone, facts.wanted)
         return OpenedBackend(instead, is_simulated=True, warnings=(_unset(router, missing),))
-    return OpenedBackend(build_dns_backend(kind, env, connections), is_simulated=False)
+    context = ProviderContext(provider_id=kind, around=around, connections=connections)
+    return OpenedBackend(build_dns_backend(context), is_simulated=False)
 
 
 def _unset(router: RouterSettings, missing: tuple[str, ...]) -> Problem:

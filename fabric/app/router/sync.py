@@ -21,7 +21,7 @@ from fabric.model.outcomes.routed import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import DesiredRouting, RouterPart, Weights
-from fabric.providers.dns_contract import READ_BY_NAME, NotEverywhereError
+from fabric.providers.core.routes import READ_BY_NAME, NotEverywhereError
 from fabric.router.diff import (
     Drift,
     compute_drift,

@@ -18,7 +18,12 @@ from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.records.receipt import is_receipt_for, list_receipt_entries
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
-from fabric.providers.contract import Deployer, DeploymentAddress, LiveFunction, ServiceInspector
+from fabric.providers.core.contract import (
+    Deployer,
+    DeploymentAddress,
+    LiveFunction,
+    ServiceInspector,
+)
 from fabric.state.records.archives import list_lost_archives
 from fabric.state.records.listing import RecordListing, list_record_refs, list_records_in
 from fabric.state.records.receipts import (

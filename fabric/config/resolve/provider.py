@@ -16,7 +16,7 @@ from fabric.config.yaml.nodes import (
     with_entry,
 )
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.catalog import PROVIDER_IDS, suggest_provider
+from fabric.model.catalog import PROVIDER_IDS, is_known_provider, suggest_provider
 from fabric.model.problems import Problem
 
 _LAID_OVER = ("name", "runtime", "region")
@@ -42,7 +42,7 @@ def choose(root: Mapping, choice: str, scope: BindingScope) -> Chosen:
         return _apply_override(root, override, own, scope)
     if choice in ("", own):
         return Chosen(root, own, own)
-    if choice in PROVIDER_IDS:
+    if is_known_provider(choice):
         return Chosen(_with_provider(root, "name", _make_leaf(root, choice)), choice, own)
     return Chosen(root, own, own, (_unknown_choice_problem(root, choice),))
 

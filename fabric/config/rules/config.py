@@ -28,7 +28,7 @@ from fabric.config.yaml.nodes import (
 )
 from fabric.config.yaml.syntax import format_excerpt, has_binding
 from fabric.model.backends import BACK_ENDS, BackendKind, back_end_facts
-from fabric.model.catalog import PROVIDER_IDS, find_provider_facts
+from fabric.model.catalog import PROVIDER_IDS, find_provider_facts, is_known_provider
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 
@@ -165,7 +165,7 @@ def _check_targets(subject: Subject) -> Iterator[Finding]:
     known = labels | set(PROVIDER_IDS)
     targets = find_child(subject.root, "fabric", "targets")
     for item in targets.items if isinstance(targets, Sequence) else ():
-        if isinstance(item, Scalar) and item.text not in known:
+        if isinstance(item, Scalar) and item.text not in known and not is_known_provider(item.text):
             message = f"target `{format_leaf(item)}` is not a label of `providerOverrides`"
             yield _make_error(
                 "config/unknown-target", message, item, suggest_spelling(item.text, known)

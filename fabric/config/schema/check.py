@@ -130,6 +130,8 @@ def _check_choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
         and (text in shape.words or is_unfilled(node))
     ):
         return ()
+    if isinstance(text, str) and shape.accepts and shape.accepts(text):
+        return ()
     return [_unknown_word_finding(shape, node, path)]
 
 
@@ -216,7 +218,8 @@ def _check_fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
     for entry in node.entries:
         inner = index.get(entry.key)
         if inner is None:
-            if not (shape.aside and entry.key.startswith(shape.aside)):
+            is_aside = bool(shape.aside) and entry.key.startswith(shape.aside)
+            if not (is_aside or (shape.accepts and shape.accepts(entry.key))):
                 yield _unknown_key_finding(shape, entry, path)
         else:
             yield from check(inner, entry.value, (*path, entry.key))

@@ -27,13 +27,19 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED
-from fabric.model.catalog import PROVIDER_IDS, suggest_provider
+from fabric.model.catalog import PROVIDER_IDS, is_known_provider, suggest_provider
 
 _LABEL = Text(
     match_whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"),
     "1 to 63 characters: letters, digits, `.`, `_` or `-`",
 )
-_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider", suggest_provider)
+_PROVIDER_ID = OneOf(
+    PROVIDER_IDS,
+    "a provider",
+    "config/unknown-provider",
+    suggest=suggest_provider,
+    accepts=is_known_provider,
+)
 NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")
 
 

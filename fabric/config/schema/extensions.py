@@ -14,7 +14,7 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED
-from fabric.model.catalog import PROVIDERS
+from fabric.model.catalog import PROVIDERS, is_known_provider
 from fabric.model.routing import ROUTER_BACK_ENDS
 
 _PART = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -259,4 +259,5 @@ EXTENSIONS = Fields(
         ),
     ),
     is_open=True,
+    accepts=is_known_provider,
 )

@@ -41,6 +41,8 @@ class OneOf(Struct, frozen=True):
     code: str = "config/bad-value"
     # Returns a hint for an unknown word, or "". Default: the nearest of `words`.
     suggest: Callable[[str], str] | None = None
+    # Accepts words that are known only at run time.
+    accepts: Callable[[str], bool] | None = None
 
 
 class Integer(Struct, frozen=True):
@@ -99,6 +101,8 @@ class Fields(Struct, frozen=True):
     # Names keys of which exactly one is required.
     one_of: tuple[str, ...] = ()
     aside: str = ""
+    # Accepts keys that are known only at run time, with any value.
+    accepts: Callable[[str], bool] | None = None
     index: dict[str, "Shape"] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from fabric.app.installed_providers import add_installed_providers
 from fabric.app.settings import read_settings
 from fabric.daemon.composition import build_application
 from fabric.daemon.process.foreground import run_daemon
@@ -66,6 +67,7 @@ def _run(order: ServeOrder, notes: _Notes) -> None:
             log.write,
             lambda port: notes.hand_over(StartNote(port, os.getpid())),
         )
+        add_installed_providers()
         run_daemon(order, read_settings(), tools)
 
 

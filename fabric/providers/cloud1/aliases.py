@@ -1,17 +1,15 @@
 """Point the aliases of functions at new versions, which switches traffic to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors
-from fabric.providers.cloud1.clients import MAX_PARALLEL
-from fabric.providers.cloud1.function_settings import ALIAS, read_version
-from fabric.providers.cloud1.release_state import StoredReleaseState
-from fabric.providers.cloud1.versions import Cloud1Work, describe_function
-from fabric.providers.contract import LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.model.records.record import RELEASE_UNCERTAIN
+from fabric.providers.cloud1.client import CONFLICT, GONE, MAX_PARALLEL, convert_client_errors
+from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, describe_function, read_version
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 from fabric.system.cloud1_account import read_error_code
 
 _VERSION, _MARK = "version:", "mark:"
@@ -23,6 +21,63 @@ class CutOver(Struct, frozen=True):
 
     moved: frozenset[str]
     fresh: frozenset[str]
+
+
+def _fetch_alias_version(work: Cloud1Work, one: LiveFunction) -> str:
+    found = describe_function(work, one.resource_name, ALIAS)
+    return "" if found is None else str(found["Configuration"]["Version"])
+
+
+def format_kept_versions(functions: Sequence[LiveFunction]) -> dict[str, str]:
+    versions = {_VERSION + one.name: read_live_version(one) for one in functions}
+    return {**versions, **{_MARK + one.name: one.mark for one in functions}}
+
+
+def read_kept_version(texts: Mapping[str, str], name: str) -> str:
+    return texts.get(_VERSION + name, "")
+
+
+def _point_alias(work: Cloud1Work, one: LiveFunction, *, is_known: bool) -> bool:
+    """Point an alias and return whether it was created. After a lost response it counts as
+    created."""
+    from botocore.exceptions import ClientError
+
+    asked = {
+        "FunctionName": one.resource_name,
+        "Name": ALIAS,
+        "FunctionVersion": read_live_version(one),
+    }
+    ways = (work.functions.update_alias, work.functions.create_alias)
+    first, second = ways if is_known else ways[::-1]
+    try:
+        first(**asked)
+    except ClientError as error:
+        if read_error_code(error) not in GONE | CONFLICT:
+            raise
+        second(**asked)
+        return True
+    return not is_known
+
+
+def read_live_version(one: LiveFunction) -> str:
+    return read_version(one.resource_id)
+
+
+class StoredReleaseState(Struct, frozen=True):
+    """The stored values of the last release. Names always identify resources; they describe the
+    current state only if `is_sure` is true."""
+
+    texts: Mapping[str, str]
+    is_sure: bool = True
+    salt: str = ""
+
+    def sure(self, name: str) -> str:
+        return self.texts.get(name, "") if self.is_sure else ""
+
+    def of_functions(self, names: Iterable[str]) -> dict[str, str]:
+        """Return all stored values of these functions."""
+        ends = tuple(f":{name}" for name in names)
+        return {name: text for name, text in self.texts.items() if name.endswith(ends)}
 
 
 def cut_over(
@@ -69,41 +124,9 @@ def read_alias_versions(
     return {one.name: text for one, text in zip(functions, found, strict=True) if text}
 
 
-def _fetch_alias_version(work: Cloud1Work, one: LiveFunction) -> str:
-    found = describe_function(work, one.resource_name, ALIAS)
-    return "" if found is None else str(found["Configuration"]["Version"])
-
-
-def format_kept_versions(functions: Sequence[LiveFunction]) -> dict[str, str]:
-    versions = {_VERSION + one.name: read_live_version(one) for one in functions}
-    return {**versions, **{_MARK + one.name: one.mark for one in functions}}
-
-
-def read_kept_version(texts: Mapping[str, str], name: str) -> str:
-    return texts.get(_VERSION + name, "")
-
-
-def _point_alias(work: Cloud1Work, one: LiveFunction, *, is_known: bool) -> bool:
-    """Point an alias and return whether it was created. After a lost response it counts as
-    created."""
-    from botocore.exceptions import ClientError
-
-    asked = {
-        "FunctionName": one.resource_name,
-        "Name": ALIAS,
-        "FunctionVersion": read_live_version(one),
-    }
-    ways = (work.functions.update_alias, work.functions.create_alias)
-    first, second = ways if is_known else ways[::-1]
-    try:
-        first(**asked)
-    except ClientError as error:
-        if read_error_code(error) not in GONE | CONFLICT:
-            raise
-        second(**asked)
-        return True
-    return not is_known
-
-
-def read_live_version(one: LiveFunction) -> str:
-    return read_version(one.resource_id)
+def read_kept_state(address: DeploymentAddress) -> StoredReleaseState:
+    record = address.previous
+    if record is None:
+        return StoredReleaseState({})
+    texts = {name: text for name, text in record.kept if name != RELEASE_UNCERTAIN[0]}
+    return StoredReleaseState(texts, RELEASE_UNCERTAIN not in record.kept, record.salt)

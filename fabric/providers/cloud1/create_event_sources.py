@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.answers import convert_client_errors
+from fabric.providers.cloud1.aliases import StoredReleaseState
 from fabric.providers.cloud1.buckets import BucketEntries, Row, build_entry, set_entries
-from fabric.providers.cloud1.clients import MAX_PARALLEL
-from fabric.providers.cloud1.event_sources import (
+from fabric.providers.cloud1.client import MAX_PARALLEL, convert_client_errors
+from fabric.providers.cloud1.events import (
     BucketWire,
     QueueWire,
     RuleWire,
@@ -27,13 +27,18 @@ from fabric.providers.cloud1.permissions import (
     let_in,
     shut_out,
 )
-from fabric.providers.cloud1.queues import drop_queue, set_queue
-from fabric.providers.cloud1.release_state import StoredReleaseState
-from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
+from fabric.providers.cloud1.rules import (
+    drop_queue,
+    drop_rule,
+    drop_schedule,
+    set_queue,
+    set_rule,
+    set_schedule,
+)
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import WiredNow
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]

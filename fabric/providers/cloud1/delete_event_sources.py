@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
+from fabric.providers.cloud1.aliases import StoredReleaseState
 from fabric.providers.cloud1.buckets import BucketEntries, Row, set_entries
-from fabric.providers.cloud1.clients import MAX_PARALLEL
+from fabric.providers.cloud1.client import MAX_PARALLEL
 from fabric.providers.cloud1.create_event_sources import drop_wire, is_of, read_known_wires
-from fabric.providers.cloud1.event_sources import (
+from fabric.providers.cloud1.events import (
     BucketWire,
     QueueWire,
     Wire,
@@ -18,12 +19,10 @@ from fabric.providers.cloud1.event_sources import (
     list_function_wires,
     strip_settings,
 )
-from fabric.providers.cloud1.function_settings import build_alias_arn
-from fabric.providers.cloud1.release_state import StoredReleaseState
-from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.versions import Cloud1Work, build_alias_arn
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, fetch_wires
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.retry import run_parallel
 
 
 class Unwiring(Struct, frozen=True):

@@ -11,24 +11,27 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Diversion
-from fabric.providers.cloud1.answers import GONE, convert_client_errors, ignore_codes
-from fabric.providers.cloud1.capability_checks import find_unsupported
-from fabric.providers.cloud1.clients import CALLING, Cloud1Clients
-from fabric.providers.cloud1.diverting import (
+from fabric.providers.cloud1.aliases import read_kept_state
+from fabric.providers.cloud1.client import (
+    CALLING,
+    GONE,
+    Cloud1Clients,
+    convert_client_errors,
+    ignore_codes,
+)
+from fabric.providers.cloud1.functions import deploy_function, find_function
+from fabric.providers.cloud1.gateway import has_api, read_api_id
+from fabric.providers.cloud1.limits import find_unsupported
+from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
+from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
+from fabric.providers.cloud1.routes import (
     divert_api_routes,
     locate_diversion,
     read_diversion,
     restore_api_routes,
 )
-from fabric.providers.cloud1.function_settings import ALIAS, OwnSettings
-from fabric.providers.cloud1.functions import deploy_function, find_function
-from fabric.providers.cloud1.gateway import has_api, read_api_id
-from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
-from fabric.providers.cloud1.release_state import read_kept_state
-from fabric.providers.cloud1.releasing import release_service
-from fabric.providers.cloud1.removing import delete_functions, delete_service
-from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import (
+from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeploymentAddress,
@@ -38,17 +41,21 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.redaction import Redaction, redact_errors
-from fabric.providers.refused_calls import Quoted, extend_redaction
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, extend_redaction
+from fabric.providers.core.redaction import Redaction, redact_errors
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_service,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_service,
+    find=find_function,
 )
 # No function is called so: who may look is told that it is not there.
 _NOBODYS = "fabric-doctor-looks"

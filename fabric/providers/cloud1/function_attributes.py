@@ -11,15 +11,17 @@ from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.aliases import read_kept_version
-from fabric.providers.cloud1.answers import convert_client_errors
-from fabric.providers.cloud1.clients import MAX_PARALLEL
-from fabric.providers.cloud1.function_settings import build_ownership_tags, strip_arn_version
-from fabric.providers.cloud1.release_state import StoredReleaseState, read_kept_state
-from fabric.providers.cloud1.versions import Cloud1Work, describe_function
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.cloud1.aliases import StoredReleaseState, read_kept_state, read_kept_version
+from fabric.providers.cloud1.client import MAX_PARALLEL, convert_client_errors
+from fabric.providers.cloud1.versions import (
+    Cloud1Work,
+    build_ownership_tags,
+    describe_function,
+    strip_arn_version,
+)
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import run_parallel
 
 _BESIDE = "beside:"
 _DIGEST = 16

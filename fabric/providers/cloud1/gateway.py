@@ -1,23 +1,27 @@
 """The HTTP API of a service on AWS: one API, an integration for each function, and routes."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors, ignore_codes
-from fabric.providers.cloud1.clients import MAX_PARALLEL, ONCE
-from fabric.providers.cloud1.function_settings import build_ownership_tags
-from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.aliases import StoredReleaseState
+from fabric.providers.cloud1.client import (
+    CONFLICT,
+    GONE,
+    MAX_PARALLEL,
+    ONCE,
+    convert_client_errors,
+    ignore_codes,
+)
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, GatewayRoute, merge_cors
 from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
-from fabric.providers.cloud1.release_state import StoredReleaseState
-from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.waiting import poll_until
+from fabric.providers.cloud1.versions import Cloud1Work, build_ownership_tags
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.retry import poll_until, run_parallel
 
 _STAGE = "$default"
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
@@ -246,3 +250,38 @@ def _is_function(way: str) -> bool:
 def _delete(call: Callable[..., object], gateway: GatewayOrder, **which: str) -> None:
     with ignore_codes(GONE):
         call(ApiId=gateway.id, **which)
+
+
+GATEWAY = "apigatewayv2"
+_SERVER_ERROR, _TOO_MANY = 500, 429
+T = TypeVar("T")
+
+
+def list_pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
+    for page in calls.get_paginator(operation).paginate(**asked):
+        yield from page[rows]
+
+
+def create_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
+    """Create a resource without duplicates. After a lost or throttled response, look for it.
+
+    None means that it does not exist, so the call can be repeated.
+    """
+    from botocore import exceptions as wrong
+
+    try:
+        return make()
+    except (wrong.HTTPClientError, wrong.ConnectionError):
+        return look()
+    except wrong.ClientError as error:
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        if status < _SERVER_ERROR and status != _TOO_MANY:
+            raise
+        return look()
+
+
+def require_created(found: T | None, what: str) -> T:
+    if found is None:
+        message = f"timeout: AWS returned no response for a minute while creating {what}"
+        raise FabricError(Problem("provider/unreachable", message, "run the command again"))
+    return found

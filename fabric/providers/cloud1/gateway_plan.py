@@ -8,8 +8,8 @@ from msgspec import Struct
 from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.function_settings import build_alias_arn
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.cloud1.versions import build_alias_arn
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 
 _NO_AUTHORIZER, _BY_KEY = "NONE", "AWS_IAM"
 

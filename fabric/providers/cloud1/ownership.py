@@ -6,10 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.function_settings import build_function_name, build_ownership_tags
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
-from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.cloud1.versions import Cloud1Work, build_function_name, build_ownership_tags
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 
 _FUNCTION = "fabric:function"
 _ARN, _PLACE = "arn:", "place"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fabric.model.hashing import hash_fields
-from fabric.providers.cloud1.answers import GONE, ignore_codes, is_there_already
+from fabric.providers.cloud1.client import GONE, ignore_codes, is_there_already
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
 from fabric.system.cloud1_account import read_error_code
 

@@ -7,14 +7,12 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.buckets import find_bucket_region
-from fabric.providers.cloud1.clients import MAX_PARALLEL
-from fabric.providers.cloud1.event_sources import BucketWire, QueueWire, RuleWire, Wire
-from fabric.providers.cloud1.function_settings import read_timeout_seconds
-from fabric.providers.cloud1.queues import FoundQueue, find_queue
-from fabric.providers.cloud1.rules import has_bus
-from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.cloud1.client import MAX_PARALLEL
+from fabric.providers.cloud1.events import BucketWire, QueueWire, RuleWire, Wire
+from fabric.providers.cloud1.rules import FoundQueue, find_queue, has_bus
+from fabric.providers.cloud1.versions import Cloud1Work, read_timeout_seconds
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.retry import run_parallel
 
 T = TypeVar("T")
 FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]

@@ -3,11 +3,19 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.answers import CONFLICT, GONE, ignore_codes
-from fabric.providers.cloud1.event_sources import RuleWire, ScheduleWire
-from fabric.providers.cloud1.permissions import build_rule_permission, let_in
+from fabric.providers.cloud1.aliases import StoredReleaseState
+from fabric.providers.cloud1.client import CONFLICT, DENIED, GONE, MISSING_QUEUE, ignore_codes
+from fabric.providers.cloud1.events import QueueWire, RuleWire, ScheduleWire, read_last_part
+from fabric.providers.cloud1.permissions import build_rule_permission, let_in, parse_arn_home
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.payloads import format_json, read_role_statements
+from fabric.providers.core.retry import poll_until
+from fabric.providers.core.triggers import shorten_name
 from fabric.system.cloud1_account import REFUSED, read_error_code
 
 _TARGET = "fabric"
@@ -105,3 +113,216 @@ def _list_schedules(work: Cloud1Work, prefix: str) -> Iterator[Mapping[str, Any]
     pages = work.clients.of("scheduler").get_paginator("list_schedules")
     for page in pages.paginate(NamePrefix=prefix):
         yield from page["Schedules"]
+
+
+_OF_QUEUES = ":sqs:"
+
+
+class FoundQueue(Struct, frozen=True):
+    """An existing queue."""
+
+    arn: str
+    # Its visibility timeout in seconds.
+    hidden_for: int
+
+
+def find_queue(work: Cloud1Work, queue: str) -> FoundQueue | None:
+    from botocore.exceptions import ClientError
+
+    queues = work.clients.of("sqs")
+    try:
+        url = queues.get_queue_url(QueueName=queue)["QueueUrl"]
+        names = ["QueueArn", "VisibilityTimeout"]
+        found = queues.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    except ClientError as error:
+        if read_error_code(error) in MISSING_QUEUE:
+            return None
+        raise
+    return FoundQueue(found["QueueArn"], int(found["VisibilityTimeout"]))
+
+
+def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
+    """Create or update the mapping. A mapping in deletion is waited for."""
+    source, asked = _build_queue_arn(wire, alias), _build_mapping_settings(wire)
+
+    def put() -> bool | None:
+        there = next(
+            (one for one in list_mappings(work, alias) if _read_source_arn(one) == source), None
+        )
+        done = False
+        # One that is on its way out is in the way, and then it is gone.
+        with ignore_codes(CONFLICT, GONE):
+            if there is None:
+                retry_on_conflict(work, lambda: _create_mapping(work, alias, source, asked))
+            elif there["State"] != "Deleting" and _is_different(there, asked):
+                retry_on_conflict(work, lambda: _update_mapping(work, there, asked))
+            done = there is None or there["State"] != "Deleting"
+        return done or None
+
+    if poll_until(put, work.waiting, work.watch) is None:
+        message = f"the event source mapping of the queue `{wire.queue}` is still being deleted"
+        raise FabricError(Problem("provider/not-ready", message, "deploy again in a minute"))
+
+
+def _build_mapping_settings(wire: QueueWire) -> dict[str, object]:
+    return {
+        "BatchSize": wire.batch_size,
+        "MaximumBatchingWindowInSeconds": wire.window,
+        "FunctionResponseTypes": [wire.response] if wire.response else [],
+        "Enabled": wire.is_enabled,
+    }
+
+
+def _create_mapping(
+    work: Cloud1Work, alias: str, source: str, asked: Mapping[str, object]
+) -> Mapping[str, Any]:
+    made: Mapping[str, Any] = work.functions.create_event_source_mapping(
+        FunctionName=alias, EventSourceArn=source, **asked
+    )
+    return made
+
+
+def _update_mapping(
+    work: Cloud1Work, there: Mapping[str, Any], asked: Mapping[str, object]
+) -> Mapping[str, Any]:
+    made: Mapping[str, Any] = work.functions.update_event_source_mapping(
+        UUID=there["UUID"], **asked
+    )
+    return made
+
+
+def _is_different(there: Mapping[str, Any], asked: Mapping[str, object]) -> bool:
+    shown = {**there, "Enabled": there["State"] not in ("Disabled", "Disabling")}
+    return any((shown.get(name) or type(value)()) != value for name, value in asked.items())
+
+
+def drop_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
+    """Delete the mapping only; messages stay in the queue."""
+    source = _build_queue_arn(wire, alias)
+    for one in list_mappings(work, alias):
+        if _read_source_arn(one) == source and one["State"] != "Deleting":
+            _drop_mapping(work, one["UUID"])
+
+
+def _drop_mapping(work: Cloud1Work, uuid: str) -> None:
+    with ignore_codes(GONE):
+        retry_on_conflict(work, lambda: _delete_mapping(work, uuid))
+
+
+def _delete_mapping(work: Cloud1Work, uuid: str) -> Mapping[str, Any]:
+    made: Mapping[str, Any] = work.functions.delete_event_source_mapping(UUID=uuid)
+    return made
+
+
+def list_mappings(work: Cloud1Work, alias: str = "") -> list[Mapping[str, Any]]:
+    """List the queue mappings of an alias, or of the whole account."""
+    which = {"FunctionName": alias} if alias else {}
+    found: list[Mapping[str, Any]] = []
+    with ignore_codes(GONE):
+        found += (
+            one for one in _fetch_mappings(work, which) if _OF_QUEUES in _read_source_arn(one)
+        )
+    return found
+
+
+def _fetch_mappings(work: Cloud1Work, which: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    for page in work.functions.get_paginator("list_event_source_mappings").paginate(**which):
+        yield from page["EventSourceMappings"]
+
+
+def queue_in(mapping: Mapping[str, Any]) -> QueueWire:
+    return QueueWire(read_last_part(_read_source_arn(mapping)))
+
+
+def _read_source_arn(mapping: Mapping[str, Any]) -> str:
+    return str(mapping.get("EventSourceArn", ""))
+
+
+def _build_queue_arn(wire: QueueWire, alias: str) -> str:
+    return parse_arn_home(alias).of("sqs", wire.queue)
+
+
+_KEPT = "statements"
+_NAME_LENGTH = 128
+_PLURALS = {"actions": "Action", "resources": "Resource"}
+
+
+class RolePolicy(Struct, frozen=True):
+    role: str
+    name: str
+    text: str
+
+    def format_fingerprint(self, salt: str) -> str:
+        return f"{self.role} {hash_fields((salt, self.text))}"
+
+
+def set_statements(
+    work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState
+) -> dict[str, str]:
+    """Write the policy and return the values to store."""
+    policy = _build_policy(work, address)
+    said = policy.format_fingerprint(kept.salt) if policy.text else ""
+    was = kept.texts.get(_KEPT, "")
+    if policy.text and kept.sure(_KEPT) != said:
+        _put(work, policy)
+        work.watch.hear(f"role {policy.role}: policy `{policy.name}` now matches the config")
+    if was and (not policy.text or _read_role(was) != policy.role):
+        _delete(work, _read_role(was), policy.name)
+    return {_KEPT: said} if said else {}
+
+
+def drop_statements(work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState) -> None:
+    """Delete the policy, also one of an interrupted release that did not store it. Without
+    permission to read it, there is none."""
+    policy, known = _build_policy(work, address), _read_role(kept.texts.get(_KEPT, ""))
+    if known:
+        _delete(work, known, policy.name)
+    if not kept.is_sure and policy.role not in ("", known):
+        with ignore_codes(REFUSED):
+            _delete(work, policy.role, policy.name)
+
+
+def _read_role(kept: str) -> str:
+    return kept.partition(" ")[0]
+
+
+def _build_policy(work: Cloud1Work, address: DeploymentAddress) -> RolePolicy:
+    role = work.own.role_arn.rpartition("/")[2]
+    name = shorten_name(f"fabric-{address.service}-{address.stage}", _NAME_LENGTH)
+    statements = [_build_statement(one) for one in read_role_statements(address.extension)]
+    document = {"Version": "2012-10-17", "Statement": statements}
+    return RolePolicy(role, name, format_json(document) if statements else "")
+
+
+def _build_statement(said: Any) -> dict[str, object]:
+    """Build a statement. Keys that the schema leaves open are AWS keys, capitalized."""
+    return {_PLURALS.get(name, name[:1].upper() + name[1:]): one for name, one in said.items()}
+
+
+def _put(work: Cloud1Work, policy: RolePolicy) -> None:
+    from botocore.exceptions import ClientError
+
+    asked = {"RoleName": policy.role, "PolicyName": policy.name, "PolicyDocument": policy.text}
+    try:
+        retry_on_conflict(work, lambda: work.clients.of("iam").put_role_policy(**asked))
+    except ClientError as error:
+        if read_error_code(error) not in DENIED:
+            raise
+        raise FabricError(_permission_problem(policy)) from error
+
+
+def _permission_problem(policy: RolePolicy) -> Problem:
+    message = (
+        f"permission denied: cannot put the policy `{policy.name}` on the role `{policy.role}`"
+    )
+    hint = (
+        "allow `iam:PutRolePolicy` and `iam:DeleteRolePolicy` on the role, or add this policy "
+        f"yourself and remove `iam.role.statements` from the config: {policy.text}"
+    )
+    return Problem("credentials/refused", message, hint)
+
+
+def _delete(work: Cloud1Work, role: str, name: str) -> None:
+    asked = {"RoleName": role, "PolicyName": name}
+    with ignore_codes(GONE):
+        retry_on_conflict(work, lambda: work.clients.of("iam").delete_role_policy(**asked))

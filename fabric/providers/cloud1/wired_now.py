@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.clients import MAX_PARALLEL
-from fabric.providers.cloud1.event_sources import BucketWire, RuleWire, Wire, name_prefix
+from fabric.providers.cloud1.client import MAX_PARALLEL
+from fabric.providers.cloud1.events import BucketWire, RuleWire, Wire, name_prefix
 from fabric.providers.cloud1.permissions import list_permitted_sources
-from fabric.providers.cloud1.queues import list_mappings, queue_in
-from fabric.providers.cloud1.rules import find_schedules
+from fabric.providers.cloud1.rules import find_schedules, list_mappings, queue_in
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.retry import run_parallel
 
 
 class WiredNow(Struct, frozen=True):

@@ -9,22 +9,25 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.cloud2.api import FUNCTIONS, Cloud2Api
-from fabric.providers.cloud2.capability_checks import (
+from fabric.providers.cloud2.client import FUNCTIONS, Cloud2Api, classify_refusal
+from fabric.providers.cloud2.events import list_all_jobs
+from fabric.providers.cloud2.functions import deploy_function, find_function
+from fabric.providers.cloud2.limits import (
     find_setting_problems,
     find_unsupported,
     find_unsupported_clocks,
 )
-from fabric.providers.cloud2.documents import refuse_order
-from fabric.providers.cloud2.functions import deploy_function, find_function
-from fabric.providers.cloud2.jobs import list_all_jobs
-from fabric.providers.cloud2.refusals import classify_refusal
-from fabric.providers.cloud2.release_state import CLOCKS, find_place_conflict, locate_deployment
-from fabric.providers.cloud2.releasing import release_service
-from fabric.providers.cloud2.removing import delete_functions
+from fabric.providers.cloud2.release import delete_functions, release_service
+from fabric.providers.cloud2.revisions import refuse_order
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.work import BUILDING, Cloud2Work
-from fabric.providers.contract import (
+from fabric.providers.cloud2.work import (
+    BUILDING,
+    CLOCKS,
+    Cloud2Work,
+    find_place_conflict,
+    locate_deployment,
+)
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeploymentAddress,
@@ -33,21 +36,25 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import list_public_functions
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.core.triggers import list_public_functions
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_functions,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_functions,
+    find=find_function,
 )
 
 

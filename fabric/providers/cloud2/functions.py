@@ -8,14 +8,12 @@ from msgspec import Struct, field
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.api import FUNCTIONS
-from fabric.providers.cloud2.documents import (
+from fabric.providers.cloud2.client import FUNCTIONS
+from fabric.providers.cloud2.revisions import (
     UPDATED,
     Cloud2Plan,
-    build_function_document,
-)
-from fabric.providers.cloud2.revisions import (
     RevisionRow,
+    build_function_document,
     fetch_revision,
     fetch_serving,
     find_revision,
@@ -38,12 +36,11 @@ from fabric.providers.cloud2.work import (
     timeout_problem,
     wait_for_operation,
 )
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.naming import build_function_endpoint
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.version_pinning import refuse_without_version
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.retry import poll_until
+from fabric.providers.core.triggers import build_function_endpoint
 from fabric.system.retry import TransientError
 
 _MOVING = frozenset(("DEPLOYING", "DELETING"))

@@ -6,8 +6,8 @@ import re
 from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import format_resource_name, shorten_name
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 REGION = "us-central1"
 # What serves a function has its name where that is no longer.

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import (
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.sources import (
     SourceRuntime,
     Texts,
     build_server_settings,

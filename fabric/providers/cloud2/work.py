@@ -9,13 +9,13 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.api import Cloud2Api
-from fabric.providers.cloud2.refusals import classify_refusal
-from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
-from fabric.providers.contract import CallContext
-from fabric.providers.http_calls import ProviderCall, retry_transient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, RetryPolicy, poll_until, sleep_interruptibly
+from fabric.model.records.record import Record
+from fabric.providers.cloud2.client import Cloud2Api, classify_refusal
+from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings, place_in
+from fabric.providers.core.contract import CallContext, DeploymentAddress
+from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until, sleep_interruptibly
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
@@ -111,3 +111,39 @@ def wait_for_operation(
 def timeout_problem(whose: str, waiting: RetryPolicy) -> Problem:
     message = f"timeout: {whose} was not ready within {waiting.most:.0f} s"
     return Problem("provider/not-ready", message, "deploy again: existing resources are reused")
+
+
+# Of each function: the revision that is met, who may call it, and its clocks.
+REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"
+
+
+def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
+    """Return the address with the deployed region, which can differ from the configured one."""
+    noted = address.previous.functions if address.previous else ()
+    there = next((place for one in noted if (place := place_in(one.resource_id))), None)
+    return address if there is None else replace(address, region=there.region)
+
+
+def find_place_conflict(
+    record: Record, place: Cloud2Place, *, is_region_known: bool = True
+) -> Problem | None:
+    """Return a problem if the record belongs to another project or region. A missing project is
+    reported with the missing credentials."""
+    places = [place_in(one.resource_id) for one in record.functions]
+    other = [
+        one
+        for one in places
+        if one and (one != place if is_region_known else one.project != place.project)
+    ]
+    if not other or not place.project:
+        return None
+    then = other[0].path
+    message = (
+        f"refusing to change {record.ref.title}: it is deployed in `{then}`, not in "
+        f"`{place.path}`; nothing was changed"
+    )
+    hint = (
+        "set `CLOUD2_PROJECT_ID` and the region to the old values, or run `fabric remove` "
+        "with them before you deploy elsewhere"
+    )
+    return Problem("deploy/other-place", message, hint)

@@ -1,37 +1,40 @@
 """The built-in deployer for Alibaba Cloud: one cloud function per function, with versions and a
 live alias."""
 
+import base64
+import binascii
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
-from fabric.providers.cloud4.calling import invoke_function
-from fabric.providers.cloud4.capability_checks import (
+from fabric.providers.cloud4.client import Cloud4Api, Cloud4Call, Cloud4Work, classify_refusal
+from fabric.providers.cloud4.events import ROUTE_TRIGGER, list_triggers
+from fabric.providers.cloud4.functions import (
+    CLOCKS,
+    ROUTE,
+    deploy_function,
+    find_function,
+    find_place_conflict,
+    locate_deployment,
+)
+from fabric.providers.cloud4.limits import (
     find_setting_problems,
     find_unsupported,
     find_unsupported_region,
     region_problem,
 )
-from fabric.providers.cloud4.documents import refuse_order
-from fabric.providers.cloud4.functions import deploy_function, find_function
-from fabric.providers.cloud4.refusals import classify_refusal
-from fabric.providers.cloud4.release_state import (
-    CLOCKS,
-    ROUTE,
-    find_place_conflict,
-    locate_deployment,
-)
-from fabric.providers.cloud4.releasing import release_service
-from fabric.providers.cloud4.removing import delete_functions
-from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
-from fabric.providers.cloud4.triggers import ROUTE_TRIGGER, list_triggers
-from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import (
+from fabric.providers.cloud4.release import delete_functions, release_service
+from fabric.providers.cloud4.settings import LIVE, Cloud4Place, Cloud4Settings, build_function_name
+from fabric.providers.cloud4.versions import refuse_order
+from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeploymentAddress,
@@ -41,19 +44,24 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import list_public_functions
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.triggers import list_public_functions
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_functions,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_functions,
+    find=find_function,
 )
 
 
@@ -179,9 +187,6 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         return convert_call_errors(whose, classify_refusal, self.hide, orders)
 
 
-# Check the identity and the resources of a service on Alibaba Cloud other than its functions.
-
-
 def _find_missing(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
     texts = read_kept_texts(address).texts
@@ -199,3 +204,67 @@ def _fetch_identity(work: Cloud4Work) -> str:
     """Fetch the identity of the credentials and check read access to functions. Changes nothing."""
     work.ask(Cloud4Call("ListFunctions", "GET", query=(("limit", "1"),)), object)
     return f"the key {work.api.key.ident}, with read access to functions in `{work.place.region}`"
+
+
+_BYTES = "application/octet-stream"
+# A function may take so long; whoever waits can leave at any time.
+_LONGEST = 900.0
+_LOG, _FAULT = "x-fc-log-result", "x-fc-error-type"
+_ASKED = (("x-fc-invocation-type", "Sync"), ("x-fc-log-type", "Tail"))
+
+
+class _ThrownError(Struct, frozen=True, rename="camel"):
+    error_message: str = ""
+    error_type: str = ""
+
+
+def invoke_function(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    """Invoke once, without retries: a call with an unknown outcome possibly ran."""
+    given: JsonObject = {"__fabric_event": msgspec.json.decode(event or b"null", type=Json)}
+    call = Cloud4Call(
+        action="InvokeFunction",
+        method="POST",
+        parts=(function.resource_name, "invocations"),
+        query=(("qualifier", LIVE),),
+        content=format_json(given).encode(),
+        content_type=_BYTES,
+        headers=_ASKED,
+        seconds=_LONGEST,
+    )
+    began = time.perf_counter()
+    reply = work.api.reply(call)
+    ms = round((time.perf_counter() - began) * 1000)
+    logs = _decode_lines(reply.headers.get(_LOG, ""))
+    if reply.headers.get(_FAULT):
+        return FunctionAnswer("", logs, ms, _read_failure(reply.content) or reply.headers[_FAULT])
+    return FunctionAnswer(_read_response(reply.content), logs, ms)
+
+
+def _read_response(content: bytes) -> str:
+    said = _read(content)
+    if isinstance(said, dict) and said.keys() == {"response"}:
+        return format_json(said["response"])
+    return content.decode(errors="replace")
+
+
+def _read(content: bytes) -> Json:
+    try:
+        said: Json = msgspec.json.decode(content or b"null", type=Json)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return said
+
+
+def _read_failure(content: bytes) -> str:
+    try:
+        said = msgspec.json.decode(content, type=_ThrownError)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return content.decode(errors="replace")
+    return said.error_message or said.error_type
+
+
+def _decode_lines(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode(errors="replace")
+    except binascii.Error:
+        return ""

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.concurrency import set_concurrency
+from fabric.providers.cloud4.client import Cloud4Work
+from fabric.providers.cloud4.limits import set_concurrency
 from fabric.providers.cloud4.tags import FunctionTag, set_tags
-from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
 
 _DIGEST = 16
 

@@ -4,42 +4,41 @@ it."""
 import functools
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
-from fabric.providers.cloud4.concurrency import set_concurrency
-from fabric.providers.cloud4.documents import (
-    Cloud4Plan,
-    build_function_document,
-    build_new_function_document,
-    refuse_source,
-)
+from fabric.model.records.record import Record
+from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
 from fabric.providers.cloud4.function_attributes import read_attributes, update_attributes
-from fabric.providers.cloud4.release_state import MET_VERSION, require_ownership_tag
+from fabric.providers.cloud4.limits import set_concurrency
 from fabric.providers.cloud4.settings import (
     Cloud4Owner,
+    Cloud4Place,
     FunctionVersion,
     PublishedMark,
     build_function_name,
     build_owner,
     parse_version,
 )
-from fabric.providers.cloud4.source import build_function_source, require_runtime
 from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (
+    Cloud4Plan,
     PublishedVersion,
+    build_function_document,
+    build_function_source,
+    build_new_function_document,
     find_live_alias,
     find_version,
     list_versions,
     publish_version,
+    refuse_source,
+    require_runtime,
 )
-from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.version_pinning import refuse_without_version
-from fabric.providers.waiting import RetryPolicy, poll_until
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import RetryPolicy, poll_until
 from fabric.system.retry import TransientError
 
 # Code is unpacked, and looked at, in seconds.
@@ -247,3 +246,61 @@ def _find_active_version(work: Cloud4Work, name: str) -> PublishedVersion | None
         return None
     rows = list_versions(work, name)
     return next((one for one in rows if one.version_id == alias.version_id), None)
+
+
+# Of each function: the version that is met, its address, its clocks, and what it has beside.
+MET_VERSION, ROUTE, CLOCKS, BESIDE = "version:", "route:", "clocks:", "beside:"
+
+
+def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
+    """Return the address with the deployed region, which can differ from the configured one."""
+    noted = address.previous.functions if address.previous else ()
+    places = (parse_version(one.resource_id).place for one in noted)
+    there = next((one for one in places if one.region), None)
+    return address if there is None else replace(address, region=there.region)
+
+
+def require_ownership_tag(address: DeploymentAddress, function: str, place: Cloud4Place) -> None:
+    """Raise if a missing function cannot be proven deleted, because the account is unknown.
+
+    An unknown account does not prevent creation, but it does if state records a deployment.
+    """
+    record = address.previous
+    known = record.function(function) if record else None
+    account = parse_version(known.resource_id).place.account if known else ""
+    if record is None or not account or place.account == account:
+        return
+    message = (
+        f"function `{function}` of {record.ref.title} was not found with these credentials, and "
+        f"the state records it in the account {account}"
+    )
+    hint = (
+        f"set CLOUD4_ACCOUNT_ID={account} if the key belongs to that account: the "
+        "function then counts as already deleted"
+    )
+    raise FabricError(Problem("deploy/unproven-account", message, hint))
+
+
+def find_place_conflict(
+    record: Record, place: Cloud4Place, *, is_region_known: bool = True
+) -> Problem | None:
+    """Return a problem if the record belongs to another account or region. An unset account or
+    region is not compared."""
+    places = [parse_version(one.resource_id).place for one in record.functions]
+    other = [one for one in places if one.region and _is_other(one, place, is_region_known)]
+    if not other:
+        return None
+    message = (
+        f"refusing to change {record.ref.title}: it is deployed at {other[0].title}, not at "
+        f"{place.title}; nothing was changed"
+    )
+    hint = (
+        "set the region and `CLOUD4_ACCOUNT_ID` to the old values, or run `fabric remove` "
+        "with them before you deploy elsewhere"
+    )
+    return Problem("deploy/other-place", message, hint)
+
+
+def _is_other(there: Cloud4Place, place: Cloud4Place, is_region_known: bool) -> bool:  # noqa: FBT001
+    is_account = bool(place.account and there.account) and place.account != there.account
+    return is_account or (is_region_known and bool(place.region) and place.region != there.region)

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
 from fabric.model.hosts import is_name_in_host
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import format_resource_name, shorten_name
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 _NAME_LENGTH = 64
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")

@@ -7,10 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
-from fabric.providers.cloud4.documents import build_tag_rows
-from fabric.providers.cloud4.signing import VERSION
-from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.cloud4.client import VERSION, Cloud4Call, Cloud4Work, build_cloud4_call
+from fabric.providers.cloud4.versions import build_tag_rows
 
 _PATH = f"/{VERSION}/tags-v2"
 _KIND = "function"

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import ConfigSpot, FabricError, Problem, replace_problems
+from fabric.providers.cluster.client import ClusterSettings, ClusterTool
 from fabric.providers.cluster.names import FUNCTION, MANAGER, format_selector, is_ours
 from fabric.providers.cluster.objects import (
     KubeObject,
@@ -17,10 +18,8 @@ from fabric.providers.cluster.objects import (
     read_text_at,
     read_texts_at,
 )
-from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import CallContext, DeploymentAddress
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.contract import CallContext, DeploymentAddress
+from fabric.providers.core.retry import RetryPolicy
 
 _OF_OBJECTS = frozenset(("provider/refused", "provider/conflict"))
 

@@ -9,9 +9,8 @@ from fabric.providers.cluster.names import (
     build_object_name,
     build_service_labels,
 )
-from fabric.providers.cluster.objects import KubeObject
-from fabric.providers.cluster.pod_files import PodRuntime
-from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder
+from fabric.providers.cluster.objects import KubeObject, PodRuntime
+from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder
 
 # An object has at most 1 MiB; what is around the archive in it needs some room.
 _PART = 900_000

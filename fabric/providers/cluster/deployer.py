@@ -7,28 +7,27 @@ from collections.abc import Iterator, Sequence
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.capability_checks import find_unsupported
-from fabric.providers.cluster.deploying import deploy_orders, find_function
-from fabric.providers.cluster.releasing import delete_functions, delete_service, release_service
-from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import (
+from fabric.providers.cluster.client import ClusterSettings, ClusterTool
+from fabric.providers.cluster.functions import deploy_orders, find_function
+from fabric.providers.cluster.limits import find_unsupported
+from fabric.providers.cluster.release import delete_functions, delete_service, release_service
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     Unsupported,
 )
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations
-from fabric.providers.redaction import Redaction, redact_errors
-from fabric.providers.refused_calls import Quoted, extend_redaction
+from fabric.providers.core.deployer import GuardedDeployer, Operations
+from fabric.providers.core.errors import Quoted, extend_redaction
+from fabric.providers.core.redaction import Redaction, redact_errors
 
 _OPERATIONS = Operations[ClusterWork](
-    lambda work, _, orders: deploy_orders(work, orders),
-    lambda work, _, functions: release_service(work, functions),
-    lambda work, _, functions: delete_functions(work, functions),
-    lambda work, *_: delete_service(work),
-    lambda work, _, function, mark: find_function(work, function, mark),
+    deploy=lambda work, _, orders: deploy_orders(work, orders),
+    release=lambda work, _, functions: release_service(work, functions),
+    delete_functions=lambda work, _, functions: delete_functions(work, functions),
+    delete_service=lambda work, *_: delete_service(work),
+    find=lambda work, _, function, mark: find_function(work, function, mark),
 )
 
 

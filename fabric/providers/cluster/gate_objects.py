@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fabric.model.hashing import hash_fields
 from fabric.providers.cluster.archives import format_file_key
-from fabric.providers.cluster.ingress import Routed, list_http_paths
+from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.names import MARK, build_gate_labels, build_object_name
 from fabric.providers.cluster.objects import KubeObject, count_at, read_rows_at, read_text_at
 from fabric.providers.cluster.overlaps import has_gate_need
@@ -21,9 +21,9 @@ from fabric.providers.cluster.pods import (
     POD_SECURITY,
     SERVING,
 )
-from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.payloads import format_json
+from fabric.providers.cluster.routes import Routed, list_http_paths
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.payloads import format_json
 
 _FOLDER = "/fabric/gate"
 _PORT = 80

@@ -7,10 +7,10 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
 from fabric.providers.cluster.gate_objects import build_gate_objects
-from fabric.providers.cluster.ingress import Routed, build_ingress
 from fabric.providers.cluster.names import build_object_name
 from fabric.providers.cluster.objects import KubeObject, format_key, read_rows_at, read_text_at
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
+from fabric.providers.cluster.routes import Routed, build_ingress
 
 _HINT = "set a separate `hostname` for the service below `extensions.cluster-orchestrator`"
 

@@ -15,8 +15,9 @@ from fabric.providers.cluster.archives import (
     build_runtime_name,
     list_archive_names,
 )
-from fabric.providers.cluster.capability_checks import missing_image_problem
-from fabric.providers.cluster.cron_jobs import build_cron_jobs
+from fabric.providers.cluster.client import ClusterSettings
+from fabric.providers.cluster.events import build_cron_jobs
+from fabric.providers.cluster.limits import missing_image_problem
 from fabric.providers.cluster.names import (
     ARTIFACT,
     MARK,
@@ -25,12 +26,10 @@ from fabric.providers.cluster.names import (
     build_function_labels,
     build_object_name,
 )
-from fabric.providers.cluster.objects import KubeObject, format_key
-from fabric.providers.cluster.pod_files import PodRuntime, find_pod_runtime
+from fabric.providers.cluster.objects import KubeObject, PodRuntime, find_pod_runtime, format_key
 from fabric.providers.cluster.pods import PodPlan, build_pod_template
-from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.payloads import format_json
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.payloads import format_json
 
 _PORT = 80
 

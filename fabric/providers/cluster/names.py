@@ -4,8 +4,8 @@ import re
 
 from fabric.model.hashing import hash_bytes
 from fabric.providers.cluster.objects import KubeObject, read_texts_at
-from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import format_resource_name, shorten_name
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 NAME_LENGTH = 63
 CRON_LENGTH = 52

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cluster.ingress import HttpPath, Routed, is_plain, list_http_paths
+from fabric.providers.cluster.routes import HttpPath, Routed, is_plain, list_http_paths
 
 _Segments = tuple[str, ...]
 

@@ -4,9 +4,8 @@ from msgspec import Struct
 
 from fabric.providers.cluster.archives import format_file_key, format_part_key
 from fabric.providers.cluster.names import MARK, build_function_labels
-from fabric.providers.cluster.objects import KubeObject
-from fabric.providers.cluster.pod_files import FOLDER, PodRuntime
-from fabric.providers.contract import DeploymentAddress
+from fabric.providers.cluster.objects import FOLDER, KubeObject, PodRuntime
+from fabric.providers.core.contract import DeploymentAddress
 
 _CONTAINER = "function"
 _READY_PATH = "/.fabric/ready"

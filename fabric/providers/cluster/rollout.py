@@ -16,7 +16,7 @@ from fabric.providers.cluster.objects import (
     read_text_at,
     read_texts_at,
 )
-from fabric.providers.waiting import poll_until
+from fabric.providers.core.retry import poll_until
 
 _KINDS = "deployments,pods"
 _LINES = 20

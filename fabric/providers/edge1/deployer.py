@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Diversion, Record
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionDraft,
@@ -16,40 +16,47 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.edge1.addresses import fetch_subdomain, is_open
-from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.capability_checks import find_setting_problems, find_unsupported
-from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
-from fabric.providers.edge1.functions import deploy_function, find_function, refuse_variables
-from fabric.providers.edge1.refusals import classify_refusal
-from fabric.providers.edge1.release_state import ADDRESS, GATE, find_account_conflict
-from fabric.providers.edge1.releasing import release_service
-from fabric.providers.edge1.removing import delete_functions, delete_service
-from fabric.providers.edge1.settings import (
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.edge1.client import (
+    Edge1Api,
     Edge1Place,
     Edge1Settings,
     build_gate_name,
     build_worker_owner,
+    classify_refusal,
 )
-from fabric.providers.edge1.versions import (
+from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
+from fabric.providers.edge1.functions import (
+    ADDRESS,
+    GATE,
     Edge1Work,
     build_routes_path,
+    deploy_function,
+    find_account_conflict,
+    find_function,
     has_own,
     list_worker_versions,
+    refuse_variables,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
+from fabric.providers.edge1.limits import find_setting_problems, find_unsupported
+from fabric.providers.edge1.release import delete_functions, delete_service, release_service
+from fabric.providers.edge1.routes import fetch_subdomain, is_open
 
 _OPERATIONS = Operations(
-    deploy_one_by_one(deploy_function),
-    release_service,
-    delete_functions,
-    delete_service,
-    find_function,
+    deploy=deploy_one_by_one(deploy_function),
+    release=release_service,
+    delete_functions=delete_functions,
+    delete_service=delete_service,
+    find=find_function,
 )
 
 

@@ -7,18 +7,18 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Diversion
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.diverting import foreign_diversion_problem, other_account_problem
-from fabric.providers.edge1.gate_plan import plan_tunnel_gate, route_keys
-from fabric.providers.edge1.settings import build_gate_name, build_worker_owner
-from fabric.providers.edge1.uploads import TUNNEL_MARK
-from fabric.providers.edge1.versions import (
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.routes import foreign_diversion_problem, other_account_problem
+from fabric.providers.edge1.client import build_gate_name, build_worker_owner
+from fabric.providers.edge1.functions import (
     Edge1Work,
     activate_version,
     find_met_version,
     list_worker_versions,
     upload_version,
 )
+from fabric.providers.edge1.release import plan_tunnel_gate, route_keys
+from fabric.providers.edge1.uploads import TUNNEL_MARK
 
 _ACCOUNT, _GATE, _VERSION, _TAG = "account", "gate", "version", "tag"
 

@@ -1,30 +1,139 @@
 """Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
 to it."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct, field
+
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.edge1.settings import (
+from fabric.model.records.record import Record
+from fabric.providers.core.contract import (
+    CallContext,
+    DeploymentAddress,
+    FunctionOrder,
+    LiveFunction,
+)
+from fabric.providers.core.errors import (
+    Quoted,
+    RefusedCallError,
+    convert_refusals,
+    mark_untouched,
+    refuse_without_version,
+)
+from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.sources import TOO_LARGE
+from fabric.providers.edge1.client import (
+    Edge1Api,
+    Edge1Settings,
+    Owner,
     build_worker_name,
     build_worker_owner,
+    classify_refusal,
     format_worker_version_id,
+    read_archive_hash,
     read_version,
+    read_version_account,
 )
-from fabric.providers.edge1.uploads import build_function_upload, extend_mark
-from fabric.providers.edge1.versions import (
-    Edge1Work,
-    build_live_function,
-    check_ownership,
-    fetch_version,
-    find_met_version,
-    list_worker_versions,
-    upload_version,
-)
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.sources import TOO_LARGE
-from fabric.providers.version_pinning import refuse_without_version
+from fabric.providers.edge1.uploads import Upload, build_function_upload, extend_mark
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128
+
+
+def refuse_variables(order: FunctionOrder) -> None:
+    """Raise for unsupported variables before any API call: values are first known here."""
+    pairs = order.env.reveal()
+    large = sorted(name for name, text in pairs if len(text.encode()) > _VARIABLE_BYTES)
+    problems = [
+        Problem(
+            "deploy/environment-too-large",
+            f"function `{order.name}`: the variable `{name}` has more than {_VARIABLE_BYTES:,} "
+            "bytes",
+            "store large values in a file of the function: Cloudflare rejects larger variables",
+        )
+        for name in large
+    ]
+    if len(pairs) > _VARIABLES:
+        why = f"has {len(pairs)} variables; Cloudflare allows {_VARIABLES}"
+        message = f"function `{order.name}` {why}"
+        problems.append(Problem("deploy/environment-too-large", message, TOO_LARGE))
+    if problems:
+        raise FabricError(*problems)
+
+
+T = TypeVar("T")
+_TAG, _MESSAGE = "workers/tag", "workers/message"
+
+
+class VersionRow(Struct, frozen=True):
+    id: str
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tag(self) -> str:
+        return self.annotations.get(_TAG, "")
+
+    @property
+    def archive(self) -> str:
+        return read_archive_hash(self.annotations.get(_MESSAGE, ""))
+
+
+class _VersionList(Struct, frozen=True):
+    items: tuple[VersionRow, ...] = ()
+
+
+class _Uploaded(Struct, frozen=True):
+    """The response to a new Worker, with the id of its first version."""
+
+    deployment_id: str
+
+
+class _VersionShare(Struct, frozen=True):
+    version_id: str
+    percentage: float
+
+
+class _DeploymentRow(Struct, frozen=True):
+    versions: tuple[_VersionShare, ...] = ()
+
+
+class _DeploymentList(Struct, frozen=True):
+    deployments: tuple[_DeploymentRow, ...] = ()
+
+
+class Edge1Work(Struct, frozen=True):
+    """The context of every call: client, provider settings, redaction and waiting limits."""
+
+    api: Edge1Api
+    own: Edge1Settings
+    watch: CallContext
+    quoted: Quoted
+    waiting: RetryPolicy = WAITING
+
+    @property
+    def workers(self) -> str:
+        return f"/accounts/{quote(self.api.account.account, safe='')}/workers"
+
+    def script(self, name: str, rest: str = "") -> str:
+        return f"{self.workers}/scripts/{name}{rest}"
+
+    def ask(self, call: ProviderCall, kind: type[T]) -> T:
+        """Make an idempotent call, with retries."""
+        return self.patient(lambda: self.api.once(call, kind))
+
+    def tell(self, call: ProviderCall) -> None:
+        self.ask(call, object)
+
+    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, classify_refusal)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return retry_transient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
 
 
 def deploy_function(
@@ -48,27 +157,6 @@ def deploy_function(
         mark=order.mark,
         triggers=order.triggers,
     )
-
-
-def refuse_variables(order: FunctionOrder) -> None:
-    """Raise for unsupported variables before any API call: values are first known here."""
-    pairs = order.env.reveal()
-    large = sorted(name for name, text in pairs if len(text.encode()) > _VARIABLE_BYTES)
-    problems = [
-        Problem(
-            "deploy/environment-too-large",
-            f"function `{order.name}`: the variable `{name}` has more than {_VARIABLE_BYTES:,} "
-            "bytes",
-            "store large values in a file of the function: Cloudflare rejects larger variables",
-        )
-        for name in large
-    ]
-    if len(pairs) > _VARIABLES:
-        why = f"has {len(pairs)} variables; Cloudflare allows {_VARIABLES}"
-        message = f"function `{order.name}` {why}"
-        problems.append(Problem("deploy/environment-too-large", message, TOO_LARGE))
-    if problems:
-        raise FabricError(*problems)
 
 
 def find_function(
@@ -102,3 +190,125 @@ def find_active_version(
     if not owner.is_of(found.tag):
         check_ownership(name, list_worker_versions(work, name) or (), owner)
     return build_live_function(work, name, found, owner)
+
+
+def build_routes_path(zone: str) -> str:
+    return f"/zones/{quote(zone, safe='')}/workers/routes"
+
+
+def list_worker_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+    """List deployable versions, newest first. None if the Worker does not exist."""
+    return work.patient(lambda: _fetch_versions(work, name))
+
+
+def _fetch_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+    call = ProviderCall("GET", work.script(name, "/versions?deployable=true"))
+    try:
+        return work.api.once(call, _VersionList).items
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise
+
+
+def fetch_version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
+    try:
+        return work.ask(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise
+
+
+def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
+    """Return the id of a matching version, existing or new.
+
+    A version from a call with a lost response is found by the next try.
+    """
+    kind, content = upload.form()
+
+    def act() -> str:
+        rows = _fetch_versions(work, name)
+        found = _find_own_version(name, rows, upload) if rows is not None else ""
+        if found:
+            return found
+        if rows is None:
+            call = ProviderCall("PUT", work.script(name), content, kind)
+            return work.api.once(call, _Uploaded).deployment_id
+        call = ProviderCall("POST", work.script(name, "/versions"), content, kind)
+        return work.api.once(call, VersionRow).id
+
+    return work.patient(act)
+
+
+def _find_own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
+    check_ownership(name, rows, upload.owner)
+    return next((one.id for one in rows if one.tag == upload.tag), "")
+
+
+def has_own(rows: tuple[VersionRow, ...], owner: Owner) -> bool:
+    return any(owner.is_of(one.tag) for one in rows)
+
+
+def check_ownership(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
+    if has_own(rows, owner):
+        return
+    message = f"the Worker `{name}` already exists and does not belong to {owner.title}"
+    hint = "delete or rename it manually, or rename the service; it was not changed"
+    raise FabricError(Problem("deploy/foreign", message, hint))
+
+
+def find_met_version(work: Edge1Work, name: str) -> str:
+    """Return the id of the version with most of the traffic; empty without traffic."""
+    call = ProviderCall("GET", work.script(name, "/deployments"))
+    try:
+        found = work.ask(call, _DeploymentList).deployments
+    except RefusedCallError as error:
+        if error.is_gone:
+            return ""
+        raise
+    shares = found[0].versions if found else ()
+    newest = max(shares, key=lambda one: one.percentage, default=None)
+    return newest.version_id if newest else ""
+
+
+def activate_version(work: Edge1Work, name: str, ident: str) -> None:
+    """Route all traffic to a version. Secret values are part of a version and are rolled back with
+    it."""
+    shares = [{"version_id": ident, "percentage": 100}]
+    document = {"strategy": "percentage", "versions": shares}
+    work.tell(build_json_call("POST", work.script(name, "/deployments?force=true"), document))
+
+
+def build_live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
+    return LiveFunction(
+        owner.function,
+        name,
+        format_worker_version_id(work.api.account.account, name, row.id),
+        artifact_sha256=row.archive,
+        mark=owner.mark_in(row.tag),
+    )
+
+
+ACCOUNT, GATE, PLACE, ADDRESS = "account", "gate", "place", "address"
+# The zone that the last release made a route in.
+ZONE = "zone"
+
+
+def find_account_conflict(record: Record, account: str) -> Problem | None:
+    """Return a problem if the record belongs to another account. A missing account is reported with
+    the missing credentials."""
+    noted = (read_version_account(one.resource_id) for one in record.functions)
+    accounts = {dict(record.kept).get(ACCOUNT, ""), *noted} - {"", account}
+    if not accounts or not account:
+        return None
+    then = min(accounts)
+    message = (
+        f"refusing to change {record.ref.title}: it is deployed in the account `{then}`, and "
+        f"`EDGE1_ACCOUNT_ID` is `{account}`; nothing was changed"
+    )
+    hint = (
+        f"set `EDGE1_ACCOUNT_ID` to `{then}`, or run `fabric remove` there before you deploy "
+        "elsewhere"
+    )
+    return Problem("deploy/other-place", message, hint)

@@ -14,14 +14,14 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Diversion
-from fabric.providers.contract import FunctionOrder
-from fabric.providers.edge1.settings import (
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.sources import NO_MODULE
+from fabric.providers.edge1.client import (
     FLAGS,
     Owner,
     format_version_message,
     read_timeout_seconds,
 )
-from fabric.providers.sources import NO_MODULE
 
 _SHIM = Path(__file__).with_name("worker")
 _SERVING = Path(__file__).parents[2] / "runtimes" / "nodejs"

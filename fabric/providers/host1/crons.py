@@ -2,7 +2,7 @@
 
 import re
 
-from fabric.providers.cron_conversion import convert_utc_schedule
+from fabric.providers.core.triggers import convert_utc_schedule
 
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionDraft,
@@ -18,25 +18,31 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations
-from fabric.providers.host1.api import Host1Api
-from fabric.providers.host1.capability_checks import find_unsupported
-from fabric.providers.host1.deploy_plan import refuse_orders
-from fabric.providers.host1.deployments import Host1Work
-from fabric.providers.host1.inspection import find_function, find_missing, find_versions_by_marks
-from fabric.providers.host1.making import deploy_orders
-from fabric.providers.host1.projects import fetch_domain, fetch_project
-from fabric.providers.host1.refusals import classify_refusal
-from fabric.providers.host1.release_state import find_project_conflict
-from fabric.providers.host1.releasing import release_service
-from fabric.providers.host1.removing import delete_service, refuse_single
-from fabric.providers.host1.resource_names import Host1Place
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.core.deployer import GuardedDeployer, Operations
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.host1.client import Host1Api, Host1Place, classify_refusal
+from fabric.providers.host1.functions import Host1Work
+from fabric.providers.host1.limits import find_unsupported
+from fabric.providers.host1.output import refuse_orders
+from fabric.providers.host1.projects import deploy_orders, fetch_domain, fetch_project
+from fabric.providers.host1.release import (
+    delete_service,
+    find_function,
+    find_missing,
+    find_project_conflict,
+    find_versions_by_marks,
+    refuse_single,
+    release_service,
+)
 
 _OPERATIONS = Operations(
-    deploy_orders, release_service, refuse_single, delete_service, find_function
+    deploy=deploy_orders,
+    release=release_service,
+    delete_functions=refuse_single,
+    delete_service=delete_service,
+    find=find_function,
 )
 
 

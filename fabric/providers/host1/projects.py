@@ -2,21 +2,33 @@
 to."""
 
 import itertools
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.host1.deployments import (
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import RefusedCallError, mark_untouched, refuse_without_version
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.retry import poll_until
+from fabric.providers.host1.client import (
+    ProjectOwner,
+    ProjectVersion,
+    build_function_name,
+    name_in,
+    parse_version,
+)
+from fabric.providers.host1.functions import (
     Host1Work,
     HostDeploymentRow,
     build_fetch_call,
+    create_deployment,
     fetch_deployment,
+    list_newest_deployments,
+    wait_until_deployed,
 )
-from fabric.providers.host1.resource_names import ProjectOwner, name_in
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.waiting import poll_until
+from fabric.providers.host1.output import DesiredDeployment, plan_deployment
 
 _OWN_DOMAIN = ".vercel.app"
 _LOGIN_STATUS = frozenset((401, 403))
@@ -142,3 +154,55 @@ def _build_point_call(work: Host1Work, version: str, verb: str, ident: str) -> P
     account = work.api.account
     path = account.project_path(version, f"/{verb}/{quote(ident, safe='')}")
     return ProviderCall("POST", account.path(path))
+
+
+def deploy_orders(
+    work: Host1Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> tuple[LiveFunction, ...]:
+    with mark_untouched():
+        wanted = plan_deployment(address, orders)
+    project = require_own_project(work)
+    fetch_own_production(work, wanted.owner, fetch_domain(work))
+    row = _find_earlier_deployment(work, wanted, orders)
+    if row is None:
+        for order in orders:
+            refuse_without_version(order)
+        row = create_deployment(work, wanted, project.name)
+    wait_until_deployed(work, row)
+    work.watch.hear(f"the deployment {row.ident} is ready and receives no traffic yet")
+    version = ProjectVersion(work.project, row.ident, len(orders))
+    return tuple(_build_live_function(address, order, version) for order in orders)
+
+
+def _find_earlier_deployment(
+    work: Host1Work, wanted: DesiredDeployment, orders: Sequence[FunctionOrder]
+) -> HostDeploymentRow | None:
+    """Find the deployment to roll back to, if it still exists and contains the order. Its server
+    files can differ."""
+    idents = {parse_version(order.version).deployment for order in orders} - {""}
+    for ident in sorted(idents):
+        found = fetch_deployment(work, ident)
+        if found is not None and _is_whole(wanted, found, orders):
+            return found
+    rows = list_newest_deployments(work) if idents else ()
+    return next((one for one in rows if _is_whole(wanted, one, orders)), None)
+
+
+def _is_whole(
+    wanted: DesiredDeployment, row: HostDeploymentRow, orders: Sequence[FunctionOrder]
+) -> bool:
+    counts = {wanted.owner.count_in(row.meta, one.name, one.mark) for one in orders}
+    return row.is_ready and counts == {len(orders)}
+
+
+def _build_live_function(
+    address: DeploymentAddress, order: FunctionOrder, version: ProjectVersion
+) -> LiveFunction:
+    return LiveFunction(
+        order.name,
+        build_function_name(address, order.name),
+        version.text,
+        artifact_sha256=order.artifact.sha256,
+        mark=order.mark,
+        triggers=order.triggers,
+    )

@@ -1,6 +1,6 @@
 """Schedules on Netlify: five cron fields in UTC, one schedule per deployed function. No effects."""
 
-from fabric.providers.cron_conversion import convert_utc_schedule
+from fabric.providers.core.triggers import convert_utc_schedule
 
 
 def convert_own_cron(schedule: str, zone: str = "") -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionDraft,
@@ -17,24 +17,31 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations
-from fabric.providers.host2.api import Host2Api
-from fabric.providers.host2.capability_checks import find_unsupported
-from fabric.providers.host2.deploy_plan import refuse_orders
-from fabric.providers.host2.deploys import Host2Work, fetch_site
-from fabric.providers.host2.inspection import find_function, find_missing, find_versions_by_marks
+from fabric.providers.core.deployer import GuardedDeployer, Operations
+from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.host2.client import Host2Api, Host2Place, classify_refusal
+from fabric.providers.host2.functions import Host2Work, fetch_site
+from fabric.providers.host2.limits import find_unsupported
 from fabric.providers.host2.making import deploy_orders
-from fabric.providers.host2.refusals import classify_refusal
-from fabric.providers.host2.release_state import find_site_conflict
-from fabric.providers.host2.releasing import release_service
-from fabric.providers.host2.removing import delete_service, refuse_single
-from fabric.providers.host2.resource_names import Host2Place
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.host2.release import (
+    delete_service,
+    find_function,
+    find_missing,
+    find_site_conflict,
+    find_versions_by_marks,
+    refuse_single,
+    release_service,
+)
+from fabric.providers.host2.uploads import refuse_orders
 
 _OPERATIONS = Operations(
-    deploy_orders, release_service, refuse_single, delete_service, find_function
+    deploy=deploy_orders,
+    release=release_service,
+    delete_functions=refuse_single,
+    delete_service=delete_service,
+    find=find_function,
 )
 
 

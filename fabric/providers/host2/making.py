@@ -4,10 +4,20 @@ import itertools
 from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.error_context import attach_error_spot
-from fabric.providers.host2.deploy_plan import DeployPlan, plan_deploy
-from fabric.providers.host2.deploys import (
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import attach_error_spot, mark_untouched, refuse_without_version
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.host2.client import (
+    ServiceOwner,
+    SiteVersion,
+    build_function_name,
+    build_service_owner,
+    is_of_nobody,
+    list_recorded_wholes,
+    parse_version,
+)
+from fabric.providers.host2.functions import (
     DeployRow,
     Host2Work,
     SiteRow,
@@ -18,20 +28,7 @@ from fabric.providers.host2.deploys import (
     list_newest_deploys,
     wait_until_processed,
 )
-from fabric.providers.host2.noted import list_recorded_wholes
-from fabric.providers.host2.resource_names import (
-    ServiceOwner,
-    SiteVersion,
-    build_function_name,
-    build_service_owner,
-    is_of_nobody,
-    parse_version,
-)
-from fabric.providers.host2.uploads import FunctionUpload
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.parallel_map import run_parallel
-from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.version_pinning import refuse_without_version
+from fabric.providers.host2.uploads import DeployPlan, FunctionUpload, plan_deploy
 
 _BYTES = "application/octet-stream"
 

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, build_json_call, decode_reply
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.http_calls import ProviderCall, build_json_call, decode_reply
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import Patience, retry
 

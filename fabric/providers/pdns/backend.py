@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
 from fabric.model.secrecy import redact_userinfo
+from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.redaction import Redaction
 from fabric.providers.pdns.api import PdnsApi, PdnsComment, PdnsRecord, RecordSet, RecordSetChange
 from fabric.providers.pdns.desired import format_content, plan_rrset, record_type
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
 
 _ACCOUNT = "fabric"
 # Of these one name has one kind only.

@@ -1,17 +1,20 @@
 """The built-in deployer for OpenWhisk namespaces: an action per version, and an active one per
 function."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.contract import (
+from fabric.providers.core.contract import (
     CallContext,
     DeploymentAddress,
     FunctionAnswer,
@@ -20,23 +23,32 @@ from fabric.providers.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.find_versions import find_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
-from fabric.providers.http_calls import ProviderCall
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Judged, Quoted, convert_call_errors
-from fabric.providers.release_state import read_kept_texts
-from fabric.providers.trigger_kinds import list_public_functions
-from fabric.providers.whisk.actions import deploy_function, find_function
-from fabric.providers.whisk.api import WhiskApi
-from fabric.providers.whisk.calling import invoke_function
-from fabric.providers.whisk.capability_checks import WhiskLimits, find_unsupported
-from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.release_state import CLOCKS, find_place_conflict
-from fabric.providers.whisk.releasing import release_service
-from fabric.providers.whisk.removing import delete_functions, delete_service
-from fabric.providers.whisk.resource_names import WhiskPlace, package_name
-from fabric.providers.whisk.work import WhiskTitles, WhiskWork
+from fabric.providers.core.deployer import (
+    GuardedDeployer,
+    Operations,
+    deploy_one_by_one,
+    find_versions,
+)
+from fabric.providers.core.errors import Judged, Quoted, convert_call_errors
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import RetryPolicy, poll_until
+from fabric.providers.core.triggers import list_public_functions
+from fabric.providers.whisk.client import (
+    CLOCKS,
+    WhiskApi,
+    WhiskPlace,
+    WhiskTitles,
+    WhiskWork,
+    find_place_conflict,
+    package_name,
+)
+from fabric.providers.whisk.events import EVENT, Clocks
+from fabric.providers.whisk.functions import deploy_function, find_function
+from fabric.providers.whisk.limits import WhiskLimits, find_unsupported
+from fabric.providers.whisk.release import delete_functions, delete_service, release_service
 
 
 class WhiskProvider(Struct, frozen=True):
@@ -65,11 +77,11 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
     def operations(self) -> Operations[WhiskWork]:
         one = self.provider
         return Operations(
-            deploy_one_by_one(partial(deploy_function, runtimes=one.limits.runtimes)),
-            partial(release_service, clocks=one.clocks),
-            partial(delete_functions, clocks=one.clocks),
-            partial(delete_service, clocks=one.clocks),
-            find_function,
+            deploy=deploy_one_by_one(partial(deploy_function, runtimes=one.limits.runtimes)),
+            release=partial(release_service, clocks=one.clocks),
+            delete_functions=partial(delete_functions, clocks=one.clocks),
+            delete_service=partial(delete_service, clocks=one.clocks),
+            find=find_function,
         )
 
     def _open_client(
@@ -147,3 +159,77 @@ def _fetch_identity(work: WhiskWork) -> str:
     work.ask(ProviderCall("GET", "/packages?limit=1"), object)
     host = work.api.door.base_url.partition("://")[2]
     return f"a key with read access to packages of `{work.place.namespace}` at {host}"
+
+
+# A function may take so long, and a record of it comes a moment later.
+_CALLING = RetryPolicy(base=0.1, cap=2.0, most=930.0)
+_TO_TELL = RetryPolicy(base=0.1, cap=1.0, most=3.0)
+
+
+class _Begun(Struct, frozen=True, rename="camel"):
+    activation_id: str
+
+
+class _Result(Struct, frozen=True):
+    success: bool = False
+    status: str = ""
+    result: Json = None
+
+
+class Activation(Struct, frozen=True, rename="camel"):
+    """The result of an invocation."""
+
+    activation_id: str
+    response: _Result = _Result()
+    # Lines; for a sequence, they are ids of its invocations.
+    logs: tuple[str, ...] = ()
+    duration: int = 0
+
+    @property
+    def answer(self) -> Json:
+        return self.response.result
+
+    @property
+    def failure(self) -> str:
+        """The error message; empty if it succeeded."""
+        if self.response.success:
+            return ""
+        said = self.answer
+        error = said.get("error", said) if isinstance(said, dict) else said
+        return error if isinstance(error, str) else format_json(error)
+
+
+def activate_action(
+    work: WhiskWork, path: str, parameters: JsonObject, namespace: str = ""
+) -> Activation:
+    call = build_json_call("POST", f"/actions/{path}?blocking=false", parameters)
+    begun = work.api.once(call, _Begun, namespace)
+    found = poll_until(lambda: _fetch_activation(work, begun.activation_id), _CALLING, work.watch)
+    if found is None:
+        message = f"timeout: `{path}` did not end within {_CALLING.most:.0f} s"
+        hint = "check its activations, then run the command again: it might still end"
+        raise FabricError(Problem("provider/not-ready", message, hint))
+    return found
+
+
+def _fetch_activation(work: WhiskWork, ident: str) -> Activation | None:
+    return work.look(f"/activations/{ident}", Activation)
+
+
+def invoke_function(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    began = time.perf_counter()
+    parameters: JsonObject = {EVENT: msgspec.json.decode(event or b"null", type=Json)}
+    ended = activate_action(work, function.resource_name, parameters)
+    ms = round((time.perf_counter() - began) * 1000)
+    said = ended.answer
+    response = said.get("response") if isinstance(said, dict) else said
+    return FunctionAnswer(format_json(response), _fetch_lines(work, ended), ms, ended.failure)
+
+
+def _fetch_lines(work: WhiskWork, ended: Activation) -> str:
+    """Fetch the log of the version that the sequence called; each line has time and stream."""
+    if not ended.logs:
+        return ""
+    called = poll_until(lambda: _fetch_activation(work, ended.logs[0]), _TO_TELL, work.watch)
+    lines = called.logs if called else ()
+    return "".join(f"{line.partition(': ')[2] or line}\n" for line in lines)

@@ -8,9 +8,9 @@ from msgspec import Struct
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.sources import LESS_CODE, TOO_LARGE, read_memory, read_timeout
-from fabric.providers.whisk.resource_names import (
+from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.sources import LESS_CODE, TOO_LARGE, read_memory, read_timeout
+from fabric.providers.whisk.client import (
     ARCHIVE,
     AROUND,
     MARK,

@@ -19,9 +19,9 @@ from fabric.model.observed import SECOND, FunctionNumbers, LogLine, TimeWindow, 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.model.secret import Secret
-from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
-from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction
+from fabric.providers.core.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
+from fabric.providers.core.observing import LogQuestion, ObservedService
+from fabric.providers.core.redaction import Redaction
 from tests.support.records import record
 
 _BEGIN = 1_800_000_000 * SECOND

@@ -14,8 +14,9 @@ from fabric.model.late_values import (
 )
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
-from fabric.providers.redaction import build_redaction
-from fabric.providers.run_command import Call, CommandEnvironment, CommandOutput, run_line
+from fabric.providers.command.run import Call, CommandOutput, run_line
+from fabric.providers.core.provider import CommandEnvironment
+from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.invoke import Invocation, invoke
 from fabric.system.http_check import call_function, find_unreachable_reason
 from tests.support.in_process import compose

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.strict_cloud1.samples import call

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from fabric.model.observed import SECOND, LogLine, TimeWindow, convert_to_nanoseconds
-from fabric.providers.connections import Connections
-from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.observers import open_observer
-from fabric.providers.observing import LogQuestion, ObservedService, Observer
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.observing import LogQuestion, ObservedService, Observer
+from fabric.providers.core.provider import Connections
+from fabric.providers.registry import open_observer
 from fabric.system.clock import SystemClock
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.in_process import project
-from tests.support.orders import around
+from tests.support.orders import around, context
 from tests.support.provider_shop import ProviderShop
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
@@ -40,7 +40,7 @@ class Observed:
 
     def observer(self, kind: str) -> Observer:
         env = around(self.folder, self.cloud1.environment)
-        return open_observer("cloud1-lambda", kind, env, self.connections)
+        return open_observer(context("cloud1-lambda", env, connections=self.connections), kind)
 
     @property
     def service(self) -> ObservedService:

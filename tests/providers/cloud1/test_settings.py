@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
-from fabric.providers.contract import Artifact, FunctionOrder
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.contract import Artifact, FunctionOrder
+from fabric.providers.core.retry import RetryPolicy
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.orders import HTTP
 from tests.support.servers.strict_cloud1.samples import call

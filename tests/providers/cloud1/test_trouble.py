@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import FunctionUnsure, apply_change
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.retry import RetryPolicy
 from tests.support.cloud1_site import Cloud1Site, changing, make_queue
 from tests.support.orders import HTTP, trigger
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from tests.support.cloud2_site import Cloud2Site
 from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.cloud2.api import BUILDS_AT_ONCE
-from fabric.providers.contract import CallContext
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.cloud2.client import BUILDS_AT_ONCE
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.retry import RetryPolicy
 from tests.support.cloud2_site import MAX_PARALLEL, Cloud2Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.cloud2.client import Cloud2Server

@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import list_server_files
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.sources import list_server_files
 from tests.support.cloud4_site import Cloud4Site
 from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from fabric.runtimes.nodejs.toolchain import find_node
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.cloud4_site import Cloud4Site

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.cloud4.settings import parse_version
-from fabric.providers.contract import CallContext
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.retry import RetryPolicy
 from tests.support.cloud4_site import MAX_PARALLEL, Cloud4Site
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP

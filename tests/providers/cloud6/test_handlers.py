@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES
 from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fabric.providers.cluster.capability_checks import find_unsupported
+from fabric.providers.cluster.limits import find_unsupported
 from fabric.providers.cluster.names import build_object_name
-from fabric.providers.contract import DeploymentAddress, FunctionDraft
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
 
 _ADDRESS = DeploymentAddress("shop", "dev", "cluster-orchestrator", "cluster-orchestrator")
 _NODE = (("runtime", "nodejs22.x"),)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from tests.support.cluster_site import ClusterSite
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR

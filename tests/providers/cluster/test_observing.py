@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.providers.cluster.observing.pod_logs import parse_log_lines
+from fabric.providers.cluster.observe import parse_log_lines
 from tests.support.cluster_site import ClusterSite
 from tests.support.in_process import project
 from tests.support.provider_shop import ProviderShop

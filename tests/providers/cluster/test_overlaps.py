@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from fabric.local.routes import HttpRoute, Matched, RouteTable
-from fabric.providers.cluster.ingress import build_ingress
+from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.names import build_object_name
 from fabric.providers.cluster.overlaps import has_gate_need
-from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.contract import DeploymentAddress, FunctionDraft
+from fabric.providers.cluster.routes import build_ingress
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
 from tests.support.route_sets import PLAIN, RoutedRequest, route_sets
 from tests.support.servers.cluster.front import service_of
 

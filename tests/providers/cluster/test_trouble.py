@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, exit_code_of
 from fabric.model.records.record import Mode
-from fabric.providers.contract import CallContext
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import RetryPolicy
 from tests.support.cluster_site import ClusterSite
-from tests.support.orders import HTTP, around
+from tests.support.orders import HTTP, around, context, open_real
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.service_site import BYE, EVERY_HOUR
 
@@ -74,7 +74,9 @@ def test_half_an_answer_is_an_error(site: ClusterSite) -> None:
 
 def test_a_namespace_that_is_missing_is_named(site: ClusterSite) -> None:
     environment = {**site.cluster.environment, "CLUSTER_NAMESPACE": "none"}
-    made = open_deployer("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
+    made = open_deployer(
+        context("cluster-orchestrator", around(site.folder, environment)), Mode.REAL
+    )
     with pytest.raises(FabricError, match="the namespace `none` does not exist in the cluster"):
         made.deploy(site.address(), [site.order("hello", HTTP)])
 
@@ -87,7 +89,9 @@ def test_missing_context_is_reported_with_its_variable(
     site: ClusterSite, variable: str, value: str, said: str
 ) -> None:
     environment = {**site.cluster.environment, variable: value}
-    made = open_deployer("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
+    made = open_deployer(
+        context("cluster-orchestrator", around(site.folder, environment)), Mode.REAL
+    )
     with pytest.raises(FabricError, match=said) as caught:
         made.deploy(site.address(), [site.order("hello", HTTP)])
     assert exit_code_of(caught.value.first) == 77
@@ -98,7 +102,7 @@ def test_missing_tool_is_reported_with_its_download_url(tmp_path: Path) -> None:
     names = ("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
     environment = {"PATH": str(tmp_path), **dict.fromkeys(names, "x")}
     with pytest.raises(FabricError) as caught:
-        open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, environment))
+        open_real("cluster-orchestrator", around(tmp_path, environment))
     found = caught.value.first
     assert exit_code_of(found) == 77
     assert "`kubectl`" in found.message
@@ -107,7 +111,9 @@ def test_missing_tool_is_reported_with_its_download_url(tmp_path: Path) -> None:
 
 def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
-        open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
+        open_deployer(
+            context("cluster-orchestrator", around(tmp_path, {"CLUSTER_CONTEXT": "x"})), Mode.REAL
+        )
     said = "(`cluster-orchestrator`): set `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE`"
     assert caught.value.first.message == f"Kubernetes settings are missing {said}"
 

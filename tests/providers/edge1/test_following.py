@@ -9,13 +9,12 @@ from msgspec import field
 
 from fabric.model.observed import SECOND, LogLine, TimeWindow
 from fabric.model.secret import Secret
-from fabric.providers.contract import CallContext, DeploymentAddress, LiveFunction
-from fabric.providers.edge1.api import Edge1Account, Edge1Api
+from fabric.providers.core.contract import CallContext, DeploymentAddress, LiveFunction
+from fabric.providers.core.observing import ObservedService
+from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.edge1.client import Edge1Account, Edge1Api
 from fabric.providers.edge1.observing.asking import Edge1Asking, TelemetryQuestion
-from fabric.providers.edge1.observing.following import TailedService, TailPace
-from fabric.providers.edge1.observing.tails import TailEndedError
-from fabric.providers.observing import ObservedService
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.edge1.observing.tails import TailedService, TailEndedError, TailPace
 
 T = TypeVar("T")
 _ADDRESS = DeploymentAddress("shop", "dev", "edge1-workers", "edge1-workers", "")

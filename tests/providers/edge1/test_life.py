@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.record import FunctionRecord
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from tests.support.edge1_site import Edge1Site
 from tests.support.orders import HTTP, trigger
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from fabric.model.observed import SECOND
-from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.make import read_account
+from fabric.providers.edge1.client import Edge1Api
 from fabric.providers.edge1.observing.tails import ApiTail, Tails, ToolTail
+from fabric.providers.edge1.provider import read_account
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.edge1_site import Edge1Site

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.providers.contract import CallContext
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.retry import RetryPolicy
 from tests.support.edge1_site import MAX_PARALLEL, Edge1Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.edge1.client import Edge1Server

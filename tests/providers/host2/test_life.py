@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionOrder
 from tests.support.host2_site import Host2Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.contract import CallContext
-from fabric.providers.waiting import RetryPolicy
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.retry import RetryPolicy
 from tests.support.host2_site import MAX_PARALLEL, Host2Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE

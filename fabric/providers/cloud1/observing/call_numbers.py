@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, convert_to_nanoseconds
-from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.contract import LiveFunction
-from fabric.providers.observing import ObservedService
+from fabric.providers.cloud1.client import Cloud1Clients
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.observing import ObservedService
 
 _QUERIES = 500
 _DAY = 86_400

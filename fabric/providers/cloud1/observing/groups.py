@@ -6,8 +6,8 @@ import re
 from msgspec.structs import replace
 
 from fabric.model.observed import LogLine, find_level, normalize_level
-from fabric.providers.contract import LiveFunction
-from fabric.providers.observing import ObservedService
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.observing import ObservedService
 
 _BEGINS = "/aws/lambda/"
 _PLATFORM = re.compile(

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.observed import SECOND, TimeWindow, TracedCall, TracedStep
-from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.observing import ObservedService
-from fabric.providers.parallel_map import run_parallel
+from fabric.providers.cloud1.client import Cloud1Clients
+from fabric.providers.core.observing import ObservedService
+from fabric.providers.core.retry import run_parallel
 
 # A question is about less than so many seconds, and so many letters.
 _LONGEST = 6 * 3600 - 1

@@ -12,8 +12,7 @@ from fabric.model.routing import (
     RouterPart,
     RouterResource,
 )
-from fabric.providers.cloud1.answers import convert_client_errors
-from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.client import Cloud1Clients, convert_client_errors
 from fabric.providers.cloud1.routing.desired import (
     check_reference,
     format_part_name,
@@ -28,10 +27,10 @@ from fabric.providers.cloud1.routing.zones import (
     list_health_checks,
     list_record_sets,
 )
-from fabric.providers.contract import NO_CONTEXT
-from fabric.providers.dns_contract import NotEverywhereError
-from fabric.providers.redaction import Redaction
-from fabric.providers.waiting import RetryPolicy, poll_until
+from fabric.providers.core.contract import NO_CONTEXT
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import RetryPolicy, poll_until
+from fabric.providers.core.routes import NotEverywhereError
 
 _IN_SYNC = "INSYNC"
 _WAITING = RetryPolicy(base=0.5, cap=10.0, most=180.0)

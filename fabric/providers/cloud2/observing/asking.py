@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from fabric.model.observed import SECOND
-from fabric.providers.cloud2.api import Cloud2Api
-from fabric.providers.contract import CallContext
-from fabric.providers.http_calls import ProviderCall, retry_transient
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.cloud2.client import Cloud2Api
+from fabric.providers.core.contract import CallContext
+from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy
 
 T = TypeVar("T")
 

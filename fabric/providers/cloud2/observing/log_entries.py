@@ -15,8 +15,8 @@ from fabric.providers.cloud2.observing.asking import (
     format_rfc3339,
     list_page_rows,
 )
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.observing import LogQuestion, ObservedService
 
 _INTERFACE = "logging"
 _PAGE = 1_000

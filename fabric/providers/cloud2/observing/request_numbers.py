@@ -11,7 +11,7 @@ from fabric.providers.cloud2.observing.asking import (
     format_rfc3339,
     list_page_rows,
 )
-from fabric.providers.observing import ObservedService
+from fabric.providers.core.observing import ObservedService
 
 _INTERFACE = "monitoring"
 _NAMES = 100

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from fabric.model.observed import TimeWindow
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.contract import CallContext, LiveFunction
-from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.http_calls import build_json_call, retry_transient
-from fabric.providers.waiting import WAITING, RetryPolicy
+from fabric.providers.core.contract import CallContext, LiveFunction
+from fabric.providers.core.http_calls import build_json_call, retry_transient
+from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.edge1.client import Edge1Api
 
 T = TypeVar("T")
 MS = 1_000_000

@@ -11,7 +11,9 @@ from fabric.model.routing import (
     RouterResource,
     RouterVerb,
 )
-from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.edge1.client import Edge1Api
 from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
 from fabric.providers.edge1.routing.desired import (
     BY_WEIGHT,
@@ -32,8 +34,6 @@ from fabric.providers.edge1.routing.documents import (
     build_pool_document,
 )
 from fabric.providers.edge1.routing.plain_record import record_comment
-from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.redaction import Redaction
 
 
 class _WithId(Struct, frozen=True):

@@ -8,13 +8,12 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.providers.contract import NO_CONTEXT
-from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.refusals import classify_refusal
-from fabric.providers.http_calls import ProviderCall, retry_transient
-from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING
+from fabric.providers.core.contract import NO_CONTEXT
+from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.retry import WAITING
+from fabric.providers.edge1.client import Edge1Api, classify_refusal
 
 T = TypeVar("T")
 DNS_RECORDS = "/zones/{zone}/dns_records"

@@ -12,7 +12,9 @@ from fabric.model.routing import (
     RouterResource,
     RouterVerb,
 )
-from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.core.http_calls import build_json_call
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.edge1.client import Edge1Api
 from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
 from fabric.providers.edge1.routing.documents import ADDRESS_TYPES, DnsRow, record_document
 from fabric.providers.edge1.routing.plain_record import (
@@ -21,8 +23,6 @@ from fabric.providers.edge1.routing.plain_record import (
     plan_alias,
     record_comment,
 )
-from fabric.providers.http_calls import build_json_call
-from fabric.providers.redaction import Redaction
 
 
 class _Batched(Struct, frozen=True):

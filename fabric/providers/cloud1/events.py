@@ -1,0 +1,272 @@
+"""Event sources of functions other than HTTP: rules, schedules, queues and buckets. No effects."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec import json as typed_json
+from msgspec.structs import replace
+
+from fabric.model.hashing import hash_fields
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.schedules import convert_cron_expression, is_bound_to
+from fabric.providers.cloud1.versions import OwnSettings
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.triggers import format_resource_name, shorten_name
+
+_DIGEST = 12
+_LONG_NAME = 64 - _DIGEST - 1
+_SHORTENED_BY = 9
+_OWNER_DIGEST = 8
+_OURS, _THEIRS = "objstore1:", "s3:"
+
+
+class RuleWire(Struct, frozen=True, tag="rule", omit_defaults=True):
+    """A rule on an event bus: a UTC schedule, or a pattern as JSON."""
+
+    bus: str
+    name: str
+    schedule: str = ""
+    pattern: str = ""
+
+
+class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
+    """A schedule with a time zone."""
+
+    name: str
+    schedule: str = ""
+    zone: str = ""
+    role: str = ""
+
+
+class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
+    """A queue trigger."""
+
+    queue: str
+    batch_size: int = 0
+    window: int = 0
+    response: str = ""
+    is_enabled: bool = True
+    # Set if the config contains one.
+    arn: str = ""
+
+
+class BucketWire(Struct, frozen=True, tag="bucket", omit_defaults=True):
+    bucket: str
+    name: str = ""
+    events: tuple[str, ...] = ()
+    prefix: str = ""
+    suffix: str = ""
+    is_existing: bool = False
+
+
+Wire: TypeAlias = RuleWire | ScheduleWire | QueueWire | BucketWire
+
+
+class Wired(Struct, frozen=True):
+    """The event sources that a release has created for a function: their names and a hash of their
+    settings."""
+
+    digest: str
+    wires: tuple[Wire, ...]
+
+
+class ServiceWires(Struct, frozen=True):
+    """All event sources of a service."""
+
+    # The prefix of its entries in shared documents.
+    owner: str
+    functions: Mapping[str, tuple[Wire, ...]]
+    # The config triggers of the event sources.
+    numbers: Mapping[tuple[str, Wire], int] = {}
+
+
+def plan_wires(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], own: OwnSettings
+) -> ServiceWires:
+    """Plan all event sources. Raises for unsupported ones."""
+    problems: list[Problem] = []
+    found: dict[str, tuple[Wire, ...]] = {}
+    numbers: dict[tuple[str, Wire], int] = {}
+    for one in functions:
+        numbered = _number_wires(address, one, own.scheduler_role_arn)
+        numbers |= {(one.name, wire): number for wire, number in numbered.items()}
+        found[one.name] = tuple(numbered)
+        problems += _find_conflicts(one.name, found[one.name])
+    if problems:
+        raise FabricError(*problems)
+    return ServiceWires(build_owner_prefix(address), found, numbers)
+
+
+def list_function_wires(
+    address: DeploymentAddress, one: LiveFunction, role: str = ""
+) -> tuple[Wire, ...]:
+    """List the event sources of a function. `role` is the role that schedules assume."""
+    return tuple(_number_wires(address, one, role))
+
+
+def _number_wires(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[Wire, int]:
+    """Return each event source once, with the number of its first trigger."""
+    found: dict[Wire, int] = {}
+    for number, text in enumerate(one.triggers):
+        for wire in _build_wires(address, one, text):
+            is_timed = isinstance(wire, ScheduleWire)
+            found.setdefault(replace(wire, role=role) if is_timed else wire, number)
+    return found
+
+
+def find_wire_problems(
+    address: DeploymentAddress, one: LiveFunction, role: str
+) -> tuple[Problem, ...]:
+    """List triggers that AWS cannot create, independent of existing resources."""
+    try:
+        return tuple(_find_conflicts(one.name, list_function_wires(address, one, role)))
+    except FabricError as error:
+        return error.problems
+
+
+def build_owner_prefix(address: DeploymentAddress) -> str:
+    """Return the owner hash of a service: hyphenated names can collide, hashes do not."""
+    ident = hash_fields((address.service, address.stage))[:_OWNER_DIGEST]
+    return f"fabric-{address.service}-{address.stage}-{ident}-"
+
+
+def name_prefix(address: DeploymentAddress) -> str:
+    """Return the name prefix of all rules and schedules of a service."""
+    return format_resource_name(address, "")[: _LONG_NAME - _SHORTENED_BY]
+
+
+def _build_wires(address: DeploymentAddress, one: LiveFunction, text: str) -> Iterator[Wire]:
+    trigger = json.loads(text)
+    ident = hash_fields((address.service, address.stage, one.name, text))[:_DIGEST]
+    name = f"{shorten_name(format_resource_name(address, one.name), _LONG_NAME)}-{ident}"
+    match trigger["type"]:
+        case "cron":
+            yield _build_timed_wire(name, one.name, trigger)
+        case "eventbus":
+            pattern = json.dumps(trigger.get("pattern", {}), sort_keys=True)
+            yield RuleWire(read_last_part(trigger.get("bus", "default")), name, pattern=pattern)
+        case "queue":
+            yield _queue(trigger)
+        case "storage":
+            yield _build_bucket_wire(build_owner_prefix(address) + ident, trigger)
+        case _:
+            return
+
+
+def _build_timed_wire(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
+    said, zone = trigger["schedule"], trigger.get("timezone", "")
+    try:
+        schedule = convert_cron_expression(said)
+    except ValueError as error:
+        raise FabricError(_schedule_problem(function, said, str(error))) from error
+    if is_bound_to(zone, schedule):
+        return ScheduleWire(name, schedule, zone)
+    return RuleWire("default", name, schedule)
+
+
+def _schedule_problem(function: str, said: str, why: str) -> Problem:
+    message = f"function `{function}` has the schedule `{said}`, which AWS does not support: {why}"
+    return Problem("config/unfit", message, "use two triggers instead")
+
+
+def _queue(trigger: Mapping[str, Any]) -> QueueWire:
+    return QueueWire(
+        queue=read_last_part(trigger["queue"]),
+        batch_size=trigger.get("batchSize", 10),
+        window=trigger.get("maximumBatchingWindowSeconds", 0),
+        response=trigger.get("functionResponseType", ""),
+        is_enabled=trigger.get("enabled", True),
+        arn=trigger["queue"] if trigger["queue"].startswith("arn:") else "",
+    )
+
+
+def _build_bucket_wire(name: str, trigger: Mapping[str, Any]) -> BucketWire:
+    events = (event.replace(_OURS, _THEIRS, 1) for event in trigger["events"])
+    return BucketWire(
+        bucket=read_last_part(trigger["bucket"]),
+        name=name,
+        events=tuple(sorted(events)),
+        prefix=trigger.get("prefix", ""),
+        suffix=trigger.get("suffix", ""),
+        is_existing=trigger.get("existingBucket", False),
+    )
+
+
+def read_last_part(text: str) -> str:
+    """Return the name at the end of an ARN or URL; a plain name is unchanged."""
+    return text.rpartition("/")[2].rpartition(":")[2]
+
+
+def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
+    queues: set[str] = set()
+    for wire in wires:
+        match wire:
+            case ScheduleWire(zone=zone, role=""):
+                yield _missing_role_problem(function, zone)
+            case QueueWire(queue=queue) if queue in queues:
+                message = f"function `{function}` has two triggers for the queue `{queue}`"
+                yield Problem(
+                    "config/unfit", message, "remove one: AWS allows one per queue and function"
+                )
+            case QueueWire(queue=queue):
+                queues.add(queue)
+            case _:
+                continue
+
+
+def _missing_role_problem(function: str, zone: str) -> Problem:
+    message = (
+        f"function `{function}` has a schedule in the time zone `{zone}`, which requires a "
+        "scheduler role"
+    )
+    hint = (
+        "set `schedulerRoleArn` below `extensions.cloud1-lambda` to a role that "
+        "scheduler.amazonaws.com can assume and that can invoke the function, or use UTC"
+    )
+    return Problem("config/unfit", message, hint)
+
+
+def strip_settings(wire: Wire) -> Wire:
+    """Return the identity of an event source, without its settings."""
+    match wire:
+        case RuleWire(bus=bus, name=name):
+            return RuleWire(bus, name)
+        case ScheduleWire(name=name):
+            return ScheduleWire(name)
+        case QueueWire(queue=queue):
+            return QueueWire(queue)
+        case BucketWire(bucket=bucket):
+            return BucketWire(bucket)
+
+
+def is_named_by_hash(wire: Wire) -> bool:
+    """Return whether any change gives a new name, because the name is a hash of all settings.
+
+    Notifications of a bucket are compared with the whole bucket instead.
+    """
+    return isinstance(wire, RuleWire | BucketWire)
+
+
+def format_wire(wire: Wire) -> str:
+    match wire:
+        case RuleWire(name=name):
+            return f"rule `{name}`"
+        case ScheduleWire(name=name):
+            return f"schedule `{name}`"
+        case QueueWire(queue=queue):
+            return f"queue `{queue}`"
+        case BucketWire(bucket=bucket):
+            return f"bucket `{bucket}`"
+
+
+def encode_wires(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
+    """Encode the event sources for state, with a hash, because patterns can contain secrets."""
+    said = typed_json.encode(wires).decode()
+    places = tuple(dict.fromkeys(map(strip_settings, wires)))
+    return typed_json.encode(Wired(hash_fields((salt, alias, said)), places)).decode()
+
+
+def decode_wires(text: str) -> tuple[Wire, ...]:
+    return typed_json.decode(text, type=Wired).wires if text else ()

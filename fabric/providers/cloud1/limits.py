@@ -1,0 +1,157 @@
+"""Settings that AWS or fabric does not support there, found without an API call."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from fabric.model.problems import Problem
+from fabric.providers.cloud1.buckets import find_bucket_overlaps
+from fabric.providers.cloud1.events import find_wire_problems
+from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
+from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
+from fabric.providers.core.contract import (
+    DeploymentAddress,
+    FunctionDraft,
+    LiveFunction,
+    Unsupported,
+)
+
+_CODE = "config/unfit"
+_MOST_ROUTES = 300
+_RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
+_SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
+_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
+_LAYER = re.compile(r"arn:[a-z-]+:lambda:([a-z0-9-]+):\d+:layer:[^:]+:\d+")
+# Those that the runtime sets itself, and takes from nobody.
+_RESERVED = frozenset(
+    """
+    _HANDLER _X_AMZN_TRACE_ID AWS_DEFAULT_REGION AWS_REGION AWS_EXECUTION_ENV
+    AWS_LAMBDA_FUNCTION_NAME AWS_LAMBDA_FUNCTION_MEMORY_SIZE AWS_LAMBDA_FUNCTION_VERSION
+    AWS_LAMBDA_INITIALIZATION_TYPE AWS_LAMBDA_LOG_GROUP_NAME AWS_LAMBDA_LOG_STREAM_NAME
+    AWS_ACCESS_KEY AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
+    AWS_LAMBDA_RUNTIME_API LAMBDA_TASK_ROOT LAMBDA_RUNTIME_DIR
+    """.split()
+)
+
+
+def find_unsupported(
+    own: OwnSettings, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unsupported]:
+    for one in functions:
+        yield from (
+            Unsupported(one.name, problem) for problem in _find_function_problems(one, address)
+        )
+        for number, text in enumerate(one.triggers):
+            for problem in _find_trigger_problems(one.name, json.loads(text), address.region):
+                yield Unsupported(one.name, problem, number)
+        yield from _find_wire_problems(own, address, one)
+    yield from find_bucket_overlaps(functions)
+    yield from _find_cors_conflicts(functions)
+    yield from _find_excess_routes(functions)
+
+
+def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
+    runtime = dict(one.settings).get("runtime", "")
+    if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
+        yield _function_problem(
+            one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support"
+        )
+    for name in sorted(one.variables):
+        why = _explain_bad_variable(name)
+        if why:
+            yield _function_problem(one.name, f"sets `{name}`, {why}", "rename the variable")
+    if one.provisioned_concurrency:
+        hint = "remove it, or use a custom deploy command"
+        why = "sets `provisionedConcurrency`, which fabric does not support for AWS yet"
+        yield _function_problem(one.name, why, hint)
+    for layer in one.layers:
+        found = _LAYER.fullmatch(layer)
+        if found is None:
+            yield _function_problem(
+                one.name, f"has the layer `{layer}`, which is not the ARN of a layer version"
+            )
+        elif address.region and found[1] != address.region:
+            why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
+            yield _function_problem(one.name, why, "use a layer in the region of the function")
+
+
+def _explain_bad_variable(variable: str) -> str:
+    if variable in _RESERVED:
+        return "which AWS Lambda reserves"
+    if not _VARIABLE.fullmatch(variable):
+        return (
+            "which is not a valid name: names start with a letter and have at least two characters"
+        )
+    return ""
+
+
+def _find_trigger_problems(
+    function: str, trigger: dict[str, object], region: str
+) -> Iterator[Problem]:
+    problem = find_authorizer_problem(function, trigger.get("authorizer"))
+    if trigger.get("type") == "http" and problem is not None:
+        yield problem
+    source = str(trigger.get("queue") or trigger.get("bus") or "")
+    found = _SOURCE.fullmatch(source)
+    if found and region and found[1] != region:
+        why = (
+            f"is deployed to {region}, and the source `{source}` of its trigger is in "
+            "another region"
+        )
+        yield _function_problem(function, why, "use a queue or bus in the region of the function")
+    if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
+        why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
+        yield _function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
+
+
+def _find_wire_problems(
+    own: OwnSettings, address: DeploymentAddress, one: FunctionDraft
+) -> Iterator[Unsupported]:
+    """Check each trigger separately, and then together with the earlier ones."""
+    fitting: tuple[str, ...] = ()
+    for number, text in enumerate(one.triggers):
+        for triggers in ((text,), (*fitting, text)):
+            function = LiveFunction(one.name, "", "", triggers=triggers)
+            problems = find_wire_problems(address, function, own.scheduler_role_arn)
+            if problems:
+                yield from (Unsupported(one.name, problem, number) for problem in problems)
+                break
+        else:
+            fitting = (*fitting, text)
+
+
+def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Check the CORS settings of routes, which share one configuration per API."""
+    allowed = [
+        (one.name, number, cors)
+        for one in functions
+        for number, text in enumerate(one.triggers)
+        if (trigger := json.loads(text)).get("type") == "http"
+        and (cors := parse_trigger_cors(trigger))
+    ]
+    if any(cors.credentials for *_, cors in allowed):
+        for name, number, cors in allowed:
+            if "*" in cors.origins:
+                why = "allows credentials from all origins (CORS)"
+                hint = "list the origins: AWS and browsers reject `*` with credentials"
+                yield Unsupported(name, _function_problem(name, why, hint), number)
+
+
+def _find_excess_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    routes = [
+        (one.name, number)
+        for one in functions
+        for number, text in enumerate(one.triggers)
+        if json.loads(text).get("type") == "http"
+    ]
+    if len(routes) > _MOST_ROUTES:
+        name, number = routes[_MOST_ROUTES]
+        why = (
+            f"has route {_MOST_ROUTES + 1:,} of {len(routes):,}; the maximum is "
+            f"{_MOST_ROUTES} per HTTP API"
+        )
+        yield Unsupported(name, _function_problem(name, why, "split the service in two"), number)
+
+
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -1,0 +1,245 @@
+"""Release on Google Cloud: switch traffic and schedules to the deployed revisions."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS
+from fabric.providers.cloud2.events import (
+    EVERYBODY,
+    ClockCall,
+    DesiredJob,
+    delete_job,
+    format_account_member,
+    is_open,
+    let_call,
+    list_all_jobs,
+    list_own_jobs,
+    plan_jobs,
+    set_job,
+)
+from fabric.providers.cloud2.functions import fetch_function
+from fabric.providers.cloud2.revisions import activate_version
+from fabric.providers.cloud2.settings import (
+    build_function_name,
+    build_owner,
+    derive_clock_key,
+    parse_revision,
+)
+from fabric.providers.cloud2.work import (
+    CALLERS,
+    CLOCKS,
+    REVISION,
+    Cloud2Work,
+    OperationRow,
+    wait_for_operation,
+)
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import (
+    build_function_endpoint,
+    collect_trigger_kinds,
+    strip_endpoint_path,
+)
+
+
+class _ReleasePlan(Struct, frozen=True):
+    """The desired state of a function: `callers` can call it, `clocks` are its schedules."""
+
+    live: LiveFunction
+    callers: tuple[str, ...]
+    clocks: dict[str, DesiredJob]
+
+    @property
+    def kept(self) -> dict[str, str]:
+        name = self.live.name
+        texts = {
+            REVISION + name: parse_revision(self.live.resource_id),
+            CALLERS + name: " ".join(self.callers),
+            CLOCKS + name: format_clocks(self.clocks),
+        }
+        return {key: text for key, text in texts.items() if text}
+
+
+def format_clocks(clocks: dict[str, DesiredJob]) -> str:
+    return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))
+
+
+def release_service(
+    work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    # What a deploy has failed to make has no revision, and is met by nobody.
+    functions = [_with_endpoint(work, one) for one in functions if parse_revision(one.resource_id)]
+    kept = read_kept_texts(address)
+
+    def release(one: LiveFunction) -> dict[str, str]:
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
+            wanted = _plan_function(work, address, one)
+            _cut_over(work, address, wanted, kept)
+        return wanted.kept
+
+    left = kept.of_leaving(address, frozenset(one.name for one in functions))
+    for texts in run_parallel(release, functions, BUILDS_AT_ONCE):
+        left |= texts
+    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in functions if one.endpoint]
+    only = bases[0] if len(bases) == 1 else ""
+    return Released(only, _build_outputs(only, functions), tuple(left.items()))
+
+
+def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
+    """Add the endpoint of a function that the deploy found instead of building it."""
+    if one.endpoint or "http" not in collect_trigger_kinds(one.triggers):
+        return one
+    row = fetch_function(work, one.resource_name)
+    uri = row.service_config.uri if row else ""
+    return replace(one, endpoint=build_function_endpoint(uri, one.triggers))
+
+
+def _plan_function(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
+    """Plan a function. Schedules can call a public function without a permission."""
+    callers = (EVERYBODY,) if "http" in collect_trigger_kinds(one.triggers) else ()
+    if "cron" not in collect_trigger_kinds(one.triggers):
+        return _ReleasePlan(one, callers, {})
+    row = fetch_function(work, one.resource_name)
+    served = row.service_config if row else None
+    account = served.service_account_email if served else ""
+    if served is None or not account:
+        raise FabricError(_missing_account_problem(one.name))
+    owner = build_owner(address, one.name)
+    called = ClockCall(
+        one.resource_name, owner, served.uri, account, derive_clock_key(address, owner)
+    )
+    return _ReleasePlan(
+        one, callers or (format_account_member(account),), plan_jobs(called, one.triggers)
+    )
+
+
+def _missing_account_problem(function: str) -> Problem:
+    message = f"function `{function}` has a schedule, and no service account can invoke it"
+    hint = "set `serviceAccount` below `extensions.cloud2-functions`"
+    return Problem("provider/no-account", message, hint)
+
+
+def _cut_over(
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
+) -> None:
+    """Switch traffic. Revoke callers before a revision trusts schedule calls, and add new callers
+    after it."""
+    one = wanted.live
+    name, ident = one.resource_name, parse_revision(one.resource_id)
+    callers = kept.sure(CALLERS + one.name)
+    before = set(kept.texts.get(CALLERS + one.name, "").split()) | {EVERYBODY}
+    leaving = before - set(wanted.callers)
+    if callers is None or leaving & set(callers.split()):
+        let_call(work, name, (), leaving)
+    if kept.sure(REVISION + one.name) != ident and activate_version(work, name, ident):
+        work.watch.hear(f"{one.name}: revision {ident} receives all traffic")
+    if callers is None or set(wanted.callers) - set(callers.split()):
+        is_new = let_call(work, name, wanted.callers, leaving)
+        if is_new and EVERYBODY in wanted.callers:
+            _await_open(work, one)
+    _update_clocks(work, address, wanted, kept)
+
+
+def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
+    row = fetch_function(work, one.resource_name)
+    work.watch.hear(f"{one.name}: public invocation is allowed")
+    if row is not None and not is_open(work, row.service_config.uri):
+        work.watch.hear(
+            f"{one.name}: calls are still rejected; the new permission takes one to two minutes"
+        )
+
+
+def _update_clocks(
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
+) -> None:
+    one = wanted.live
+    text = kept.sure(CLOCKS + one.name)
+    if text == format_clocks(wanted.clocks):
+        return
+    owner = build_owner(address, one.name)
+    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
+    there = list_own_jobs(work, owner) if text is None else list(then)
+    for job in wanted.clocks.values():
+        if then.get(job.id) != job.digest:
+            whose = f"function `{one.name}`, {job.title}"
+            with attach_error_spot(one.name, job.number), work.convert_errors(whose):
+                set_job(work, job, owner)
+            work.watch.hear(f"{one.name}: created the scheduler job {job.id}")
+    for ident in set(there) - set(wanted.clocks):
+        delete_job(work, ident)
+
+
+def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public.
+
+    The service endpoint is the base URL of all its paths.
+    """
+    outputs = {"url": only}
+    for one in functions:
+        outputs[f"url_{one.name}"] = one.endpoint
+        outputs[f"arn_{one.name}"] = one.resource_id.partition("@")[0]
+    return tuple((name, text) for name, text in outputs.items() if text)
+
+
+def delete_functions(
+    work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    """Delete functions, with their permissions, revisions and Cloud Run services."""
+    jobs = list_all_jobs(work) if any(map(_build_clock_check(address), functions)) else []
+
+    def remove(one: LiveFunction) -> None:
+        owner = build_owner(address, one.name)
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
+            for job in jobs:
+                if owner.is_in(job.description):
+                    delete_job(work, job.name.rpartition("/")[2])
+            _delete(work, address, one)
+
+    run_parallel(remove, functions, BUILDS_AT_ONCE)
+
+
+def _build_clock_check(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:
+    """Build a check for possible schedules. Without stored ones, no permission on jobs is needed.
+
+    After an interrupted release the answer is unknown, so jobs are read.
+    """
+    kept = read_kept_texts(address)
+
+    def has_clocks(one: LiveFunction) -> bool:
+        return kept.sure(CLOCKS + one.name) != "" or "cron" in collect_trigger_kinds(one.triggers)
+
+    return has_clocks
+
+
+def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> None:
+    name, owner = (
+        one.resource_name or build_function_name(address, one.name),
+        build_owner(address, one.name),
+    )
+
+    def act(work: Cloud2Work) -> bool:
+        """Delete the function and return whether one of ours existed."""
+        row = fetch_function(work, name)
+        if row is None:
+            return False
+        if not row.is_of(owner):
+            # What was never ours keeps nobody from taking away what is.
+            work.watch.hear(
+                f"the function `{name}` does not belong to {owner.title} and was not deleted"
+            )
+            return False
+        call = ProviderCall("DELETE", f"/v2/{work.place.function(name)}")
+        begun = work.api.once(FUNCTIONS, call, OperationRow)
+        wait_for_operation(work, FUNCTIONS, begun, f"function `{one.name}`")
+        return True
+
+    if work.trying(act):
+        work.watch.hear(f"{one.name}: deleted with all its revisions")

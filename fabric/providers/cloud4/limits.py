@@ -1,0 +1,192 @@
+"""Settings that Alibaba Cloud or fabric does not support there, found without an API call."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.problems import Problem
+from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
+from fabric.providers.cloud4.events import schedule_of
+from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
+from fabric.providers.cloud4.versions import (
+    choose_cpu,
+    find_source_runtime,
+    find_tag_problems,
+    is_cpu_allowed,
+    is_reserved,
+    read_memory_setting,
+    unknown_runtime_problem,
+)
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+
+_CODE = "config/unfit"
+_EXTENSION = ("extensions", "cloud4-fc")
+_ROLE = re.compile(r"acs:ram::\d+:role/[\w.-]+", re.ASCII)
+_DISKS = (0, 512, 10_240)
+_MEMORY_STEP, _LEAST_MEMORY = 64, 128
+_MOST_CPU, _STEPS_OF_CPU = 16.0, 20
+_TRIGGERS = 50
+
+
+def find_unsupported_region(region: str) -> Iterator[Unsupported]:
+    if not Cloud4Place(region).is_sound:
+        yield Unsupported("", region_problem(region), keys=("provider", "region"))
+
+
+def region_problem(region: str) -> Problem:
+    return Problem(
+        _CODE, f"`{region}` is not an Alibaba Cloud region", "use a region such as cn-hangzhou"
+    )
+
+
+def find_setting_problems(own: Cloud4Settings) -> Iterator[Unsupported]:
+    """Check the settings of the whole service."""
+    if own.role and not _ROLE.fullmatch(own.role):
+        hint = "use an ARN such as acs:ram::1234567890123456:role/shop"
+        yield _build_setting_problem("role", own.role, "which is not the ARN of a role", hint)
+    if own.disk_size not in _DISKS:
+        yield _build_setting_problem(
+            "diskSize", own.disk_size, "which is not supported: use 512 or 10240"
+        )
+    steps = own.cpu * _STEPS_OF_CPU
+    if own.cpu and (own.cpu < 0 or own.cpu > _MOST_CPU or abs(steps - round(steps)) > 1e-6):  # noqa: PLR2004 - no step at all
+        yield _build_setting_problem(
+            "cpu", own.cpu, "which is not supported: use 0.05 to 16, in steps of 0.05"
+        )
+
+
+def _build_setting_problem(name: str, value: object, why: str, hint: str = "") -> Unsupported:
+    keys = (*_EXTENSION, name)
+    return Unsupported(
+        "", Problem(_CODE, f"`{'.'.join(keys)}` is `{value}`, {why}", hint), keys=keys
+    )
+
+
+def find_unsupported(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft], own: Cloud4Settings
+) -> Iterator[Unsupported]:
+    for one in functions:
+        yield from (Unsupported(one.name, problem) for problem in _find_function_problems(one, own))
+        for number, text in enumerate(one.triggers):
+            problem = _find_trigger_problem(one.name, json.loads(text))
+            if problem is not None:
+                yield Unsupported(one.name, problem, number)
+    yield from _find_name_conflicts(address, functions)
+
+
+def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
+    settings = dict(one.settings)
+    runtime = settings.get("runtime", "")
+    if find_source_runtime(runtime) is None:
+        yield unknown_runtime_problem(one.name, runtime)
+    if settings.get("architecture", "").startswith("arm"):
+        yield _function_problem(
+            one.name, "has the architecture `arm64`, and Alibaba Cloud supports only x86_64"
+        )
+    yield from _find_memory_problems(one, own)
+    yield from _find_concurrency_problems(one)
+    yield from find_tag_problems(one.name, one.tags)
+    for name in sorted(filter(is_reserved, one.variables)):
+        why = f"sets `{name}`, which the runtime reserves"
+        yield _function_problem(one.name, why, "rename the variable")
+    if len(one.triggers) > _TRIGGERS:
+        why = f"has {len(one.triggers)} triggers; Alibaba Cloud allows {_TRIGGERS} per function"
+        yield _function_problem(one.name, why)
+
+
+def _find_memory_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
+    memory = read_memory_setting(one.settings)
+    if memory < _LEAST_MEMORY or memory % _MEMORY_STEP:
+        why = f"has {memory} MB of memory; Alibaba Cloud allows 128 MB and more, in steps of 64"
+        near = max(_LEAST_MEMORY, -(-memory // _MEMORY_STEP) * _MEMORY_STEP)
+        yield _function_problem(one.name, why, f"use {near} MB")
+    elif own.cpu and not is_cpu_allowed(memory, own.cpu):
+        why = (
+            f"has {memory} MB and a `cpu` of {own.cpu:g}; Alibaba Cloud requires 1 to 4 GB per CPU"
+        )
+        yield _function_problem(
+            one.name, why, f"remove `cpu`; the default is {choose_cpu(memory):g}"
+        )
+
+
+def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
+    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
+    if reserved == 0:
+        why = "sets `reservedConcurrency: 0`, and fabric cannot disable a function at Alibaba Cloud"
+        yield _function_problem(
+            one.name, why, "remove its triggers, or remove `reservedConcurrency`"
+        )
+    if one.provisioned_concurrency:
+        why = "sets `provisionedConcurrency`, which fabric does not support for Alibaba Cloud"
+        yield _function_problem(one.name, why, "remove it: instances start on demand")
+
+
+def _find_trigger_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
+    match trigger.get("type"):
+        case "http":
+            return _find_http_problem(function, trigger)
+        case "cron":
+            return _find_cron_problem(function, trigger)
+        case kind:
+            why = (
+                f"has a trigger of type `{kind}`, which fabric does not support for "
+                "Alibaba Cloud yet"
+            )
+            return _function_problem(function, why, "use http or cron")
+
+
+def _find_http_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
+    if trigger.get("authorizer"):
+        why = "has an authorizer, which fabric does not support for Alibaba Cloud"
+        return _function_problem(function, why, "authorize callers in the handler")
+    return None
+
+
+def _find_cron_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
+    schedule = str(trigger.get("schedule", ""))
+    try:
+        schedule_of(schedule)
+    except ValueError as error:
+        why = f"has the schedule `{schedule}`, which Alibaba Cloud does not support: {error}"
+        return _function_problem(function, why, "use five cron fields")
+    return None
+
+
+def _find_name_conflicts(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unsupported]:
+    taken: dict[str, str] = {}
+    for one in functions:
+        name = build_function_name(address, one.name)
+        first = taken.setdefault(name, one.name)
+        if first != one.name:
+            why = f"would be named `{name}` at Alibaba Cloud, which conflicts with `{first}`"
+            yield Unsupported(one.name, _function_problem(one.name, why, "rename one of them"))
+
+
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)
+
+
+_PART = "concurrency"
+
+
+class _ConcurrencyRow(Struct, frozen=True, rename="camel"):
+    reserved_concurrency: int | None = None
+
+
+def set_concurrency(work: Cloud4Work, name: str, wanted: int | None) -> None:
+    """Set the reserved concurrency. None means the account's remaining capacity."""
+    call = Cloud4Call("GetConcurrencyConfig", "GET", (name, _PART))
+    row = work.look(call, _ConcurrencyRow)
+    there = row.reserved_concurrency if row else None
+    if (there or None) == wanted:
+        return
+    if wanted is None:
+        work.delete("DeleteConcurrencyConfig", name, _PART)
+        return
+    document = {"reservedConcurrency": wanted}
+    work.ask(build_cloud4_call("PutConcurrencyConfig", "PUT", (name, _PART), document), object)

@@ -1,0 +1,64 @@
+"""Create the DigitalOcean deployer from the environment: namespace and token."""
+
+from collections.abc import Mapping
+
+from fabric.model.secret import Secret
+from fabric.providers.cloud5.client import Cloud5Account, Cloud5Api
+from fabric.providers.cloud5.events import Cloud5Clocks
+from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.whisk.client import (
+    WhiskPlace,
+    WhiskTitles,
+    build_refusal_classifier,
+    refuse_ways_out,
+)
+from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
+from fabric.providers.whisk.functions import WhiskRuntimes
+from fabric.providers.whisk.limits import WhiskLimits
+
+_ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
+_TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
+_HOST, _BASE_URL = "CLOUD5_API_HOST", "CLOUD5_API_BASE_URL"
+_RUNTIMES = WhiskRuntimes(
+    ("18", "22", "24"),
+    ("3.9", "3.11", "3.12", "3.13"),
+    "use nodejs18.x, nodejs22.x, nodejs24.x, python3.9, or python3.11 to python3.13",
+)
+_LIMITS = WhiskLimits("DigitalOcean", _RUNTIMES, has_zones=False)
+_JUDGED = build_refusal_classifier(
+    "cloud5",
+    f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the ID of a namespace that it can access",
+    f"check that `{_TOKEN}` has permission to read and change functions",
+)
+
+
+def open_cloud5_deployer(context: ProviderContext) -> WhiskFunctions:
+    env = context.env
+
+    def connect() -> Cloud5Api:
+        """Connect and require credentials only here: settings can be checked without them."""
+        account = _read_account(env)
+        key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
+        return context.connections.find_or_make(
+            (*key, account.api_host), lambda: Cloud5Api(account)
+        )
+
+    titles = WhiskTitles(_ID, "DigitalOcean")
+    provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))
+    hide = context.build_redaction(env.get(_TOKEN, ""))
+    return WhiskFunctions(hide=hide, provider=provider, place=WhiskPlace(env.get(_NAMESPACE, "")))
+
+
+def _read_account(env: Mapping[str, str]) -> Cloud5Account:
+    require_variables(_ID, env, (_TOKEN, _NAMESPACE))
+    refuse_ways_out(_NAMESPACE, env[_NAMESPACE])
+    refuse_plain(_BASE_URL, env.get(_BASE_URL, ""))
+    host = env.get(_HOST, "")
+    # It may be named without its scheme.
+    refuse_plain(_HOST, host if "://" in host or not host else f"https://{host}")
+    base_url = env.get(_BASE_URL) or _OFFICIAL
+    return Cloud5Account(base_url, Secret(env[_TOKEN]), env[_NAMESPACE], env.get(_HOST, ""))
+
+
+PROVIDER = Provider(open_deployer=open_cloud5_deployer)

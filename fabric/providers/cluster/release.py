@@ -1,0 +1,120 @@
+"""Release on Kubernetes: update the ingress and delete unused objects."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from fabric.providers.cluster.applying import ClusterWork
+from fabric.providers.cluster.ingress_address import Entrance, open_ingress
+from fabric.providers.cluster.names import PARTS, build_object_name
+from fabric.providers.cluster.objects import KubeObject, read_text_at, read_texts_at
+from fabric.providers.cluster.routes import read_endpoint
+from fabric.providers.core.contract import LiveFunction, Released
+from fabric.providers.core.retry import poll_until
+from fabric.providers.core.triggers import build_function_endpoint
+
+_ADDRESS_SECONDS = 30.0
+
+
+def release_service(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
+    functions = [one for one in functions if one.resource_id]
+    there = work.there()
+    entrance = open_ingress(work, functions, there)
+    stale = there.keys() - entrance.names - set(_list_needed_objects(work, functions, there))
+    _take_away(work, sorted(stale))
+    endpoint = _wait_for_endpoint(work, there, is_new=entrance.is_new) if entrance.is_open else ""
+    return Released(endpoint, tuple(_build_outputs(functions, endpoint)))
+
+
+def _wait_for_endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: bool) -> str:
+    """Wait for the endpoint. A controller assigns the address of an Ingress later, or never."""
+    name = f"Ingress/{build_object_name(work.address)}"
+    found = read_endpoint(there.get(name), work.own)
+    if found or not is_new:
+        return found
+
+    def look() -> str | None:
+        return (
+            next((read_endpoint(one, work.own) for one in work.tool.find_named([name])), "") or None
+        )
+
+    work.watch.hear("waiting for the address of the Ingress")
+    waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))
+    address = poll_until(look, waiting, work.watch)
+    if address is None:
+        work.watch.hear("the Ingress has no address yet: requests use `hostname`")
+    return address or ""
+
+
+def _list_needed_objects(
+    work: ClusterWork, functions: Sequence[LiveFunction], there: Mapping[str, KubeObject]
+) -> Iterator[str]:
+    """Yield all objects of these functions, and the archives of rollback targets."""
+    for one in functions:
+        name = f"Deployment/{build_object_name(work.address, one.name)}"
+        yield name
+        yield from read_texts_at(there.get(name), "metadata", "annotations").get(PARTS, "").split()
+    archives = {one.resource_id for one in functions} | set(_list_past_archives(work))
+    for name, thing in there.items():
+        if read_text_at(thing, "kind") == "ConfigMap" and _is_archive_part(name, archives):
+            yield name
+
+
+def _list_past_archives(work: ClusterWork) -> Iterator[str]:
+    record = work.address.previous
+    rows = () if record is None else record.history
+    yield from (one.resource_id for past in rows for one in past.functions)
+    yield from (one.resource_id for one in (record.functions if record else ()))
+
+
+def _is_archive_part(name: str, archives: set[str]) -> bool:
+    """Return whether the name is a known archive, possibly followed by a part number."""
+    whole = name.removeprefix("ConfigMap/")
+    first, _, number = whole.rpartition("-")
+    return whole in archives or (number.isdecimal() and first in archives)
+
+
+def _take_away(work: ClusterWork, names: Sequence[str]) -> None:
+    if names:
+        work.watch.hear(f"deleting {', '.join(names)}")
+        work.tool.delete(names, work.watch)
+
+
+def _build_outputs(functions: Sequence[LiveFunction], endpoint: str) -> Iterator[tuple[str, str]]:
+    if endpoint:
+        yield "url", endpoint
+    for one in functions:
+        below = build_function_endpoint(endpoint, one.triggers)
+        if below:
+            yield f"url_{one.name}", below
+
+
+def delete_functions(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
+    """Delete single functions after closing their routes."""
+    there = work.there()
+    gone = {one.name for one in functions}
+    record = work.address.previous
+    left = [one for one in (record.functions if record else ()) if one.name not in gone]
+    at = f"Ingress/{build_object_name(work.address)}"
+    entrance = open_ingress(work, left, there) if at in there else Entrance()
+    gone_names = {build_object_name(work.address, one) for one in gone}
+    own = [name for name, thing in there.items() if _label(thing) in gone_names]
+    _take_away(work, sorted([*own, *(_list_ingress_objects(work, there) - entrance.names)]))
+
+
+def _list_ingress_objects(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
+    """List all ingress objects, including those of an older gateway."""
+    name = build_object_name(work.address)
+    return frozenset(
+        one for one, thing in there.items() if _label(thing) == name or one == f"Ingress/{name}"
+    )
+
+
+def _label(thing: KubeObject) -> str:
+    return read_texts_at(thing, "metadata", "labels").get("app.kubernetes.io/name", "")
+
+
+def delete_service(work: ClusterWork) -> None:
+    """Delete all objects with our labels, ingress first."""
+    there = work.there()
+    _take_away(work, sorted(there, key=lambda name: (not name.startswith("Ingress/"), name)))

@@ -1,0 +1,322 @@
+"""The interface of deployers: orders, results and protocols, all plain values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from fabric.model.catalog import DeployUnit
+from fabric.model.problems import Problem
+from fabric.model.records.record import Record
+from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.task import Pairs
+
+
+class Artifact(Struct, frozen=True):
+    """A function's archive on disk."""
+
+    path: Path
+    sha256: str
+    size: int
+    # The entry point inside the archive.
+    handler: str
+    runtime: str
+    changed: bool = True
+
+
+class FunctionOrder(Struct, frozen=True):
+    """The desired configuration of one function.
+
+    With `only_version` no other version will do, because only the provider knows its environment
+    values.
+    """
+
+    name: str
+    artifact: Artifact
+    settings: Pairs = ()
+    # JSON texts that use the config's names.
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    env: Secret[Pairs] = NO_PAIRS
+    tags: Pairs = ()
+    reserved_concurrency: int | None = None
+    provisioned_concurrency: int | None = None
+    # A fingerprint of the whole order: a version with this mark matches the order.
+    mark: str = ""
+    # Lists the variables whose values belong in the provider's secret store.
+    secret: frozenset[str] = frozenset()
+    # The provider's version to restore in a rollback.
+    version: str = ""
+    only_version: bool = False
+    # Set if the old version has other tags: the mark it was made with.
+    mark_of_then: str = ""
+
+    @property
+    def secret_values(self) -> tuple[str, ...]:
+        return tuple(value for name, value in self.env.reveal() if name in self.secret)
+
+
+class FunctionDraft(Struct, frozen=True):
+    """A function of the config before the build."""
+
+    name: str
+    settings: Pairs = ()
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    # The names of its environment variables.
+    variables: tuple[str, ...] = ()
+    provisioned_concurrency: int | None = None
+    tags: Pairs = ()
+    # Holds the non-secret values that are known already.
+    known: Secret[Pairs] = NO_PAIRS
+
+
+class Unsupported(Struct, frozen=True):
+    """A part of a draft that a deployer does not support. Without a function, `keys` is the config
+    path of a setting of the whole service."""
+
+    function: str
+    problem: Problem
+    # The number of the trigger, if one is meant.
+    trigger: int | None = None
+    keys: tuple[str, ...] = ()
+
+
+class ResourceAddress(Struct, frozen=True):
+    name: str
+    type: str
+    env_var: str
+    address: Secret[str]
+
+
+class DeploymentAddress(Struct, frozen=True):
+    """The identity of one deployment, as every call on a service needs it.
+
+    If it contains `RELEASE_UNCERTAIN`, the deployed state might differ: read it from the provider.
+    """
+
+    service: str
+    stage: str
+    label: str
+    provider_id: str
+    region: str = ""
+    deployment_id: str = ""
+    # The JSON text of the provider's own section of the config.
+    extension: str = "{}"
+    resources: tuple[ResourceAddress, ...] = ()
+    # Pairs a name with the JSON text of its steps.
+    workflows: Pairs = ()
+    # Pairs a variable with a reference, never with a value.
+    secret_refs: Pairs = ()
+    # The state before the call, with the values kept by the last release.
+    previous: Record | None = None
+
+
+class LiveFunction(Struct, frozen=True):
+    """One deployed function. `tags` and `reserved_concurrency` can belong to the function instead
+    of a version; a release sets those."""
+
+    name: str
+    resource_name: str
+    # The id of its immutable version, if the provider has versions.
+    resource_id: str
+    endpoint: str = ""
+    artifact_sha256: str = ""
+    mark: str = ""
+    # Come from the order that made it.
+    triggers: tuple[str, ...] = ()
+    tags: Pairs = ()
+    reserved_concurrency: int | None = None
+
+
+class Deployed(Struct, frozen=True):
+    """The result of a deploy."""
+
+    functions: tuple[LiveFunction, ...]
+    # The additional outputs of the whole unit.
+    outputs: Pairs = ()
+
+
+class Released(Struct, frozen=True):
+    """The result of a release."""
+
+    endpoint: str
+    # Visible to other services.
+    outputs: Pairs = ()
+    # For the next call on this service only. It is stored in state, but never shown, hashed or
+    # rolled back.
+    kept: Pairs = ()
+
+
+def _ignore_line(_text: str) -> None:
+    pass
+
+
+def _never_stop() -> bool:
+    return False
+
+
+class CallContext(Struct, frozen=True):
+    """The observer of a running call: `hear` receives each progress line immediately. Once
+    `is_to_end` returns true, the call should stop."""
+
+    hear: Callable[[str], None] = _ignore_line
+    is_to_end: Callable[[], bool] = _never_stop
+
+
+NO_CONTEXT = CallContext()
+
+
+class FunctionAnswer(Struct, frozen=True):
+    """The response of a function as text, with its logs."""
+
+    response: str
+    logs: str = ""
+    ms: int = 0
+    # The error if there is no response.
+    failure: str = ""
+
+
+@runtime_checkable
+class FunctionCaller(Protocol):
+    """A deployer that can invoke its functions, also those without an address."""
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        """Invoke the deployed version and wait for its response."""
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A deployer that can fetch the identity of the credentials from its provider."""
+
+    def identity(self, address: DeploymentAddress) -> str:
+        """Fetch the identity of the credentials. Raises if they are invalid or cannot read
+        functions."""
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A deployer whose first call loads large libraries."""
+
+    def prepare(self, address: DeploymentAddress) -> None:
+        """Load the libraries while other services still build. Makes no API call."""
+
+
+@runtime_checkable
+class VersionFinder(Protocol):
+    """A deployer whose provider keeps function versions, each with its environment."""
+
+    def find_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Map each function to the version made with its mark. Deleted versions are omitted."""
+
+
+@runtime_checkable
+class AccountBound(Protocol):
+    """A deployer whose services each belong to one account, which the environment names."""
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        """Return a problem if this record belongs to another account. Makes no API call and runs
+        before the first change."""
+
+
+@runtime_checkable
+class ServiceInspector(Protocol):
+    """A deployer that can check the resources of a service other than its functions."""
+
+    def missing(
+        self, address: DeploymentAddress, functions: Sequence[LiveFunction]
+    ) -> Sequence[str]:
+        """List the resources that no longer exist, each as a noun with its name."""
+
+
+class Deployer(Protocol):
+    """One provider in one mode. Thread-safe; raises a FabricError if the provider rejects a call.
+
+    Every call is idempotent. A deploy prepares versions without traffic, as far as the provider
+    allows; the release switches traffic to them.
+    """
+
+    @property
+    def unit(self) -> DeployUnit:
+        """The unit that one `deploy` replaces: a function or the whole service."""
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        """List unsupported settings without an API call. Runs during planning and again before the
+        first change."""
+
+    def deploy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[FunctionOrder],
+        watch: CallContext = NO_CONTEXT,
+    ) -> Deployed:
+        """Deploy these functions. With unit FUNCTION there is always exactly one."""
+
+    def release(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        given: Pairs,
+        watch: CallContext = NO_CONTEXT,
+    ) -> Released:
+        """Release the service as a whole. `given` are the outputs of this unit's deploys."""
+
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallContext = NO_CONTEXT,
+    ) -> None:
+        """Delete single functions, with unit FUNCTION. A missing function is not an error."""
+
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallContext = NO_CONTEXT,
+    ) -> None:
+        """Delete the service: its own resources, and these functions if they still exist."""
+
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        """Return the version that receives traffic, or with a mark, the version made with it.
+
+        Returns None if there is none, or if this mode has no provider to query.
+        """
+
+
+@runtime_checkable
+class PerFunctionEndpoints(Protocol):
+    """A deployer that gives each function a separate address. A service has one only if exactly one
+    function is public."""
+
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        """Return the names of the functions that get an address."""
+
+
+@runtime_checkable
+class SingleServiceTarget(Protocol):
+    """A deployer that gives each service a separate place, which the environment names."""
+
+    @property
+    def sole_place(self) -> str:
+        """Return the place as a noun with its name, or an empty text if it is not set."""
+
+
+@runtime_checkable
+class RegionBound(Protocol):
+    """A deployer whose services each belong to one region, which the config can name."""
+
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
+        """Return a problem if `previous` is deployed in another region than the configured one.
+
+        Makes no API call and runs during planning. Deployed resources can still be removed.
+        """

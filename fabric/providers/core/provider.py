@@ -1,0 +1,109 @@
+"""The interface of provider packages: their functions, and the context of each call."""
+
+import json
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar, cast
+
+from msgspec import Struct, ValidationError, convert, field
+
+from fabric.model.catalog import ProviderFacts
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import NO_SECRETS, Secret
+from fabric.providers.core.contract import Deployer
+from fabric.providers.core.observing import Observer
+from fabric.providers.core.redaction import Redaction, build_redaction
+from fabric.system.bounded_process import Limits
+
+
+class CommandEnvironment(Struct, frozen=True):
+    """The environment of custom commands.
+
+    Documents too long for a variable stay in memory, or in a directory below `payloads` if memory
+    files are unavailable.
+    """
+
+    cwd: Path
+    env: Secret[Mapping[str, str]]
+    # Values that must not be shown.
+    hide: Secret[frozenset[str]] = NO_SECRETS
+    payloads: Path | None = None
+    limits: Limits = Limits()
+    # The variables whose values come from a `.env` of the project.
+    filed: frozenset[str] = frozenset()
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+Made = TypeVar("Made", bound=Closable)
+
+
+class Connections:
+    """A thread-safe pool of connections. The `key` identifies a connection."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._made: dict[Hashable, Closable] = {}
+
+    def find_or_make(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        with self._guard:
+            if key not in self._made:
+                self._made[key] = make()
+            return cast("Made", self._made[key])
+
+    def close(self) -> None:
+        with self._guard:
+            for one in self._made.values():
+                one.close()
+            self._made.clear()
+
+
+T = TypeVar("T")
+
+
+class ProviderContext(Struct, frozen=True, kw_only=True):
+    """Everything that a deployer, an observer or a DNS backend is opened with."""
+
+    provider_id: str
+    # Variables, directory and the values that must not be shown.
+    around: CommandEnvironment
+    # The JSON text of the provider's own section of the config.
+    extension: str = "{}"
+    # Shared by all services of a run. The owner closes them.
+    connections: Connections = field(default_factory=Connections)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.around.env.reveal()
+
+    def build_redaction(self, *secrets: str) -> Redaction:
+        """Build the redaction of the hidden values, and of these credentials as far as they are
+        set."""
+        return build_redaction((*self.around.hide.reveal(), *secrets), self.env.items())
+
+    def read_settings(self, shape: type[T]) -> T:
+        """Read the provider's own section of the config. Raises if it has another shape."""
+        try:
+            return convert(json.loads(self.extension), shape)
+        except ValidationError as error:
+            message = f"invalid `extensions.{self.provider_id}`: {error}"
+            raise FabricError(Problem("config/type", message)) from error
+
+
+OpenDeployer: TypeAlias = Callable[[ProviderContext], Deployer]
+OpenObserver: TypeAlias = Callable[[ProviderContext], Observer]
+
+
+class Provider(Struct, frozen=True, kw_only=True):
+    """One provider. Each function opens its part without an API call; credentials are required only
+    by the first call."""
+
+    # Only of an installed package: `fabric/model/catalog.py` has those of the others.
+    facts: ProviderFacts | None = None
+    # Real deploys without a custom command.
+    open_deployer: OpenDeployer | None = None
+    # Logs, metrics and traces without a custom command.
+    open_observer: OpenObserver | None = None

@@ -1,0 +1,141 @@
+"""Source archives for providers that build sources: function, vendored files and server, each in
+its own directory."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.conventions import find_conventions
+from fabric.model.cors import encode_cors
+from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.core.contract import FunctionOrder
+
+# They are data here: what is in them runs in the function alone.
+_RUNTIMES = Path(__file__).parents[2] / "runtimes"
+_FOLDER, _OWN = "function", "_fabric"
+_SERVING = tuple(f"serving_{one}" for one in ("answers", "cors", "http", "open", "routes"))
+# What to do about archives and environments that do not fit, wherever that is.
+NO_MODULE = "set `handler` to a file of the archive, without its extension, and an export"
+TOO_LARGE = "store large values in files of the function, or load them from a store at start"
+LESS_CODE = "include fewer files, or exclude packages that the runtime provides"
+_DATE = (1980, 1, 1, 0, 0, 0)
+_MODE = 0o644 << 16
+_ENDS = {"nodejs": (".js", ".mjs", ".cjs"), "python": (".py", "/__init__.py")}
+Texts = tuple[tuple[str, str], ...]
+
+
+class SourceRuntime(Struct, frozen=True):
+    """A runtime that is deployed as source. `id` is the provider's name of it; `files` pairs a path
+    with a text."""
+
+    id: str
+    language: str
+    files: Texts
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The suffixes of handler files."""
+        return _ENDS[self.language]
+
+    @property
+    def digest(self) -> str:
+        return hash_fields(part for pair in self.files for part in pair)[:8]
+
+
+def list_server_files(language: str, *own: str) -> Texts:
+    """List the files of the HTTP server that calls a handler; `own` are its start modules."""
+    end, folder = (".py", "/fabric/runtimes/python") if language == "python" else (".mjs", "")
+    top = _RUNTIMES / language
+    calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob(f"*{end}")))
+    names = (*(f"{name}{end}" for name in (*own, *_SERVING)), *calling)
+    texts = tuple((f"{_OWN}{folder}/{name}", (top / name).read_text()) for name in names)
+    # Without it whatever else is called so, and lies on the path, would be taken for ours.
+    return ((f"{_OWN}/fabric/__init__.py", ""), *texts) if language == "python" else texts
+
+
+def pack_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:
+    """Pack the archive into a separate directory, so that its files cannot collide with the
+    server's."""
+    content = io.BytesIO()
+    with (
+        zipfile.ZipFile(order.artifact.path) as archive,
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as source,
+    ):
+        entries = sorted(archive.infolist(), key=lambda one: one.filename)
+        _require_module(order, runtime, [one.filename for one in entries])
+        text = json.dumps(said, sort_keys=True)
+        for name, words in (*runtime.files, (f"{_OWN}/said.json", text)):
+            info = zipfile.ZipInfo(name, _DATE)
+            info.external_attr = _MODE
+            source.writestr(info, words, zipfile.ZIP_DEFLATED)
+        for one in entries:
+            info = zipfile.ZipInfo(f"{_FOLDER}/{one.filename}", one.date_time)
+            info.external_attr = one.external_attr
+            source.writestr(info, archive.read(one), zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterable[str]) -> None:
+    module = order.artifact.handler.rpartition(".")[0]
+    if not {f"{module}{end}" for end in runtime.ends}.intersection(names):
+        message = f"function `{order.name}`: its archive has no module `{module}`"
+        raise FabricError(Problem("deploy/unfit-archive", message, NO_MODULE))
+
+
+def build_server_settings(
+    order: FunctionOrder, provider: str, language: str, region: str
+) -> JsonObject:
+    """Build the settings of a function that its server reads."""
+    triggers = [json.loads(text) for text in order.triggers]
+    http = [one for one in triggers if one.get("type") == "http"]
+    kinds = [str(one.get("type")) for one in triggers]
+    calls = find_conventions(provider).of(language)
+    module, _, name = order.artifact.handler.rpartition(".")
+    return {
+        "module": module,
+        "name": name,
+        "functionName": order.name,
+        "seconds": read_timeout(order),
+        "memory": read_memory(order),
+        "convention": calls.convention(kinds),
+        "names": list(calls.names),
+        "methods": list(calls.methods),
+        "kinds": list(kinds),
+        "region": region,
+        "path": http[0].get("path", "/") if http else "/",
+        "schedule": next((one["schedule"] for one in triggers if one.get("schedule")), ""),
+        "routes": parse_http_routes(order.triggers),
+    }
+
+
+def parse_http_routes(triggers: Sequence[str]) -> list[JsonObject]:
+    found = (json.loads(text) for text in triggers)
+    return [
+        {
+            "method": str(one.get("method") or "GET").upper(),
+            "path": one.get("path") or "/",
+            "cors": encode_cors(one.get("cors")),
+        }
+        for one in found
+        if one.get("type") == "http"
+    ]
+
+
+def read_timeout(order: FunctionOrder) -> int:
+    """Return the timeout in seconds; 0 means the provider's default."""
+    return _count(dict(order.settings).get("timeout", ""))
+
+
+def read_memory(order: FunctionOrder) -> int:
+    """Return the memory in MB; 0 means the provider's default."""
+    return _count(dict(order.settings).get("memory", ""))
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,255 @@
+"""Release on Cloudflare: switch traffic and schedules to the deployed versions."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from fabric.model.cors import encode_cors
+from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.records.record import Diversion
+from fabric.model.task import Pairs
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import attach_error_spot, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.triggers import build_function_endpoint, number_of
+from fabric.providers.edge1.client import (
+    Owner,
+    build_gate_name,
+    build_worker_name,
+    build_worker_owner,
+    read_version,
+)
+from fabric.providers.edge1.events import format_crons, plan_crons, set_crons
+from fabric.providers.edge1.functions import (
+    ACCOUNT,
+    ADDRESS,
+    GATE,
+    PLACE,
+    ZONE,
+    Edge1Work,
+    activate_version,
+    find_met_version,
+    has_own,
+    list_worker_versions,
+    upload_version,
+)
+from fabric.providers.edge1.routes import open_address, shut
+from fabric.providers.edge1.uploads import Upload, build_gate_upload, build_tunnel_upload
+
+_VERSION, _CRONS = "version:", "crons:"
+
+
+def release_service(
+    work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    # What a deploy has failed to make has no version, and is met by nobody.
+    functions = [one for one in functions if read_version(one.resource_id)]
+    kept = read_kept_texts(address)
+    gate = plan_gate(address, functions, work.own.compatibility_date)
+    crons = {one.name: plan_crons(one.triggers) for one in functions}
+    run_parallel(lambda one: _cut_over(work, address, one, kept), functions)
+    endpoint, texts = _release_gate(work, address, gate, kept)
+    run_parallel(lambda one: _update_crons(work, address, (one, crons[one.name]), kept), functions)
+    left = {
+        ACCOUNT: work.api.account.account,
+        **kept.of_leaving(address, frozenset(one.name for one in functions)),
+        **texts,
+        **{_VERSION + one.name: read_version(one.resource_id) for one in functions},
+        **{_CRONS + name: format_crons(rows) for name, rows in crons.items() if rows},
+    }
+    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
+
+
+def _cut_over(
+    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: ReleaseState
+) -> None:
+    wanted, name = read_version(one.resource_id), build_worker_name(address, one.name)
+    known = kept.sure(_VERSION + one.name)
+    with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
+        there = find_met_version(work, name) if known is None else known
+        if there != wanted:
+            activate_version(work, name, wanted)
+    if there != wanted:
+        work.watch.hear(f"{one.name}: version {wanted} receives all traffic")
+
+
+def _update_crons(
+    work: Edge1Work,
+    address: DeploymentAddress,
+    wanted: tuple[LiveFunction, tuple[str, ...]],
+    kept: ReleaseState,
+) -> None:
+    one, crons = wanted
+    rows = ", ".join(f"`{row}`" for row in crons) or "none"
+    number = number_of("cron", one.triggers)
+    whose = f"function `{one.name}`, its schedules ({rows})"
+    with attach_error_spot(one.name, number), work.convert_errors(whose):
+        set_crons(work, build_worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
+
+
+def _build_outputs(
+    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
+) -> Pairs:
+    """Build the outputs for other services, equal for all versions."""
+    outputs = {"url": endpoint}
+    for one in functions:
+        below = build_function_endpoint(endpoint, one.triggers)
+        if below:
+            outputs[f"url_{one.name}"] = below
+        outputs[f"arn_{one.name}"] = build_worker_name(address, one.name)
+    return tuple((name, text) for name, text in outputs.items() if text)
+
+
+def delete_functions(
+    work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    def delete(one: LiveFunction) -> None:
+        name = one.resource_name or build_worker_name(address, one.name)
+        with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
+            if _delete_own(work, name, build_worker_owner(address, one.name)):
+                work.watch.hear(f"{one.name}: deleted with all its versions")
+
+    run_parallel(delete, functions)
+
+
+def delete_service(
+    work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    remove_gate(work, address)
+    delete_functions(work, address, functions)
+
+
+def remove_gate(work: Edge1Work, address: DeploymentAddress) -> None:
+    """Delete the front Worker after its routes, including routes of an interrupted deletion."""
+    name, owner = build_gate_name(address), build_worker_owner(address)
+    with work.convert_errors(f"the front Worker `{name}` of `{address.service}`"):
+        rows = list_worker_versions(work, name)
+        if rows is not None and not has_own(rows, owner):
+            _leave(work, name, owner)
+            return
+        shut(work, name, read_kept_texts(address))
+        if rows is not None:
+            _delete(work, name)
+
+
+def _delete_own(work: Edge1Work, name: str, owner: Owner) -> bool:
+    """Delete the Worker and return whether the name is unused now."""
+    rows = list_worker_versions(work, name)
+    if rows is not None and not has_own(rows, owner):
+        _leave(work, name, owner)
+        return False
+    if rows is not None:
+        _delete(work, name)
+    return True
+
+
+def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
+    """Report a Worker of another owner, which must not block the deletion of ours."""
+    work.watch.hear(f"the Worker `{name}` does not belong to {owner.title} and was not deleted")
+
+
+def _delete(work: Edge1Work, name: str) -> None:
+    """Delete a Worker even if it has bindings, or others bind to it."""
+    with ignore_missing():
+        work.tell(ProviderCall("DELETE", work.script(name, "?force=true")))
+
+
+class DesiredFrontWorker(Struct, frozen=True):
+    """The desired front Worker."""
+
+    name: str
+    # None for a service without HTTP routes.
+    upload: Upload | None
+
+
+def _release_gate(
+    work: Edge1Work, address: DeploymentAddress, gate: DesiredFrontWorker, kept: ReleaseState
+) -> tuple[str, dict[str, str]]:
+    """Return the address of the front Worker, and the values to store."""
+    if gate.upload is None:
+        if kept.sure(GATE) != "":
+            remove_gate(work, address)
+        return "", {}
+    seen = gate.upload.tag
+    if kept.sure(GATE) != seen:
+        with work.convert_errors(f"the front Worker `{gate.name}` of `{address.service}`"):
+            ident = upload_version(work, gate.name, gate.upload)
+            if find_met_version(work, gate.name) != ident:
+                activate_version(work, gate.name, ident)
+        work.watch.hear(f"the front Worker `{gate.name}` has all routes")
+    account = work.api.account
+    place = hash_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
+    endpoint = kept.texts.get(ADDRESS, "")
+    if kept.sure(PLACE) != place or not endpoint:
+        endpoint = open_address(work, gate.name, kept)
+        work.watch.hear(f"the service is available at {endpoint}")
+    zone = {ZONE: account.zone} if work.own.hostname else {}
+    return endpoint, {GATE: seen, PLACE: place, ADDRESS: endpoint, **zone}
+
+
+class _GateRoute(NamedTuple):
+    path: str
+    method: str
+    function: str
+    cors: JsonObject | None
+
+
+def plan_gate(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], date: str
+) -> DesiredFrontWorker:
+    routes, name = _list_routes(functions), build_gate_name(address)
+    if not routes:
+        return DesiredFrontWorker(name, None)
+    bindings = _name_bindings(routes)
+    services = {binding: build_worker_name(address, one) for one, binding in bindings.items()}
+    return DesiredFrontWorker(
+        name, build_gate_upload(_build_rows(routes), build_worker_owner(address), services, date)
+    )
+
+
+def plan_tunnel_gate(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], way: Diversion, date: str
+) -> DesiredFrontWorker:
+    """Plan the same routes, all to one tunnel address."""
+    routes, name = _list_routes(functions), build_gate_name(address)
+    if not routes:
+        return DesiredFrontWorker(name, None)
+    return DesiredFrontWorker(
+        name, build_tunnel_upload(_build_rows(routes), build_worker_owner(address), way, date)
+    )
+
+
+def route_keys(functions: Sequence[LiveFunction]) -> tuple[str, ...]:
+    return tuple(sorted(f"{one.method} {one.path}" for one in _list_routes(functions)))
+
+
+def _list_routes(functions: Sequence[LiveFunction]) -> list[_GateRoute]:
+    return [
+        _GateRoute(
+            trigger.get("path") or "/",
+            trigger.get("method") or "GET",
+            one.name,
+            encode_cors(trigger.get("cors")),
+        )
+        for one in functions
+        for trigger in map(json.loads, one.triggers)
+        if trigger.get("type") == "http"
+    ]
+
+
+def _name_bindings(routes: Sequence[_GateRoute]) -> dict[str, str]:
+    names = sorted({one.function for one in routes})
+    return {function: f"F{number}" for number, function in enumerate(names)}
+
+
+def _build_rows(routes: Sequence[_GateRoute]) -> list[JsonObject]:
+    bindings = _name_bindings(routes)
+    return [
+        {"method": method, "path": path, "binding": bindings[function], "cors": cors}
+        for path, method, function, cors in sorted(routes, key=lambda one: one[:3])
+    ]

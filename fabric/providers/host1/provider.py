@@ -1,0 +1,53 @@
+"""Create the Vercel deployer from the environment: project, token and endpoint."""
+
+import re
+from collections.abc import Mapping
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
+from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.host1.client import Host1Account, Host1Api, Host1Place
+from fabric.providers.host1.deployer import Host1Projects
+from fabric.system.urls import is_web_address
+
+# What no address has, among them braces around another name.
+_OTHERS = re.compile(r"[{}<>\\^`|\"]")
+_OFFICIAL = "https://api.vercel.com"
+_TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
+_TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
+
+
+def open_host1_deployer(context: ProviderContext) -> Host1Projects:
+    env = context.env
+    hide = context.build_redaction(env.get(_TOKEN, ""))
+
+    def connect() -> Host1Api:
+        """Connect and require credentials only here: settings can be checked without them."""
+        account = _read_account(env)
+        key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
+        return context.connections.find_or_make(key, lambda: Host1Api(account))
+
+    return Host1Projects(connect, Host1Place(env.get(_PROJECT, "")), hide=hide)
+
+
+def _read_account(env: Mapping[str, str]) -> Host1Account:
+    require_variables("host1", env, (_TOKEN, _PROJECT))
+    base_url = env.get("HOST1_API_BASE_URL") or _OFFICIAL
+    refuse_plain("HOST1_API_BASE_URL", base_url)
+    team, sites = env.get(_TEAM, ""), env.get(_SITES, "")
+    refuse_unsendable(_TEAM, team)
+    _refuse_sites(sites)
+    return Host1Account(base_url, Secret(env[_TOKEN]), env[_PROJECT], team, sites)
+
+
+def _refuse_sites(sites: str) -> None:
+    """Raise for an invalid URL, which would appear in outputs and in state."""
+    url = sites.replace(_DOMAIN, "shop.example")
+    if sites and (not is_web_address(url) or _OTHERS.search(url)):
+        message = f"`{_SITES}` is not a valid URL"
+        hint = f"use a URL such as http://localhost:3000/{_DOMAIN}, or unset `{_SITES}`"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
+
+
+PROVIDER = Provider(open_deployer=open_host1_deployer)

@@ -1,0 +1,234 @@
+"""Client of the Netlify API: calls with a token, typed responses and error messages."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.hashing import hash_fields
+from fabric.model.ownership_tags import mark_of
+from fabric.model.problems import Problem
+from fabric.model.records.record import FunctionRecord, Record
+from fabric.model.secret import Secret
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
+from fabric.providers.core.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
+from fabric.providers.core.triggers import format_resource_name, shorten_name
+from fabric.system.http_client import Http
+
+T = TypeVar("T")
+
+
+class Host2Account(Struct, frozen=True):
+    """One site, with its endpoint and token."""
+
+    base_url: str
+    token: Secret[str]
+    site: str
+
+    @property
+    def site_path(self) -> str:
+        return f"/sites/{quote(self.site, safe='')}"
+
+
+class Host2Fault(Struct, frozen=True):
+    """A validation error with one message or several."""
+
+    message: str = ""
+    errors: object = None
+
+    @property
+    def words(self) -> str:
+        return self.message or (str(self.errors) if self.errors else "")
+
+
+class Host2Api:
+    """Thread-safe API client."""
+
+    def __init__(self, account: Host2Account, http: Http | None = None) -> None:
+        self.account = account
+        self._http = http or open_provider_http("host2")
+
+    def close(self) -> None:
+        self._http.close()
+
+    def once(self, call: ProviderCall, kind: type[T]) -> T:
+        """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
+        RefusedCallError."""
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
+        if reply.ok:
+            return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
+        refusal = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
+        raise RefusedCallError(reply.status, refusal.words, call.title)
+
+
+# Whatever is below it may be gone by itself.
+_OF_THE_SITE = re.compile(r"GET /sites/[^/]+")
+_LOGIN_STATUS = frozenset((401, 403))
+
+
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was rejected, {error.status} {quoted(error.words)}"
+    if error.status in _LOGIN_STATUS:
+        hint = "check `HOST2_AUTH_TOKEN` and its permission to deploy to the site `HOST2_SITE_ID`"
+        return Problem("credentials/refused", words, hint)
+    if error.is_gone and _OF_THE_SITE.fullmatch(error.call):
+        hint = "check that `HOST2_SITE_ID` is the ID of a site that the token can access"
+        return Problem("credentials/refused", words, hint)
+    return Problem("provider/refused", words, format_generic_hint("Netlify"))
+
+
+_NAME_LENGTH = 63
+_OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
+_OWNER_LENGTH, _MARK_LENGTH = 16, 32
+# How much of each function's own mark a title has, and how long it may be with all of them.
+_PART_LENGTH, _TITLE_LENGTH = 8, 255
+_NO_PARTS = "-"
+_REMOVED = "fabric removed "
+
+
+class Host2Place(Struct, frozen=True):
+    """The site in the environment; empty if unset."""
+
+    site: str = ""
+
+
+class ServiceOwner(Struct, frozen=True):
+    """The owner of a deploy, as its title shows it. The title is the only text of ours in every
+    deploy."""
+
+    service: str
+    stage: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.service}/{self.stage}"
+
+    @property
+    def _digest(self) -> str:
+        return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
+
+    def title(self, mark: str, marks: Iterable[tuple[str, str]]) -> str:
+        """Build the title. `marks` maps names of functions to their marks; they are omitted if the
+        title would be too long."""
+        parts = "".join(sorted(_hash_part(*one) for one in marks))
+        begin, end = f"fabric {self._digest} {mark[:_MARK_LENGTH]}", self.name
+        title = f"{begin} {parts} {end}"
+        return title if len(title) <= _TITLE_LENGTH else f"{begin} {_NO_PARTS} {end}"
+
+    def count_in(self, title: str | None, function: str, mark: str) -> int:
+        """Return the number of functions in a deploy, or 0 if this function with this mark is not
+        among them."""
+        if not self.is_of(title):
+            return 0
+        text = (title or "").split(" ")[_PARTS_AT]
+        parts = [text[at : at + _PART_LENGTH] for at in range(0, len(text), _PART_LENGTH)]
+        return len(parts) if _hash_part(function, mark) in parts else 0
+
+    def is_of(self, title: str | None) -> bool:
+        return (title or "").startswith(f"fabric {self._digest} ")
+
+    @property
+    def title_of_nothing(self) -> str:
+        """The title of the empty deploy that replaces a deleted service."""
+        return f"{_REMOVED}{self._digest} {self.name}"
+
+
+# In a title: behind `fabric`, whose it is, and the mark of the whole.
+_PARTS_AT = 3
+
+
+def _hash_part(function: str, mark: str) -> str:
+    return hash_fields((function, mark))[:_PART_LENGTH]
+
+
+def is_of_nobody(title: str | None) -> bool:
+    return (title or "").startswith(_REMOVED)
+
+
+def build_service_owner(address: DeploymentAddress) -> ServiceOwner:
+    return ServiceOwner(address.service, address.stage)
+
+
+def build_function_name(address: DeploymentAddress, function: str) -> str:
+    name = _OTHERS.sub("-", format_resource_name(address, function))
+    return shorten_name(name, _NAME_LENGTH)
+
+
+def build_clock_name(address: DeploymentAddress, function: str, number: int) -> str:
+    """Build the name of a scheduled function. On Netlify it has no URL, so it is deployed
+    separately."""
+    return build_function_name(address, f"{function}-clock{number or ''}")
+
+
+class SiteVersion(Struct, frozen=True):
+    """One deploy of one site, with its number of functions."""
+
+    site: str = ""
+    deploy: str = ""
+    count: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.site}/{self.deploy}/{self.count}"
+
+
+def parse_version(resource_id: str) -> SiteVersion:
+    """Parse a resource id; the result is empty if the id names no version."""
+    parts = resource_id.rsplit("/", 2)
+    is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
+    return SiteVersion(parts[0], parts[1], int(parts[2])) if is_whole else SiteVersion()
+
+
+_VERSION_PARTS = 3
+
+
+def count_of(order: FunctionOrder, setting: str) -> int:
+    """Return a number from the settings; 0 means none."""
+    text = dict(order.settings).get(setting, "")
+    return int(text) if text.isdigit() else 0
+
+
+# A function's name with its mark.
+Marked = tuple[str, str]
+
+
+def list_recorded_rows(record: Record | None) -> Iterator[FunctionRecord]:
+    """Yield function records, current and rollback targets, newest first."""
+    if record is not None:
+        yield from record.functions
+        for past in record.history:
+            yield from past.functions
+
+
+def list_recorded_versions(
+    record: Record | None, function: str, mark: str
+) -> tuple[SiteVersion, ...]:
+    """Return deploys that contain this function with this mark: a deploy never changes."""
+    if record is None:
+        return ()
+    rows = (one for one in list_recorded_rows(record) if one.name == function and one.key)
+    found = (
+        parse_version(one.resource_id) for one in rows if mark_of(one.key, record.salt) == mark
+    )
+    return tuple(dict.fromkeys(one for one in found if one.deploy))
+
+
+def list_recorded_wholes(
+    record: Record | None, marked: Iterable[Marked]
+) -> tuple[SiteVersion, ...]:
+    """Return deploys that contain exactly these functions with these marks."""
+    wanted = tuple(marked)
+    each = [list_recorded_versions(record, *one) for one in wanted]
+    first = each[0] if each else ()
+    return tuple(
+        one for one in first if one.count == len(wanted) and all(one in rest for rest in each)
+    )

@@ -1,0 +1,163 @@
+"""Settings that Netlify or fabric does not support there, found without an API call."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.problems import Problem
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.host2.crons import convert_own_cron
+from fabric.providers.host2.routes import ANY, METHODS, SiteRoute, find_collisions
+from fabric.providers.host2.uploads import (
+    choose_site_runtime,
+    find_variable_problems,
+    list_deployed_names,
+    parse_site_routes,
+)
+
+_CODE = "config/unfit"
+_HTTP_SECONDS, _CRON_SECONDS = 60, 30
+# host2 and the runtime below it set these, or take them for their own.
+_RESERVED = re.compile(
+    r"AWS_(REGION|DEFAULT_REGION|EXECUTION_ENV|ACCESS_KEY(_ID)?|SECRET_ACCESS_KEY|SECRET_KEY"
+    r"|SESSION_TOKEN|LAMBDA_.*)|_.*|LAMBDA_(TASK_ROOT|RUNTIME_DIR)|NETLIFY(_.*)?|SITE_(ID|NAME)"
+    r"|DEPLOY_(ID|URL|PRIME_URL)|URL|CONTEXT|BRANCH|HEAD|COMMIT_REF|BUILD_ID|REPOSITORY_URL"
+)
+# What a request has as an escape, and an expression as itself.
+_STRANGE = re.compile(r"[^A-Za-z0-9/{}\-._~!$&'()*+,;=:@]")
+_OWN_PATHS = "/.netlify/"
+
+
+def find_unsupported(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unsupported]:
+    for one in functions:
+        yield from (Unsupported(one.name, problem) for problem in _find_function_problems(one))
+        for number, text in enumerate(one.triggers):
+            for problem in _find_trigger_problems(one.name, json.loads(text)):
+                yield Unsupported(one.name, problem, number)
+    yield from _find_name_conflicts(address, functions)
+    yield from _find_route_problems(functions)
+    yield from _find_variable_conflicts(functions)
+
+
+def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
+    settings = dict(one.settings)
+    runtime = settings.get("runtime", "")
+    if not choose_site_runtime(runtime):
+        why = f"has the runtime `{runtime}`, and fabric supports only JavaScript for Netlify"
+        yield _function_problem(
+            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
+        )
+    if settings.get("architecture", "").startswith("arm"):
+        yield _function_problem(
+            one.name, "has the architecture `arm64`, and Netlify supports only x86_64"
+        )
+    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
+    asked = {
+        "reservedConcurrency": reserved is not None,
+        "provisionedConcurrency": bool(one.provisioned_concurrency),
+    }
+    for name in (name for name, is_asked in asked.items() if is_asked):
+        why = f"sets `{name}`, which Netlify does not have"
+        yield _function_problem(one.name, why, "remove it: functions scale on demand")
+    for name in one.variables:
+        if _RESERVED.fullmatch(name):
+            why = f"sets the variable `{name}`, which Netlify reserves"
+            yield _function_problem(one.name, why, "rename the variable")
+    yield from _find_kind_problems(one, settings.get("timeout", ""))
+
+
+def _find_kind_problems(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
+    kinds = [json.loads(text).get("type") for text in one.triggers]
+    most = _CRON_SECONDS if "cron" in kinds else _HTTP_SECONDS
+    if timeout.isdigit() and int(timeout) > most:
+        whom = "scheduled functions" if "cron" in kinds else "an answer"
+        why = f"has a timeout of {timeout} s; Netlify allows {most} s for {whom}"
+        yield _function_problem(one.name, why)
+
+
+def _find_trigger_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+    match trigger.get("type"):
+        case "http":
+            yield from _find_http_problems(function, trigger)
+        case "cron":
+            yield from _find_cron_problems(function, trigger)
+        case kind:
+            why = f"has a trigger of type `{kind}`, which is not supported for Netlify"
+            yield _function_problem(function, why, "use http or cron")
+
+
+def _find_http_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+    if trigger.get("authorizer"):
+        why = "has an authorizer, which fabric does not support for Netlify"
+        yield _function_problem(function, why, "authorize callers in the handler")
+    method, path = str(trigger.get("method") or "GET").upper(), str(trigger.get("path") or "/")
+    if method not in (ANY, *METHODS):
+        why = f"has a route for {method}, which Netlify does not support"
+        yield _function_problem(function, why, "use GET, which also serves HEAD, or ANY")
+    strange = _STRANGE.search(path)
+    if strange:
+        why = f"has the path `{path}` with `{strange[0]}`, which Netlify paths do not support"
+        yield _function_problem(
+            function, why, "use letters without accents, digits and `-._~!$&'()*+,;=:@`"
+        )
+    if path.startswith(_OWN_PATHS):
+        why = f"has the path `{path}`, and paths below `{_OWN_PATHS}` are reserved by Netlify"
+        yield _function_problem(function, why, "choose another path")
+
+
+def _find_cron_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+    schedule, zone = str(trigger.get("schedule", "")), str(trigger.get("timezone") or "")
+    try:
+        convert_own_cron(schedule, zone)
+    except ValueError as error:
+        why = f"has the schedule `{schedule}`, which Netlify does not support: {error}"
+        yield _function_problem(function, why, "use five cron fields in UTC")
+
+
+def _find_name_conflicts(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unsupported]:
+    taken: dict[str, str] = {}
+    for one in functions:
+        for name, _ in list_deployed_names(address, one.name, one.triggers):
+            first = taken.setdefault(name, one.name)
+            if first != one.name:
+                why = (
+                    f"would be named `{name}` at Netlify, which conflicts with a "
+                    f"function of `{first}`"
+                )
+                yield Unsupported(one.name, _function_problem(one.name, why, "rename one of them"))
+
+
+def _find_variable_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Check variables with known values; the others are checked before the first call."""
+    for function, problem in find_variable_problems(
+        [(one.name, one.known.reveal()) for one in functions]
+    ):
+        keys = () if function else ("functions",)
+        yield Unsupported(function, replace(problem, code=_CODE), keys=keys)
+
+
+def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    rows = [row for one in functions for row in parse_site_routes(one.name, one.triggers)]
+    for one, other in find_collisions(rows):
+        yield Unsupported(other.function, _collision_problem(one, other), other.number)
+
+
+def _collision_problem(one: SiteRoute, other: SiteRoute) -> Problem:
+    why = (
+        f"has the route `{other.title}`, which matches the same requests as `{one.title}` of "
+        f"`{one.function}`"
+    )
+    return _function_problem(
+        other.function, why, "use one function for both, or choose another path"
+    )
+
+
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -1,0 +1,87 @@
+"""Schedules of functions; each provider creates them its own way."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.sample_events import sample_event
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.triggers import UTC_ZONES, convert_to_five_fields
+from fabric.providers.whisk.client import WhiskWork
+
+EVENT = "__fabric_event"
+_DIGEST = 8
+
+
+class WhiskClock(Struct, frozen=True):
+    """A schedule. `event` is its argument, and `number` is the number of the config trigger."""
+
+    id: str
+    # The called action with its package.
+    function: str
+    schedule: str
+    zone: str
+    event: JsonObject
+    number: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"its schedule `{self.schedule}`"
+
+    @property
+    def payload(self) -> JsonObject:
+        return {EVENT: self.event}
+
+    @property
+    def digest(self) -> str:
+        fields = (self.id, self.function, self.schedule, self.zone, format_json(self.event))
+        return hash_fields(fields)[:16]
+
+
+class Clocks(Protocol):
+    """A provider's schedules. Thread-safe; every call is idempotent."""
+
+    def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
+        """List the schedules that call actions of this package: their names and actions."""
+
+    def set(self, work: WhiskWork, clock: WhiskClock) -> None:
+        """Create or update a schedule."""
+
+    def delete(self, work: WhiskWork, ident: str) -> None:
+        """Delete a schedule. A missing one is not an error."""
+
+
+def plan_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:
+    """Plan one clock per distinct schedule."""
+    found: dict[str, WhiskClock] = {}
+    for number, text in enumerate(triggers):
+        trigger = json.loads(text)
+        if trigger.get("type") != "cron":
+            continue
+        schedule, zone = (
+            convert_to_five_fields(str(trigger.get("schedule", ""))),
+            read_zone(trigger),
+        )
+        # Hyphens may stand in all parts: what is before the digest may read the same for two.
+        digest = hash_fields((package, function, schedule, zone))[:_DIGEST]
+        ident = f"{package}-{function}-{digest}"
+        event = sample_event("cron", trigger)
+        called = f"{package}/{function}"
+        found[ident] = WhiskClock(
+            id=ident, function=called, schedule=schedule, zone=zone, event=event, number=number
+        )
+    return found
+
+
+def read_zone(trigger: Mapping[str, object]) -> str:
+    """Return the time zone; empty for UTC."""
+    zone = str(trigger.get("timezone") or "")
+    return "" if zone in UTC_ZONES else zone
+
+
+def format_whisk_clocks(clocks: Mapping[str, WhiskClock]) -> str:
+    return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))
