@@ -9,6 +9,11 @@ from benchmarks.copygraph import Shape
 from benchmarks.rounds import Timing
 
 
+# With --small: large enough for every row to work, too small to judge a bound by.
+_SMALLER = 100
+_FEWEST = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How long and how large; `before` is another checkout, to be measured beside this one."""
@@ -18,10 +23,10 @@ class Options:
     before: Path | None = None
 
     def shape(self, services: int, functions: int = 5) -> Shape:
-        return Shape(services // 20 if self.small else services, functions)
+        return Shape(self.size(services), functions)
 
     def size(self, count: int) -> int:
-        return count // 20 if self.small else count
+        return max(_FEWEST, count // _SMALLER) if self.small else count
 
 
 @dataclass(frozen=True, slots=True)
