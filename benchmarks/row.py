@@ -8,7 +8,6 @@ from pathlib import Path
 from benchmarks.copygraph import Shape
 from benchmarks.rounds import Timing
 
-
 # With --small: large enough for every row to work, too small to judge a bound by.
 _SMALLER = 100
 _FEWEST = 2
