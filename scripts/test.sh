@@ -23,7 +23,7 @@ trap 'kill -INT $rows 2>/dev/null || :' EXIT
 
 sh scripts/check.sh
 
-# Measuring doubles the time of a test. The rules of each module are tested with measurement. Rules
+# Measuring adds half to the CPU time of a test. The rules of each module are tested with it. Rules
 # that are tested at each provider, and flows, whose command lines are processes, are not measured.
 $bin/coverage erase
 $bin/coverage run -m pytest -q --durations=30 -m "not flow and not sampled"
