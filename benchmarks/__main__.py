@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
         "--before", type=Path, metavar="CHECKOUT", help="rows that can set an older fabric beside"
     )
     parser.add_argument(
-        "--small", action="store_true", help="a twentieth of the size; missed bounds do not fail"
+        "--small", action="store_true", help="a hundredth of the size; missed bounds do not fail"
     )
     parser.add_argument(
         "--set-up", action="store_true", help="install the tools that are compared, and stop"

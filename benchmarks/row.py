@@ -8,6 +8,10 @@ from pathlib import Path
 from benchmarks.copygraph import Shape
 from benchmarks.rounds import Timing
 
+# With --small: large enough for every row to work, too small to judge a bound by.
+_SMALLER = 100
+_FEWEST = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -18,10 +22,10 @@ class Options:
     before: Path | None = None
 
     def shape(self, services: int, functions: int = 5) -> Shape:
-        return Shape(services // 20 if self.small else services, functions)
+        return Shape(self.size(services), functions)
 
     def size(self, count: int) -> int:
-        return count // 20 if self.small else count
+        return max(_FEWEST, count // _SMALLER) if self.small else count
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """What holds for all tests."""
 
 import itertools
+import math
 import random
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _STRIDE = 4
+_SAMPLE = 3
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None, max_examples=40)
@@ -71,6 +74,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Interrupt at each provider call. By default a random quarter of them is tested.",
     )
+    parser.addoption(
+        "--sample",
+        action="store_true",
+        help="Of each test with the marker `sampled`, run a random third of the parameters.",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each rule runs, with a third of its parameters. The seed of the run selects them."""
+    if not config.getoption("--sample"):
+        return
+    rules: defaultdict[str, list[str]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            rules[item.nodeid.partition("[")[0]].append(item.nodeid)
+    left_out: set[str] = set()
+    for rule, cases in sorted(rules.items()):
+        choose = random.Random(f"{config.getoption('randomly_seed', 0)} {rule}")
+        left_out |= set(cases) - set(choose.sample(sorted(cases), math.ceil(len(cases) / _SAMPLE)))
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 @pytest.fixture

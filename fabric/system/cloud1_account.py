@@ -1,6 +1,7 @@
 """Credentials and endpoints of AWS services, and boto3 clients for them."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -63,13 +64,35 @@ def resolve_cloud1_account(env: Mapping[str, str], endpoints: Sequence[str]) -> 
 def open_boto_session(account: Cloud1Account) -> Any:
     """Open an untyped boto3 session. The caller handles a missing boto3."""
     import boto3
+    import botocore.session
+    from botocore.loaders import create_loader
 
+    core = botocore.session.get_session()
+    loader = create_loader(core.get_config_variable("data_path"))
+    loader.file_loader = _open_model_files()
+    core.register_component("data_loader", loader)
     return boto3.session.Session(
+        botocore_session=core,
         aws_access_key_id=account.key_id.reveal() or None,
         aws_secret_access_key=account.secret.reveal() or None,
         aws_session_token=account.token.reveal() or None,
         region_name=account.region or None,
     )
+
+
+class _ModelFiles:
+    """Descriptions of services, parsed once for all sessions of a process."""
+
+    def __init__(self, files: Any) -> None:
+        self.exists = files.exists
+        self.load_file = cache(files.load_file)
+
+
+@cache
+def _open_model_files() -> _ModelFiles:
+    from botocore.loaders import JSONFileLoader
+
+    return _ModelFiles(JSONFileLoader())
 
 
 def open_boto_client(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:

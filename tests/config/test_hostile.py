@@ -11,6 +11,7 @@ import yaml
 from fabric.config.load import ConfigText, load_config
 from fabric.config.yaml.reader import read
 from fabric.model.problems import FabricError
+from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.config_texts import problems
 
 _LETTERS = "abcdefghi"
@@ -152,6 +153,7 @@ def test_hostile_input_takes_under_200_megabytes(name: str) -> None:
         capture_output=True,
         check=True,
         cwd=Path(__file__).parents[2],
+        env=ENVIRONMENT,
         timeout=60,
     )
     assert int(done.stdout) < 200 * 1024

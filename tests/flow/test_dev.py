@@ -22,7 +22,7 @@ def test_edit_is_answered_with_the_new_response(tmp_path: Path) -> None:
     shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
     with running(shop, "dev", "--watch") as loop:
         loop.until_said("to stop")
-        assert '"first"' in loop.answers
+        loop.until_answered('"first"')
         shop.write({"one.py": handler("second")})
         loop.until_said("one.py -> one")
         loop.until_answered('"second"')

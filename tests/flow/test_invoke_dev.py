@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cloud1_shop import Shop
-from tests.support.project import project
+from tests.support.in_process import project
 from tests.support.served import running
 from tests.support.servers.process import free_port
 from tests.support.servers.strict_cloud1.client import StrictCloud1

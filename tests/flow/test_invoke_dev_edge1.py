@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.edge1_site import Edge1Site
-from tests.support.project import project
+from tests.support.in_process import project
 from tests.support.provider_shop import ProviderShop
 from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.whisk.client import WhiskServer

@@ -7,15 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import ended, environment, started
-from tests.support.real_router import OF_LABEL, RealRouter
+from tests.support.real_router import RealRouter
 from tests.support.router_project import (
     STATE,
     document,
-    weights,
 )
 from tests.support.servers.pdns import PdnsSite
-
-_ASKED = 10_000
 
 
 @pytest.fixture
@@ -24,21 +21,6 @@ def router(tmp_path: Path, pdns: PdnsSite) -> RealRouter:
     done = made.json("deploy", "--sync-dns")
     assert done.code == 0, done.out
     return made
-
-
-def shares(router: RealRouter) -> dict[str, float]:
-    found = router.pdns.answers(router.name, _ASKED)
-    assert sum(found.values()) == _ASKED
-    return {label: 100 * found[host] / _ASKED for label, host in OF_LABEL.items()}
-
-
-@pytest.mark.slow
-def test_answers_follow_the_weights(router: RealRouter) -> None:
-    for label, percent in (("spare", 70), ("third", 5)):
-        assert router.shift(label, percent).code == 0
-        wanted = weights(router.project)
-        for one, share in shares(router).items():
-            assert abs(share - wanted[one]) <= 2, (one, share, wanted)
 
 
 @pytest.mark.slow

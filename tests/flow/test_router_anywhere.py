@@ -77,6 +77,7 @@ def _site(request: pytest.FixtureRequest, kind: str) -> KeptNameSite:
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "calls"), _CALLS)
 def test_a_sync_that_is_killed_at_some_call_is_ended_by_the_next(
     routed: RoutedService, kind: str, calls: int

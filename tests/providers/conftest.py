@@ -37,3 +37,10 @@ def any_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service
     made = _SITES[provider](request.getfixturevalue(provider), tmp_path)
     yield made
     made.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Rules that hold at any provider: a run of all tests samples the providers."""
+    for item in items:
+        if "any_site" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.sampled)

@@ -92,6 +92,7 @@ def surroundings(provider_id: str, url: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("status", [200, 404])
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("provider_id", OVER_HTTP)

@@ -66,6 +66,7 @@ def expected(document: Any, section: str, entry: dict[str, Json]) -> list[Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", range(0, DOCUMENTS, BATCH))
 def test_another_reader_finds_the_old_document_and_the_new_entry(first: int) -> None:
     for seed in range(first, first + BATCH):

@@ -24,6 +24,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path / "node"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("node", node_sdk.nodes(), ids=str)
 def test_node_sdk_test_suite_passes(node: Path, name: str, checkout: Path) -> None:

@@ -1,8 +1,7 @@
 """How function names begin: a verb for an effect, a noun for a value, never a participle."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 # Verbs that names of functions in this project begin with.
 _VERBS = frozenset(
@@ -42,14 +41,13 @@ _IRREGULAR = frozenset(
 _BOTH = frozenset({"cut", "let", "put", "read", "run", "set", "shut", "split", "spread"})
 
 
-def function_names(folder: Path) -> Iterator[str]:
+def function_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names of all functions and methods, but for properties and dunder methods."""
-    for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                marks = {ast.unparse(one).split(".")[-1] for one in node.decorator_list}
-                if not node.name.startswith("__") and not marks & {"property", "cached_property"}:
-                    yield node.name.strip("_")
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            marks = {ast.unparse(one).split(".")[-1] for one in node.decorator_list}
+            if not node.name.startswith("__") and not marks & {"property", "cached_property"}:
+                yield node.name.strip("_")
 
 
 def is_verb(name: str) -> bool:

@@ -137,6 +137,7 @@ def inside(document: Any, path: str) -> Any:
 
 
 def cases_of(host: Host, cases: Sequence[HandlerCase]) -> pytest.MarkDecorator:
-    """A test of each case."""
+    """A test of each case. Every host runs the same ones, so a run of all tests samples them."""
     chosen = [one.at(host) for one in cases if one.python or host not in _PYTHON_HOSTS]
-    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.id)
+    params = [pytest.param(one, id=one.id, marks=pytest.mark.sampled) for one in chosen]
+    return pytest.mark.parametrize("case", params)

@@ -185,8 +185,13 @@ def _page_texts() -> Iterator[Text]:
                 yield Text(path.name, found)
 
 
-def problem_texts() -> Iterator[tuple[str, Text]]:
+@cache
+def problem_texts() -> tuple[tuple[str, Text], ...]:
     """Messages and hints: literals of `Problem(...)`, or given to names called so."""
+    return tuple(_problem_texts())
+
+
+def _problem_texts() -> Iterator[tuple[str, Text]]:
     for path, tree in _modules():
         for node in _nodes(tree):
             pairs: list[tuple[str, ast.AST]] = []
@@ -212,6 +217,7 @@ AREAS: dict[str, Callable[[], Iterable[Text]]] = {
 }
 
 
+@cache
 def found_in(area: str) -> list[tuple[Text, str]]:
     """Each text of an area with a phrase, and what to write in its place."""
     return [
@@ -254,7 +260,7 @@ def shapes() -> list[tuple[str, Text]]:
 
 def names() -> dict[str, int]:
     """Function names by their form, in per cent of all, rounded down."""
-    listed = list(function_names(REPO / "fabric"))
+    listed = [name for _, tree in _modules() for name in function_names(_nodes(tree))]
     return {
         "names that begin with no verb, %": 100 - 100 * sum(map(is_verb, listed)) // len(listed),
         "names that begin with a participle, %": 100

@@ -7,6 +7,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeGuard
 
 _FABRIC = Path(__file__).parents[2] / "fabric"
 FOLDER = Path(__file__).parents[1] / "messages"
@@ -18,7 +19,10 @@ def problem_files() -> dict[str, str]:
     """Name and content of each file: an area of codes, with every message and hint."""
     found: dict[str, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
     for path in sorted(_FABRIC.rglob("*.py")):
-        for codes, message, hint in _problems(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        if "Problem(" not in source:
+            continue
+        for codes, message, hint in _problems(ast.parse(source)):
             for code in codes:
                 found[code.partition("/")[0]][code].add((message, hint))
     return {f"{area}.txt": _listed(codes) for area, codes in sorted(found.items())}
@@ -39,10 +43,14 @@ def _problems(tree: ast.Module) -> Iterator[tuple[list[str], str, str]]:
     module = _assigned(tree.body)
     for scope in ast.walk(tree):
         if isinstance(scope, ast.FunctionDef):
-            local = {**module, **_assigned(scope.body)}
-            for call in ast.walk(scope):
-                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Problem":
-                    yield from _texts_of(call, local)
+            calls = [one for one in ast.walk(scope) if _is_problem(one)]
+            local = {**module, **_assigned(scope.body)} if calls else {}
+            for call in calls:
+                yield from _texts_of(call, local)
+
+
+def _is_problem(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Problem"
 
 
 def _texts_of(call: ast.Call, known: _Texts) -> Iterator[tuple[list[str], str, str]]:

@@ -49,6 +49,7 @@ def files_with_it(folder: Path, besides: str) -> list[str]:
     return [str(path) for path in there if CANARY.encode() in path.read_bytes()]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", ["requirements.txt", "environment", "pip.conf"])
 @pytest.mark.parametrize("asked", ["left==1.0", "left", "nothing-there==1.0", "nothing-there"])
 def test_it_is_in_no_file_and_in_no_message(

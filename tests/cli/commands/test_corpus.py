@@ -65,6 +65,7 @@ def deployed(shape: str, bindings: Mapping[str, str], tmp_path: Path) -> Project
     return made
 
 
+@pytest.mark.sampled
 def test_a_project_as_it_is_laid_out_in_the_wild_answers_as_it_should(
     wanted: Expected, deployed: Project, bindings: Mapping[str, str], tmp_path: Path
 ) -> None:

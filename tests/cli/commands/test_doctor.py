@@ -18,8 +18,11 @@ ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 
 
 def of_provider(folder: Path, provider: str, backend: str = "") -> Project:
+    """For Node, which reports its version ten times as fast as pip."""
     text = service("shop", "main").replace("cloud1-lambda", provider)
-    return project(folder, text + backend, {"main.py": handler("x")})
+    text = text.replace("python3.11", "nodejs20.x").replace("main.py", "main.mjs")
+    source = "export const handler = async () => 1;\n"
+    return project(folder, text + backend, {"main.mjs": source})
 
 
 def checks(done: Done) -> dict[str, dict[str, Any]]:
@@ -182,7 +185,9 @@ def test_tools_of_the_runtimes_are_named_with_versions(tmp_path: Path) -> None:
 def test_missing_node_is_reported_only_if_a_function_needs_it(tmp_path: Path) -> None:
     # Without a PATH, and without the packaged Node that the interpreter of these tests may have.
     env = {"PATH": str(tmp_path)}
-    python = of_provider(tmp_path / "python", "host1").json("doctor", env=env)
+    config = service("shop", "main").replace("cloud1-lambda", "host1")
+    made = project(tmp_path / "python", config, {"main.py": handler("x")})
+    python = made.json("doctor", env=env)
     assert {"python", "pip"} <= checks(python).keys()
     assert "node" not in checks(python)
 

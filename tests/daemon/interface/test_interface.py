@@ -21,9 +21,15 @@ functions:
 """
 
 
+# Each server once, and once each with and without a key: `test_gate.py` has the rules of keys.
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ServerKind)
-@pytest.mark.parametrize("keys", [(), (KEY,)], ids=["open", "with-a-key"])
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        pytest.param(ServerKind.CONFIG_API, (), id="config-api-open"),
+        pytest.param(ServerKind.DAEMON, (KEY,), id="fabricd-with-a-key"),
+    ],
+)
 def test_server_conforms_to_its_interface_description(
     kind: ServerKind, keys: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -50,6 +50,6 @@ def test_segment_is_uploaded_before_its_references() -> None:
 @pytest.mark.slow
 def test_oversized_segment_is_not_uploaded() -> None:
     much = Random(1).randbytes(CAPS[ObjectKind.SEGMENT] + 1000)
-    failure, put = sent(base64.b85encode(much).decode())
+    failure, put = sent(base64.b64encode(much).decode())
     assert "split the run with --shard" in failure
     assert put == []

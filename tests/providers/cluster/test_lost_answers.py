@@ -8,7 +8,7 @@ from tests.support.cluster_site import ClusterSite
 from tests.support.orders import HTTP
 from tests.support.service_site import LostAnswer, problems_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 
 def _first(site: ClusterSite) -> None:
