@@ -20,10 +20,9 @@ from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
-from fabric.views.pictures.draw import FORMS, draw
+from fabric.views.pictures.draw import FOLD_ABOVE, FORMS, draw
 from fabric.views.pictures.drawing import build_drawing, measure_width, shorten_to_fit
 from fabric.views.pictures.layout import BOX_WIDTH, STEP, Box, Layout, compute_layout
-from fabric.views.pictures.page import FOLD_ABOVE
 from tests.support.plans import build, large, plan_of, service, shop
 
 Picture = tuple[list[str], list[tuple[str, str]]]

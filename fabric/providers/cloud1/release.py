@@ -1,10 +1,12 @@
 """Release on AWS: switch traffic and event sources to the deployed versions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.aliases import (
     CutOver,
@@ -14,7 +16,7 @@ from fabric.providers.cloud1.aliases import (
     read_kept_state,
     read_live_version,
 )
-from fabric.providers.cloud1.buckets import make_bucket
+from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
 from fabric.providers.cloud1.create_event_sources import (
     Wiring,
@@ -23,7 +25,7 @@ from fabric.providers.cloud1.create_event_sources import (
     wire_up,
 )
 from fabric.providers.cloud1.delete_event_sources import plan_unwiring, unwire, unwire_service
-from fabric.providers.cloud1.events import plan_wires
+from fabric.providers.cloud1.events import BucketWire, QueueWire, RuleWire, Wire, plan_wires
 from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
 from fabric.providers.cloud1.gateway import (
@@ -35,14 +37,20 @@ from fabric.providers.cloud1.gateway import (
 )
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
-from fabric.providers.cloud1.prerequisites import find_missing_buckets
-from fabric.providers.cloud1.rules import drop_statements, set_statements
+from fabric.providers.cloud1.rules import (
+    FoundQueue,
+    drop_statements,
+    find_queue,
+    has_bus,
+    set_statements,
+)
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
     build_alias_arn,
     build_function_name,
     build_ownership_tags,
     describe_function,
+    read_timeout_seconds,
 )
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, fetch_wires
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
@@ -70,7 +78,7 @@ def release_service(
     releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
-    new = find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
+    new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(
         lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, MAX_PARALLEL
@@ -183,3 +191,104 @@ def _delete(
         work.watch.hear(f"{one.name}: deleted with all its versions")
 
     run_parallel(delete, functions, MAX_PARALLEL)
+
+
+T = TypeVar("T")
+FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
+
+
+class _Places(Struct, frozen=True):
+    queues: Mapping[str, FoundQueue | None]
+    buses: Mapping[str, bool]
+    buckets: Mapping[str, str | None]
+    region: str
+
+
+def _find_missing_buckets(
+    work: Cloud1Work, address: DeploymentAddress, functions: FunctionWires
+) -> tuple[str, ...]:
+    """Return the buckets to create. Raises for everything else that is missing or unsuitable."""
+    region = work.clients.of("lambda").meta.region_name
+    wires = [wire for found in functions.values() for wire in found]
+    places = _Places(
+        _fetch_each((one.queue for one in wires if isinstance(one, QueueWire)), work, find_queue),
+        _fetch_each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
+        _fetch_each(
+            (one.bucket for one in wires if isinstance(one, BucketWire)), work, find_bucket_region
+        ),
+        region,
+    )
+    problems = [
+        problem
+        for name, found in functions.items()
+        for wire in found
+        for problem in _find_source_problems(
+            name, wire, places, _read_recorded_timeout(address, name)
+        )
+    ]
+    if problems:
+        raise FabricError(*problems)
+    return tuple(bucket for bucket, there in places.buckets.items() if there is None)
+
+
+def _fetch_each(
+    names: Iterable[str], work: Cloud1Work, look: Callable[[Cloud1Work, str], T]
+) -> dict[str, T]:
+    asked = sorted(set(names))
+    return dict(
+        zip(asked, run_parallel(lambda name: look(work, name), asked, MAX_PARALLEL), strict=True)
+    )
+
+
+def _find_source_problems(
+    function: str, wire: Wire, places: _Places, timeout: int
+) -> Iterator[Problem]:
+    match wire:
+        case QueueWire(queue=queue):
+            yield from _find_queue_problems(function, wire, places.queues[queue], timeout)
+        case RuleWire(bus=bus) if not places.buses[bus]:
+            yield _missing_source_problem(function, f"bus `{bus}`")
+        case BucketWire(bucket=bucket, is_existing=is_existing):
+            there = places.buckets[bucket]
+            if there is None and is_existing:
+                yield _missing_source_problem(function, f"bucket `{bucket}`")
+            elif there and there != places.region:
+                yield _bucket_region_problem(function, bucket, (there, places.region))
+        case _:
+            return
+
+
+def _find_queue_problems(
+    function: str, wire: QueueWire, found: FoundQueue | None, timeout: int
+) -> Iterator[Problem]:
+    queue = wire.queue
+    if found is None or wire.arn not in ("", found.arn):
+        yield _missing_source_problem(function, f"queue `{wire.arn or queue}`")
+    elif found.hidden_for < timeout:
+        message = (
+            f"function `{function}` has a timeout of {timeout} s, and the visibility timeout "
+            f"of the queue `{queue}` is only {found.hidden_for} s"
+        )
+        hint = (
+            "increase the visibility timeout of the queue, or decrease the timeout of the function"
+        )
+        yield Problem("deploy/queue-timeout", message, hint)
+
+
+def _bucket_region_problem(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
+    message = (
+        f"function `{function}` is in {regions[1]}, and the bucket `{bucket}` of its trigger is in "
+        f"{regions[0]}"
+    )
+    hint = "use a bucket in the region of the function"
+    return Problem("deploy/other-region", message, hint)
+
+
+def _missing_source_problem(function: str, what: str) -> Problem:
+    message = f"function `{function}` has a trigger for the {what}, which does not exist"
+    return Problem("deploy/missing-source", message, "create it, or correct its name or region")
+
+
+def _read_recorded_timeout(address: DeploymentAddress, function: str) -> int:
+    record = address.previous.function(function) if address.previous else None
+    return read_timeout_seconds(dict(record.settings if record else ()))

@@ -1,23 +1,52 @@
 """Deploy to Kubernetes: apply all objects of the functions in one call, then wait for their
 pods."""
 
-from collections.abc import Mapping, Sequence
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 
+from msgspec import Struct
+
+from fabric.model.conventions import find_conventions
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
-from fabric.providers.cluster.archives import build_archive_name
-from fabric.providers.cluster.events import ZONED, list_crons, read_time_zone
-from fabric.providers.cluster.manifests import FunctionPlan, build_function_objects
-from fabric.providers.cluster.names import ARTIFACT, MARK, PARTS, build_object_name
-from fabric.providers.cluster.objects import KubeObject, group_by_key, read_texts_at
+from fabric.providers.cluster.archives import (
+    build_archive_maps,
+    build_archive_name,
+    build_runtime_map,
+    build_runtime_name,
+    list_archive_names,
+)
+from fabric.providers.cluster.client import ClusterSettings
+from fabric.providers.cluster.events import ZONED, build_cron_jobs, list_crons, read_time_zone
+from fabric.providers.cluster.limits import missing_image_problem
+from fabric.providers.cluster.names import (
+    ARTIFACT,
+    MARK,
+    PARTS,
+    TAGS,
+    build_function_labels,
+    build_object_name,
+)
+from fabric.providers.cluster.objects import (
+    KubeObject,
+    PodRuntime,
+    find_pod_runtime,
+    format_key,
+    group_by_key,
+    read_texts_at,
+)
+from fabric.providers.cluster.pods import PodPlan, build_pod_template
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
-from fabric.providers.core.contract import FunctionOrder, LiveFunction
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.payloads import format_json
 
 
 def deploy_orders(work: ClusterWork, orders: Sequence[FunctionOrder]) -> tuple[LiveFunction, ...]:
     minor = _read_minor_version(work, orders)
     plans = [FunctionPlan(work.address, order, work.own, minor) for order in orders]
-    wanted = [one for plan in plans for one in build_function_objects(plan)]
+    wanted = [one for plan in plans for one in _build_function_objects(plan)]
     things = sorted(group_by_key(wanted).values(), key=_place)
     apply_changes(work, things, work.there())
     wait_for_rollout(
@@ -96,3 +125,161 @@ def _is_whole(deployment: KubeObject, there: Mapping[str, KubeObject]) -> bool:
         if one
     }
     return all(parts) and marks <= {said.get(MARK)} and is_rolled_out(deployment)
+
+
+_PORT = 80
+
+
+class FunctionPlan(Struct, frozen=True):
+    """The plan of one function."""
+
+    address: DeploymentAddress
+    order: FunctionOrder
+    own: ClusterSettings
+    # The minor version of the cluster, if it matters.
+    minor: int = 0
+
+
+def _build_function_objects(plan: FunctionPlan) -> tuple[KubeObject, ...]:
+    """Build the objects in dependency order. The Deployment comes last: it has the mark and lists
+    the other objects."""
+    order, address = plan.order, plan.address
+    runtime = _require_pod_runtime(order)
+    pod = _build_pod_plan(plan, runtime)
+    beside = (
+        build_runtime_map(address, runtime),
+        *build_archive_maps(address, order),
+        *_build_secret(plan),
+        *_build_service(plan),
+        *build_cron_jobs(pod, order.triggers, plan.minor),
+    )
+    deployment = _build_deployment(plan, pod, tuple(format_key(one) for one in beside))
+    return (*beside, deployment)
+
+
+def _require_pod_runtime(order: FunctionOrder) -> PodRuntime:
+    found = find_pod_runtime(order.artifact.runtime)
+    if found is None:
+        raise FabricError(missing_image_problem(order.name, order.artifact.runtime))
+    return found
+
+
+def _build_pod_plan(plan: FunctionPlan, runtime: PodRuntime) -> PodPlan:
+    order, address = plan.order, plan.address
+    settings = dict(order.settings)
+    return PodPlan(
+        address,
+        order.name,
+        runtime,
+        image=plan.own.image or runtime.image,
+        said=format_json(_build_server_settings(order, runtime)),
+        mark=order.mark,
+        archives=list_archive_names(address, order),
+        runtime_map=build_runtime_name(address, runtime),
+        secret=build_object_name(address, order.name) if order.env.reveal() else "",
+        memory=_count(settings.get("memory", "")),
+        seconds=_count(settings.get("timeout", "")),
+        architecture=settings.get("architecture", ""),
+    )
+
+
+def _build_server_settings(order: FunctionOrder, runtime: PodRuntime) -> dict[str, object]:
+    """Build the settings for the server in the pod: those of a local call, with routes."""
+    triggers = [json.loads(text) for text in order.triggers]
+    kinds = [str(one.get("type")) for one in triggers]
+    calls = find_conventions("cluster-orchestrator").of(runtime.language)
+    module, _, name = order.artifact.handler.rpartition(".")
+    settings = dict(order.settings)
+    pods = order.provisioned_concurrency or 1
+    return {
+        "module": module,
+        "name": name,
+        "functionName": order.name,
+        "seconds": _count(settings.get("timeout", "")),
+        "memory": _count(settings.get("memory", "")),
+        "convention": calls.convention(kinds),
+        "names": calls.names,
+        "methods": calls.methods,
+        "kinds": kinds,
+        "path": next((one.get("path", "/") for one in triggers if one.get("type") == "http"), "/"),
+        "schedule": next(
+            (one.get("schedule", "") for one in triggers if one.get("type") == "cron"), ""
+        ),
+        "variables": sorted(name for name, _ in order.env.reveal()),
+        "routes": [
+            {"method": str(one.get("method") or "ANY").upper(), "path": one.get("path", "/")}
+            for one in triggers
+            if one.get("type") == "http"
+        ],
+        "most": ceil(order.reserved_concurrency / pods) if order.reserved_concurrency else 0,
+    }
+
+
+def _build_secret(plan: FunctionPlan) -> Iterator[KubeObject]:
+    env = plan.order.env.reveal()
+    if env:
+        data = {name: base64.b64encode(value.encode()).decode() for name, value in env}
+        yield {"apiVersion": "v1", "type": "Opaque", **_build_head(plan, "Secret"), "data": data}
+
+
+def _build_service(plan: FunctionPlan) -> Iterator[KubeObject]:
+    if _is_served(plan.order.triggers):
+        port = {"name": "http", "port": _PORT, "targetPort": "http", "protocol": "TCP"}
+        chosen = build_function_labels(plan.address, plan.order.name)
+        spec = {"type": "ClusterIP", "selector": chosen, "ports": [port]}
+        yield {"apiVersion": "v1", **_build_head(plan, "Service"), "spec": spec}
+
+
+def _build_deployment(plan: FunctionPlan, pod: PodPlan, parts: tuple[str, ...]) -> KubeObject:
+    named = _build_head(plan, "Deployment")
+    order = plan.order
+    annotations = {
+        MARK: order.mark,
+        ARTIFACT: order.artifact.sha256,
+        PARTS: " ".join(parts),
+        **_build_tag_annotations(order),
+    }
+    metadata = {**_build_metadata(plan), "annotations": annotations}
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    spec = {
+        **_build_replicas(order),
+        "revisionHistoryLimit": 2,
+        "progressDeadlineSeconds": plan.own.rollout_seconds,
+        "selector": {"matchLabels": build_function_labels(plan.address, order.name)},
+        "strategy": rolling,
+        "template": build_pod_template(pod),
+    }
+    return {"apiVersion": "apps/v1", **named, "metadata": metadata, "spec": spec}
+
+
+def _build_replicas(order: FunctionOrder) -> dict[str, object]:
+    """Choose the number of replicas, none for a function with schedules only. Without a setting, an
+    autoscaler can choose it."""
+    if not _is_served(order.triggers):
+        return {"replicas": 0}
+    return {"replicas": order.provisioned_concurrency} if order.provisioned_concurrency else {}
+
+
+def _is_served(triggers: tuple[str, ...]) -> bool:
+    kinds = {json.loads(text).get("type") for text in triggers}
+    return not kinds or "http" in kinds
+
+
+def _build_head(plan: FunctionPlan, kind: str) -> KubeObject:
+    return {"kind": kind, "metadata": _build_metadata(plan)}
+
+
+def _build_metadata(plan: FunctionPlan) -> dict[str, object]:
+    labels = build_function_labels(plan.address, plan.order.name)
+    annotations = {MARK: plan.order.mark, **_build_tag_annotations(plan.order)}
+    name = build_object_name(plan.address, plan.order.name)
+    return {"name": name, "labels": labels, "annotations": annotations}
+
+
+def _build_tag_annotations(order: FunctionOrder) -> dict[str, str]:
+    """Build annotations for tags, because labels restrict their values."""
+    return {TAGS: format_json(dict(order.tags))} if order.tags else {}
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdecimal() else 0

@@ -1,11 +1,173 @@
 """Create the PowerDNS backend from the environment."""
 
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
+from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
-from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.errors import (
+    Quoted,
+    RefusedCallError,
+    convert_refusals,
+    refuse_plain,
+    require_variables,
+)
 from fabric.providers.core.http_calls import open_provider_http
 from fabric.providers.core.provider import ProviderContext
-from fabric.providers.pdns.api import PdnsApi, PdnsServer
-from fabric.providers.pdns.backend import PdnsBackend
+from fabric.providers.core.redaction import Redaction
+from fabric.providers.pdns.api import (
+    PdnsApi,
+    PdnsComment,
+    PdnsRecord,
+    PdnsServer,
+    RecordSet,
+    RecordSetChange,
+)
+from fabric.providers.pdns.desired import format_content, plan_rrset, record_type
+
+_ACCOUNT = "fabric"
+# Of these one name has one kind only.
+_ADDRESSES = ("LUA", "CNAME", "A", "AAAA", "ALIAS")
+_CHOICE = re.compile(r"\{(\d+),'([^']*)'\}")
+_FORBIDDEN = (401, 403)
+
+
+class PdnsBackend:
+    """The PowerDNS backend. `hide` holds values that no message can show."""
+
+    kind = "pdns"
+
+    def __init__(self, api: PdnsApi, hide: Redaction) -> None:
+        self._api = api
+        self._hide = hide
+        self._zones: dict[str, str] = {}
+
+    @property
+    def place(self) -> str:
+        return redact_userinfo(self._api.server.base_url)
+
+    def close(self) -> None:
+        self._api.close()
+
+    def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        return plan_rrset(desired)
+
+    def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        name = f"{desired.hostname}."
+        with self._convert_errors(name):
+            sets = [one for one in self._fetch_sets(name) if one.type in _ADDRESSES]
+        return tuple(_build_part(one, desired) for one in sets)
+
+    def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
+        """Apply the records and replace records of ours of the other type in the same call.
+
+        The server accepts every change, so records that others added meanwhile are checked for.
+        """
+        if not any(one.changes for one in actions):
+            return
+        name, kind = f"{desired.hostname}.", record_type(desired)
+        with self._convert_errors(name):
+            there = [one for one in self._fetch_sets(name) if one.type in _ADDRESSES]
+            _refuse_foreign(there, desired)
+            others = [
+                RecordSetChange(one.name, one.type, "DELETE") for one in there if one.type != kind
+            ]
+            self._api.change(self._zones[name], (*others, _change(desired, name, kind)))
+
+    def _fetch_sets(self, name: str) -> tuple[RecordSet, ...]:
+        """Fetch the record sets from the closest zone above the name."""
+        known = self._zones.get(name)
+        for zone in (known,) if known else _list_parent_zones(name):
+            found = self._api.record_sets(zone, name)
+            if found is not None:
+                self._zones[name] = zone
+                return tuple(one for one in found if one.name.lower() == name)
+        if self._api.record_sets(name, name) is not None:
+            raise FabricError(_apex_problem(name))
+        raise FabricError(_missing_zone_problem(name))
+
+    @contextlib.contextmanager
+    def _convert_errors(self, name: str) -> Iterator[None]:
+        with convert_refusals(
+            f"the hostname `{name.rstrip('.')}` at PowerDNS", self._hide.quote, _classify_refusal
+        ):
+            yield
+
+
+def _list_parent_zones(name: str) -> Iterator[str]:
+    """Yield the zones above a name. At the zone apex, CNAME records are impossible."""
+    labels = name.rstrip(".").split(".")
+    for start in range(1, len(labels)):
+        yield ".".join(labels[start:]) + "."
+
+
+def _build_part(found: RecordSet, desired: DesiredRouting) -> RouterPart:
+    texts = sorted(one.content for one in found.records if not one.disabled)
+    detail = f"{found.ttl} {found.type} {' '.join(texts)}"
+    is_ours = _is_ours(found, desired.owner)
+    weights = _read_weights(texts, desired) if is_ours else ()
+    return RouterPart(
+        resource=RouterResource.DNS_RECORD,
+        name=found.name.lower(),
+        detail=detail,
+        is_ours=is_ours,
+        ident=found.type,
+        weights=weights,
+    )
+
+
+def _read_weights(texts: Sequence[str], desired: DesiredRouting) -> Weights:
+    """Read the weights. A record contains hosts, which the current endpoints map to labels."""
+    labels = {f"{one.host}.": one.label for one in desired.shares}
+    found = (pair for text in texts for pair in _CHOICE.findall(text))
+    return tuple((labels[host], int(weight)) for weight, host in found if host in labels)
+
+
+def _is_ours(found: RecordSet, owner: str) -> bool:
+    return any(one.account == _ACCOUNT and one.content == owner for one in found.comments)
+
+
+def _refuse_foreign(there: Sequence[RecordSet], desired: DesiredRouting) -> None:
+    parts = (_build_part(one, desired) for one in there)
+    foreign = [one for one in parts if not one.is_ours]
+    if foreign:
+        named = ", ".join(f"`{one.name}` {one.detail}" for one in foreign)
+        message = f"the hostname was changed by another process: {named}"
+        hint = "decide who manages the hostname, or choose another `hostname`; it was not changed"
+        raise FabricError(Problem("router/foreign", message, hint))
+
+
+def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
+    return RecordSetChange(
+        name=name,
+        type=kind,
+        changetype="REPLACE",
+        ttl=desired.ttl,
+        records=(PdnsRecord(format_content(desired)),),
+        comments=(PdnsComment(desired.owner, _ACCOUNT),),
+    )
+
+
+def _apex_problem(name: str) -> Problem:
+    plain = name.rstrip(".")
+    message = f"`{plain}` is the apex of its zone, where no alias is possible"
+    return Problem("router/apex", message, f"choose a name below it, such as `api.{plain}`")
+
+
+def _missing_zone_problem(name: str) -> Problem:
+    message = f"no zone of the server contains `{name.rstrip('.')}`"
+    return Problem("router/no-zone", message, "create the zone, or correct `hostname`")
+
+
+def _classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    said = quoted(error.words)
+    if error.status in _FORBIDDEN:
+        message = f"{whose}: the server rejected the API key (`{error.call}`: {said})"
+        return Problem("credentials/refused", message, "check `PDNS_API_KEY`")
+    return Problem("router/refused", f"{whose}: `{error.call}` was rejected: {said}")
 
 
 def open_pdns_backend(context: ProviderContext) -> PdnsBackend:

@@ -8,19 +8,27 @@ Absolute imports of an entry in a subdirectory resolve beside it locally. Such m
 the root too, because hosts look only there. Third-party packages are vendored separately.
 """
 
+import ast
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, ImportedModule, Toolchain
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable_file_error
 from fabric.runtimes.include import list_patterns
 from fabric.runtimes.python.importable import refuse_not_importable
-from fabric.runtimes.python.imports import ImportedName, ImportMemory, SourceImports, syntax_problem
+from fabric.runtimes.python.imports import (
+    ImportedName,
+    ImportMemory,
+    SourceImports,
+    parse_source,
+    syntax_problem,
+)
 from fabric.runtimes.python.modules import (
     Modules,
     Resolution,
@@ -31,7 +39,6 @@ from fabric.runtimes.python.modules import (
     search_roots,
 )
 from fabric.runtimes.python.standard import list_standard_modules
-from fabric.runtimes.python.top_names import find_handler_name
 from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.system.disk import read_bytes
 
@@ -63,7 +70,7 @@ class PythonRuntime:
         return Built(
             tuple(BuiltFile(one.inside, text) for one, text in closure.sources.items()),
             record_tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
-            handler=f"{entry.module}.{find_handler_name(entry, inputs, source)}",
+            handler=f"{entry.module}.{_find_handler_name(entry, inputs, source)}",
             toolchain=IDENTITY,
             wanted=tuple(walk.list_wanted(closure.sources, standard)),
         )
@@ -184,3 +191,94 @@ def _place_sources(sources: Mapping[Sourced, bytes]) -> dict[Sourced, bytes]:
 
 def _is_inside(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder + os.sep)
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _has_certain_name(source: bytes, name: str) -> bool:
+    """Return whether a top-level statement of the module binds the name."""
+    if re.search(
+        rb"^(?:async\s+)?(?:def|class)\s+%b\b" % re.escape(name.encode()), source, re.MULTILINE
+    ):
+        return True
+    return name in set(_list_bound_names(parse_source(source).body))
+
+
+def has_possible_name(source: bytes, name: str) -> bool:
+    """Return whether the module can have a name; False only if it certainly has not."""
+    return _has_certain_name(source, name) or _has_hidden_names(parse_source(source))
+
+
+def _list_functions(source: bytes) -> tuple[str, ...]:
+    """List the top-level functions in source order."""
+    body = parse_source(source).body
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return tuple(node.name for node in body if isinstance(node, functions))
+
+
+def _has_hidden_names(tree: ast.Module) -> bool:
+    """Return whether names can appear invisibly: by a star import or `globals()`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]) | ast.Global():
+                return True
+            case ast.Name(id="globals" | "vars" | "locals" | "setattr" | "exec"):
+                return True
+            case ast.Attribute(attr="__dict__" | "modules"):
+                return True
+            case ast.FunctionDef(name="__getattr__"):
+                return True
+    return False
+
+
+def _list_bound_names(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names that top-level statements bind, without those inside functions."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield from _list_node_names(node)
+        if not isinstance(node, (*_SCOPES, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _list_node_names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Name(id=name, ctx=ast.Store()):
+            yield name
+        case ast.alias(name=name, asname=other):
+            yield other or name.partition(".")[0]
+        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+            yield name
+        case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+            yield name
+
+
+# Find the handler name of a module and check that it exists. The source is read, never run.
+
+
+def _find_handler_name(entry: EntryFile, inputs: BuildInputs, source: bytes) -> str:
+    """Return the export that the entry names; otherwise `handler`, otherwise the provider's default
+    names."""
+    names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
+    for is_there in (_has_certain_name, has_possible_name):
+        for name in names:
+            if is_there(source, name):
+                return name
+    raise _missing_handler_error(entry, names, source)
+
+
+def _missing_handler_error(entry: EntryFile, names: tuple[str, ...], source: bytes) -> FabricError:
+    shown = place(entry.workspace, entry.path)
+    there = ", ".join(f"`{one}`" for one in _list_functions(source))
+    return FabricError(
+        Problem(
+            "build/no-export",
+            f"`{shown}` has no {' or '.join(f'`{name}`' for name in names)}",
+            hint=(f"it has {there}; " if there else "")
+            + "define the handler, or correct `entry`: `<module>.<export>`",
+            where=Place(shown),
+        )
+    )

@@ -13,8 +13,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.state.backends.failures import bad_url_error, import_extra, no_credentials_error
 from fabric.state.backends.local import Local
-from fabric.state.backends.lost_replies import LostReplies
-from fabric.state.contract import Backend
+from fabric.state.contract import Backend, MovedError, Stored, Version
 from fabric.state.store import BackEndPair
 from fabric.system.clock import SystemClock
 from fabric.system.http_client import MOST_BYTES
@@ -240,3 +239,49 @@ def _parse_sqlite_path(name: str, url: str, folder: Path) -> Path:
     if parts.netloc or path in ("", ":memory:"):
         raise bad_url_error(name, "use `sqlite:///path` for a file")
     return folder / path
+
+
+class LostReplies:
+    """A backend that never reports a conflict with the caller's own write.
+
+    If two callers write identical bytes, both can succeed. Callers that need one winner put a
+    unique id into the content, as locks and states do.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @property
+    def bare(self) -> Backend:
+        """Return the wrapped backend, for contents that need no conflict resolution."""
+        return self._backend
+
+    @property
+    def kind(self) -> str:
+        return self._backend.kind
+
+    @property
+    def place(self) -> str:
+        return self._backend.place
+
+    def read(self, key: str) -> Stored | None:
+        return self._backend.read(key)
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        try:
+            return self._backend.write(key, content, expected)
+        except MovedError:
+            found = self._backend.read(key)
+            # An old version with the same bytes is not ours: that write was told its version.
+            if found is None or found.content != content or found.version == expected:
+                raise
+            return found.version
+
+    def delete(self, key: str, expected: Version) -> None:
+        self._backend.delete(key, expected)
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        return self._backend.list(prefix)
+
+    def close(self) -> None:
+        self._backend.close()

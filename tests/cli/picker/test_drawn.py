@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.cli.picker.drawn import (
+from fabric.cli.picker.ask import (
     TerminalSize,
     cut,
     draw_answered,

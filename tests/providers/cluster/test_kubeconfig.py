@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.providers.cluster.kubeconfig import check_kubeconfig, find_checkout
+from fabric.providers.cluster.provider import check_kubeconfig, find_checkout
 
 PLAIN = """\
 apiVersion: v1

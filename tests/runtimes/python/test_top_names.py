@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.runtimes.python.top_names import has_possible_name
+from fabric.runtimes.python.builder import has_possible_name
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 
 from fabric.model.backends import BackendKind
 from fabric.model.problems import FabricError
-from fabric.state.backends.lost_replies import LostReplies
 from fabric.state.backends.postgres import Postgres
+from fabric.state.backends.registry import LostReplies
 from fabric.state.backends.sql import Sql
 from fabric.state.contract import Backend, MovedError, Version
 from fabric.state.locks.conditional_writes import refuse_unconditional

@@ -2,6 +2,8 @@
 
 import datetime
 import itertools
+import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,15 +20,12 @@ from fabric.model.observed import (
     TimeWindow,
     TracedCall,
     convert_to_nanoseconds,
+    find_level,
+    normalize_level,
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, convert_client_errors, ignore_codes
 from fabric.providers.cloud1.observing.call_numbers import fetch_metrics
-from fabric.providers.cloud1.observing.groups import (
-    find_group_function,
-    group_of,
-    parse_log_message,
-)
 from fabric.providers.cloud1.observing.traces import fetch_traces
 from fabric.providers.core.contract import NO_CONTEXT, CallContext, LiveFunction
 from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
@@ -120,7 +119,7 @@ def query_log_lines(
 def _list_existing_groups(clients: Cloud1Clients, service: ObservedService) -> list[str]:
     """List the existing groups: a query of a missing group is rejected, and an uncalled function
     has none."""
-    wanted = {group_of(one) for one in service.functions}
+    wanted = {_group_of(one) for one in service.functions}
     begin, token = _find_common_prefix(sorted(wanted)), ""
     found: list[str] = []
     while True:
@@ -178,11 +177,11 @@ def _parse_rows(
 ) -> Iterable[LogLine]:
     for row in rows:
         texts = {one.field: one.value for one in row}
-        function = find_group_function(texts.get("@log", ""), service)
+        function = _find_group_function(texts.get("@log", ""), service)
         if function:
             at, message = _time(texts["@timestamp"]), texts.get("@message", "")
             line = service.line(function, at, message)
-            yield replace(parse_log_message(line, message), id=texts.get("@ptr", ""))
+            yield replace(_parse_log_message(line, message), id=texts.get("@ptr", ""))
 
 
 def _time(text: str) -> int:
@@ -220,9 +219,9 @@ def fetch_log_lines(
         found: list[LogLine] = []
         # One that was never called has no group.
         with ignore_codes(GONE):
-            for event in _fetch_events(clients, group_of(function), asked, watch):
+            for event in _fetch_events(clients, _group_of(function), asked, watch):
                 line = service.line(function.name, event.timestamp * _MS, event.message)
-                found.append(replace(parse_log_message(line, event.message), id=event.event_id))
+                found.append(replace(_parse_log_message(line, event.message), id=event.event_id))
         return found
 
     every = run_parallel(fetch_function_lines, service.functions, _AT_ONCE)
@@ -253,3 +252,58 @@ def _build_filter_pattern(text: str) -> dict[str, object]:
     """Build the filter: a quoted phrase matches literally. A text with quotes is filtered
     locally."""
     return {"filterPattern": f'"{text}"'} if text and '"' not in text else {}
+
+
+_BEGINS = "/aws/lambda/"
+_PLATFORM = re.compile(
+    r"(?:START|END|REPORT) RequestId: (?P<request>[0-9a-f-]{36})"
+    r"|INIT_START |INIT_REPORT |XRAY TraceId: |EXTENSION\t|TELEMETRY\t"
+)
+_REQUEST = r"(?P<request>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+# `time\trequest\tLEVEL\ttext` of Node, `[LEVEL]\ttime\trequest\ttext` of Python.
+_NODE = re.compile(rf"[\d:.TZ-]+\t{_REQUEST}\t(?P<level>[A-Z]+)\t")
+_PYTHON = re.compile(rf"\[(?P<level>[A-Z]+)\]\t[\d:.TZ-]+\t{_REQUEST}\t")
+
+
+def _group_of(function: LiveFunction) -> str:
+    return f"{_BEGINS}{function.resource_name}"
+
+
+def _find_group_function(group: str, service: ObservedService) -> str:
+    """Return the function of a log group, empty for an unrelated group. The name can have an
+    account prefix."""
+    name = group.rpartition(":")[2].removeprefix(_BEGINS)
+    return next((one.name for one in service.functions if one.resource_name == name), "")
+
+
+def _parse_log_message(line: LogLine, message: str) -> LogLine:
+    """Drop the prefix that the runtime adds; separate fields contain the same data."""
+    text = message.rstrip("\n")
+    platform = _PLATFORM.match(text)
+    if platform:
+        return replace(line, text=text, request=platform["request"] or "", is_platform=True)
+    found = _NODE.match(text) or _PYTHON.match(text)
+    if found:
+        level = normalize_level(found["level"])
+        return replace(line, text=text[found.end() :], request=found["request"], level=level)
+    if text.startswith("{"):
+        return _parse_json_line(line, text)
+    return replace(line, text=text, level=find_level(text))
+
+
+def _parse_json_line(line: LogLine, text: str) -> LogLine:
+    """Parse a JSON log line, which contains more fields from AWS."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return replace(line, text=text)
+    record = said.get("record")
+    is_platform = str(said.get("type", "")).startswith("platform.") and isinstance(record, dict)
+    request = (record if is_platform else said).get("requestId", "")
+    return replace(
+        line,
+        text=text,
+        level="" if is_platform else find_level(text),
+        request=request if isinstance(request, str) else "",
+        is_platform=is_platform,
+    )
