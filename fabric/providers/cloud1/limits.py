@@ -15,8 +15,10 @@ from fabric.providers.core.contract import (
     LiveFunction,
     Unsupported,
 )
+from fabric.providers.core.limits import (
+    function_problem,
+)
 
-_CODE = "config/unfit"
 _MOST_ROUTES = 300
 _RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
@@ -53,26 +55,26 @@ def find_unsupported(
 def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
     runtime = dict(one.settings).get("runtime", "")
     if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
-        yield _function_problem(
+        yield function_problem(
             one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support"
         )
     for name in sorted(one.variables):
         why = _explain_bad_variable(name)
         if why:
-            yield _function_problem(one.name, f"sets `{name}`, {why}", "rename the variable")
+            yield function_problem(one.name, f"sets `{name}`, {why}", "rename the variable")
     if one.provisioned_concurrency:
         hint = "remove it, or use a custom deploy command"
         why = "sets `provisionedConcurrency`, which fabric does not support for AWS yet"
-        yield _function_problem(one.name, why, hint)
+        yield function_problem(one.name, why, hint)
     for layer in one.layers:
         found = _LAYER.fullmatch(layer)
         if found is None:
-            yield _function_problem(
+            yield function_problem(
                 one.name, f"has the layer `{layer}`, which is not the ARN of a layer version"
             )
         elif address.region and found[1] != address.region:
             why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
-            yield _function_problem(one.name, why, "use a layer in the region of the function")
+            yield function_problem(one.name, why, "use a layer in the region of the function")
 
 
 def _explain_bad_variable(variable: str) -> str:
@@ -98,10 +100,10 @@ def _find_trigger_problems(
             f"is deployed to {region}, and the source `{source}` of its trigger is in "
             "another region"
         )
-        yield _function_problem(function, why, "use a queue or bus in the region of the function")
+        yield function_problem(function, why, "use a queue or bus in the region of the function")
     if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
         why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
-        yield _function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
+        yield function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
 
 
 def _find_wire_problems(
@@ -134,7 +136,7 @@ def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsuppo
             if "*" in cors.origins:
                 why = "allows credentials from all origins (CORS)"
                 hint = "list the origins: AWS and browsers reject `*` with credentials"
-                yield Unsupported(name, _function_problem(name, why, hint), number)
+                yield Unsupported(name, function_problem(name, why, hint), number)
 
 
 def _find_excess_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
@@ -150,8 +152,4 @@ def _find_excess_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unsuppor
             f"has route {_MOST_ROUTES + 1:,} of {len(routes):,}; the maximum is "
             f"{_MOST_ROUTES} per HTTP API"
         )
-        yield Unsupported(name, _function_problem(name, why, "split the service in two"), number)
-
-
-def _function_problem(function: str, why: str, hint: str = "") -> Problem:
-    return Problem(_CODE, f"function `{function}` {why}", hint)
+        yield Unsupported(name, function_problem(name, why, "split the service in two"), number)

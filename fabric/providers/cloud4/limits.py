@@ -1,8 +1,8 @@
 """Settings that Alibaba Cloud or fabric does not support there, found without an API call."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -21,8 +21,17 @@ from fabric.providers.cloud4.versions import (
     unknown_runtime_problem,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.limits import (
+    UNFIT,
+    Trigger,
+    find_authorizer_problems,
+    find_draft_problems,
+    find_name_conflicts,
+    find_schedule_problems,
+    function_problem,
+    unsupported_kind_problem,
+)
 
-_CODE = "config/unfit"
 _EXTENSION = ("extensions", "cloud4-fc")
 _ROLE = re.compile(r"acs:ram::\d+:role/[\w.-]+", re.ASCII)
 _DISKS = (0, 512, 10_240)
@@ -38,7 +47,7 @@ def find_unsupported_region(region: str) -> Iterator[Unsupported]:
 
 def region_problem(region: str) -> Problem:
     return Problem(
-        _CODE, f"`{region}` is not an Alibaba Cloud region", "use a region such as cn-hangzhou"
+        UNFIT, f"`{region}` is not an Alibaba Cloud region", "use a region such as cn-hangzhou"
     )
 
 
@@ -61,20 +70,18 @@ def find_setting_problems(own: Cloud4Settings) -> Iterator[Unsupported]:
 def _build_setting_problem(name: str, value: object, why: str, hint: str = "") -> Unsupported:
     keys = (*_EXTENSION, name)
     return Unsupported(
-        "", Problem(_CODE, f"`{'.'.join(keys)}` is `{value}`, {why}", hint), keys=keys
+        "", Problem(UNFIT, f"`{'.'.join(keys)}` is `{value}`, {why}", hint), keys=keys
     )
 
 
 def find_unsupported(
     address: DeploymentAddress, functions: Sequence[FunctionDraft], own: Cloud4Settings
 ) -> Iterator[Unsupported]:
-    for one in functions:
-        yield from (Unsupported(one.name, problem) for problem in _find_function_problems(one, own))
-        for number, text in enumerate(one.triggers):
-            problem = _find_trigger_problem(one.name, json.loads(text))
-            if problem is not None:
-                yield Unsupported(one.name, problem, number)
-    yield from _find_name_conflicts(address, functions)
+    of_function = partial(_find_function_problems, own=own)
+    yield from find_draft_problems(functions, of_function, _find_trigger_problems)
+    yield from find_name_conflicts(
+        functions, partial(build_function_name, address), "named `{}` at Alibaba Cloud"
+    )
 
 
 def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
@@ -83,7 +90,7 @@ def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator
     if find_source_runtime(runtime) is None:
         yield unknown_runtime_problem(one.name, runtime)
     if settings.get("architecture", "").startswith("arm"):
-        yield _function_problem(
+        yield function_problem(
             one.name, "has the architecture `arm64`, and Alibaba Cloud supports only x86_64"
         )
     yield from _find_memory_problems(one, own)
@@ -91,10 +98,10 @@ def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator
     yield from find_tag_problems(one.name, one.tags)
     for name in sorted(filter(is_reserved, one.variables)):
         why = f"sets `{name}`, which the runtime reserves"
-        yield _function_problem(one.name, why, "rename the variable")
+        yield function_problem(one.name, why, "rename the variable")
     if len(one.triggers) > _TRIGGERS:
         why = f"has {len(one.triggers)} triggers; Alibaba Cloud allows {_TRIGGERS} per function"
-        yield _function_problem(one.name, why)
+        yield function_problem(one.name, why)
 
 
 def _find_memory_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
@@ -102,12 +109,12 @@ def _find_memory_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[P
     if memory < _LEAST_MEMORY or memory % _MEMORY_STEP:
         why = f"has {memory} MB of memory; Alibaba Cloud allows 128 MB and more, in steps of 64"
         near = max(_LEAST_MEMORY, -(-memory // _MEMORY_STEP) * _MEMORY_STEP)
-        yield _function_problem(one.name, why, f"use {near} MB")
+        yield function_problem(one.name, why, f"use {near} MB")
     elif own.cpu and not is_cpu_allowed(memory, own.cpu):
         why = (
             f"has {memory} MB and a `cpu` of {own.cpu:g}; Alibaba Cloud requires 1 to 4 GB per CPU"
         )
-        yield _function_problem(
+        yield function_problem(
             one.name, why, f"remove `cpu`; the default is {choose_cpu(memory):g}"
         )
 
@@ -116,59 +123,22 @@ def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
     reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
     if reserved == 0:
         why = "sets `reservedConcurrency: 0`, and fabric cannot disable a function at Alibaba Cloud"
-        yield _function_problem(
+        yield function_problem(
             one.name, why, "remove its triggers, or remove `reservedConcurrency`"
         )
     if one.provisioned_concurrency:
         why = "sets `provisionedConcurrency`, which fabric does not support for Alibaba Cloud"
-        yield _function_problem(one.name, why, "remove it: instances start on demand")
+        yield function_problem(one.name, why, "remove it: instances start on demand")
 
 
-def _find_trigger_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
     match trigger.get("type"):
         case "http":
-            return _find_http_problem(function, trigger)
+            yield from find_authorizer_problems(one.name, trigger, "Alibaba Cloud")
         case "cron":
-            return _find_cron_problem(function, trigger)
+            yield from find_schedule_problems(one.name, trigger, schedule_of, "Alibaba Cloud")
         case kind:
-            why = (
-                f"has a trigger of type `{kind}`, which fabric does not support for "
-                "Alibaba Cloud yet"
-            )
-            return _function_problem(function, why, "use http or cron")
-
-
-def _find_http_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
-    if trigger.get("authorizer"):
-        why = "has an authorizer, which fabric does not support for Alibaba Cloud"
-        return _function_problem(function, why, "authorize callers in the handler")
-    return None
-
-
-def _find_cron_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
-    schedule = str(trigger.get("schedule", ""))
-    try:
-        schedule_of(schedule)
-    except ValueError as error:
-        why = f"has the schedule `{schedule}`, which Alibaba Cloud does not support: {error}"
-        return _function_problem(function, why, "use five cron fields")
-    return None
-
-
-def _find_name_conflicts(
-    address: DeploymentAddress, functions: Sequence[FunctionDraft]
-) -> Iterator[Unsupported]:
-    taken: dict[str, str] = {}
-    for one in functions:
-        name = build_function_name(address, one.name)
-        first = taken.setdefault(name, one.name)
-        if first != one.name:
-            why = f"would be named `{name}` at Alibaba Cloud, which conflicts with `{first}`"
-            yield Unsupported(one.name, _function_problem(one.name, why, "rename one of them"))
-
-
-def _function_problem(function: str, why: str, hint: str = "") -> Problem:
-    return Problem(_CODE, f"function `{function}` {why}", hint)
+            yield unsupported_kind_problem(one.name, kind, "Alibaba Cloud")
 
 
 _PART = "concurrency"

@@ -2,13 +2,24 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
-from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.limits import (
+    UNFIT,
+    Trigger,
+    find_authorizer_problems,
+    find_draft_problems,
+    find_name_conflicts,
+    find_scaling_problems,
+    find_utc_schedule_problems,
+    function_problem,
+    unsupported_kind_problem,
+)
 from fabric.providers.host1.client import (
     OWN_PATHS,
     build_function_name,
@@ -19,7 +30,6 @@ from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.output import find_variable_problems
 from fabric.providers.host1.routes import ProjectRoute, find_route_conflicts, parse_project_routes
 
-_CODE = "config/unfit"
 _SECONDS = 800
 # Of the largest plan; in MB.
 _LEAST_MEMORY, _MOST_MEMORY = 128, 10_240
@@ -39,15 +49,13 @@ def find_unsupported(
 ) -> Iterator[Unsupported]:
     if address.region and not _REGION.fullmatch(address.region):
         problem = Problem(
-            _CODE, f"`{address.region}` is not a Vercel region", "use a region such as fra1"
+            UNFIT, f"`{address.region}` is not a Vercel region", "use a region such as fra1"
         )
         yield Unsupported("", problem, keys=("provider", "region"))
-    for one in functions:
-        yield from (Unsupported(one.name, problem) for problem in _find_function_problems(one))
-        for number, text in enumerate(one.triggers):
-            for problem in _find_trigger_problems(one.name, json.loads(text)):
-                yield Unsupported(one.name, problem, number)
-    yield from _find_name_conflicts(address, functions)
+    yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
+    yield from find_name_conflicts(
+        functions, partial(build_function_name, address), "named `{}` at Vercel"
+    )
     yield from _find_excess_crons(functions)
     yield from _find_route_problems(functions)
     yield from _find_variable_conflicts(functions)
@@ -60,81 +68,48 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
         why = (
             f"has the runtime `{runtime}`, and fabric supports only nodejs20, 22 and 24 for Vercel"
         )
-        yield _function_problem(
+        yield function_problem(
             one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
         )
-    yield from _find_concurrency_problems(one)
+    yield from find_scaling_problems(
+        one, "Vercel does not have", "remove it: functions scale on demand"
+    )
     for name in one.variables:
         if _RESERVED.fullmatch(name):
             why = f"sets the variable `{name}`, which Vercel reserves"
-            yield _function_problem(one.name, why, "rename the variable")
+            yield function_problem(one.name, why, "rename the variable")
     if timeout.isdigit() and int(timeout) > _SECONDS:
         why = f"has a timeout of {timeout} s; the largest Vercel plan allows {_SECONDS} s"
-        yield _function_problem(one.name, why)
+        yield function_problem(one.name, why)
     memory = settings.get("memory", "")
     if memory.isdigit() and int(memory) and not _LEAST_MEMORY <= int(memory) <= _MOST_MEMORY:
         why = f"has {memory} MB of memory; Vercel allows {_LEAST_MEMORY} to {_MOST_MEMORY}"
-        yield _function_problem(
+        yield function_problem(
             one.name, why, "choose a value in this range; your plan might allow less"
         )
     if one.tags:
         why = f"has the tag `{one.tags[0][0]}`, and Vercel functions have no tags"
-        yield _function_problem(one.name, why, "remove the tags")
+        yield function_problem(one.name, why, "remove the tags")
 
 
-def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
-    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
-    asked = {
-        "reservedConcurrency": reserved is not None,
-        "provisionedConcurrency": bool(one.provisioned_concurrency),
-    }
-    for name in (name for name, is_asked in asked.items() if is_asked):
-        why = f"sets `{name}`, which Vercel does not have"
-        yield _function_problem(one.name, why, "remove it: functions scale on demand")
-
-
-def _find_trigger_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
     match trigger.get("type"):
         case "http":
-            yield from _find_http_problems(function, trigger)
+            yield from _find_http_problems(one.name, trigger)
         case "cron":
-            yield from _find_cron_problems(function, trigger)
+            yield from find_utc_schedule_problems(one.name, trigger, convert_own_cron, "Vercel")
         case kind:
-            why = f"has a trigger of type `{kind}`, which is not supported for Vercel"
-            yield _function_problem(function, why, "use http or cron")
+            yield unsupported_kind_problem(one.name, kind, "Vercel")
 
 
-def _find_http_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
-    if trigger.get("authorizer"):
-        why = "has an authorizer, which fabric does not support for Vercel"
-        yield _function_problem(function, why, "authorize callers in the handler")
+def _find_http_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
+    yield from find_authorizer_problems(function, trigger, "Vercel")
     path = str(trigger.get("path") or "/")
     own = next((one for one in _OWN if path.startswith(one)), "")
     if own:
         whose = "fabric" if own == OWN_PATHS else "Vercel"
         why = f"has the path `{path}`, and paths below `{own}` are reserved by {whose}"
-        yield _function_problem(function, why, "choose another path")
-
-
-def _find_cron_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
-    schedule, zone = str(trigger.get("schedule", "")), str(trigger.get("timezone") or "")
-    try:
-        convert_own_cron(schedule, zone)
-    except ValueError as error:
-        why = f"has the schedule `{schedule}`, which Vercel does not support: {error}"
-        yield _function_problem(function, why, "use five cron fields in UTC")
-
-
-def _find_name_conflicts(
-    address: DeploymentAddress, functions: Sequence[FunctionDraft]
-) -> Iterator[Unsupported]:
-    taken: dict[str, str] = {}
-    for one in functions:
-        name = build_function_name(address, one.name)
-        first = taken.setdefault(name, one.name)
-        if first != one.name:
-            why = f"would be named `{name}` at Vercel, which conflicts with `{first}`"
-            yield Unsupported(one.name, _function_problem(one.name, why, "rename one of them"))
+        yield function_problem(function, why, "choose another path")
 
 
 def _find_excess_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
@@ -144,7 +119,7 @@ def _find_excess_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unsupport
         if before <= _CRONS < counted:
             why = f"has schedule number {_CRONS + 1} of the service; Vercel allows {_CRONS}"
             yield Unsupported(
-                one.name, _function_problem(one.name, why, "move schedules to a second project")
+                one.name, function_problem(one.name, why, "move schedules to a second project")
             )
 
 
@@ -154,7 +129,7 @@ def _find_variable_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Uns
         [(one.name, one.known.reveal()) for one in functions]
     ):
         keys = () if function else ("functions",)
-        yield Unsupported(function, replace(problem, code=_CODE), keys=keys)
+        yield Unsupported(function, replace(problem, code=UNFIT), keys=keys)
 
 
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
@@ -169,7 +144,7 @@ def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsuppo
     if len(rows) * 2 + _CRONS > _ROUTES:
         why = f"has the last of {len(rows)} routes; Vercel allows {_ROUTES} rows for all routes"
         yield Unsupported(
-            rows[-1].function, _function_problem(rows[-1].function, why), rows[-1].number
+            rows[-1].function, function_problem(rows[-1].function, why), rows[-1].number
         )
 
 
@@ -178,10 +153,6 @@ def _route_conflict_problem(first: ProjectRoute, other: ProjectRoute) -> Problem
         f"has the route `{other.title}`, which matches the same requests as `{first.title}` of "
         f"`{first.function}`"
     )
-    return _function_problem(
+    return function_problem(
         other.function, why, "use one function for both, or choose another path"
     )
-
-
-def _function_problem(function: str, why: str, hint: str = "") -> Problem:
-    return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -2,13 +2,22 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.limits import (
+    UNFIT,
+    Trigger,
+    find_authorizer_problems,
+    find_draft_problems,
+    find_scaling_problems,
+    find_utc_schedule_problems,
+    function_problem,
+    unsupported_kind_problem,
+)
 from fabric.providers.host2.crons import convert_own_cron
 from fabric.providers.host2.routes import ANY, METHODS, SiteRoute, find_collisions
 from fabric.providers.host2.uploads import (
@@ -18,7 +27,6 @@ from fabric.providers.host2.uploads import (
     parse_site_routes,
 )
 
-_CODE = "config/unfit"
 _HTTP_SECONDS, _CRON_SECONDS = 60, 30
 # host2 and the runtime below it set these, or take them for their own.
 _RESERVED = re.compile(
@@ -34,11 +42,7 @@ _OWN_PATHS = "/.netlify/"
 def find_unsupported(
     address: DeploymentAddress, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
-    for one in functions:
-        yield from (Unsupported(one.name, problem) for problem in _find_function_problems(one))
-        for number, text in enumerate(one.triggers):
-            for problem in _find_trigger_problems(one.name, json.loads(text)):
-                yield Unsupported(one.name, problem, number)
+    yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from _find_name_conflicts(address, functions)
     yield from _find_route_problems(functions)
     yield from _find_variable_conflicts(functions)
@@ -49,25 +53,20 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     runtime = settings.get("runtime", "")
     if not choose_site_runtime(runtime):
         why = f"has the runtime `{runtime}`, and fabric supports only JavaScript for Netlify"
-        yield _function_problem(
+        yield function_problem(
             one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
         )
     if settings.get("architecture", "").startswith("arm"):
-        yield _function_problem(
+        yield function_problem(
             one.name, "has the architecture `arm64`, and Netlify supports only x86_64"
         )
-    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
-    asked = {
-        "reservedConcurrency": reserved is not None,
-        "provisionedConcurrency": bool(one.provisioned_concurrency),
-    }
-    for name in (name for name, is_asked in asked.items() if is_asked):
-        why = f"sets `{name}`, which Netlify does not have"
-        yield _function_problem(one.name, why, "remove it: functions scale on demand")
+    yield from find_scaling_problems(
+        one, "Netlify does not have", "remove it: functions scale on demand"
+    )
     for name in one.variables:
         if _RESERVED.fullmatch(name):
             why = f"sets the variable `{name}`, which Netlify reserves"
-            yield _function_problem(one.name, why, "rename the variable")
+            yield function_problem(one.name, why, "rename the variable")
     yield from _find_kind_problems(one, settings.get("timeout", ""))
 
 
@@ -77,46 +76,34 @@ def _find_kind_problems(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
     if timeout.isdigit() and int(timeout) > most:
         whom = "scheduled functions" if "cron" in kinds else "an answer"
         why = f"has a timeout of {timeout} s; Netlify allows {most} s for {whom}"
-        yield _function_problem(one.name, why)
+        yield function_problem(one.name, why)
 
 
-def _find_trigger_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
     match trigger.get("type"):
         case "http":
-            yield from _find_http_problems(function, trigger)
+            yield from _find_http_problems(one.name, trigger)
         case "cron":
-            yield from _find_cron_problems(function, trigger)
+            yield from find_utc_schedule_problems(one.name, trigger, convert_own_cron, "Netlify")
         case kind:
-            why = f"has a trigger of type `{kind}`, which is not supported for Netlify"
-            yield _function_problem(function, why, "use http or cron")
+            yield unsupported_kind_problem(one.name, kind, "Netlify")
 
 
-def _find_http_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
-    if trigger.get("authorizer"):
-        why = "has an authorizer, which fabric does not support for Netlify"
-        yield _function_problem(function, why, "authorize callers in the handler")
+def _find_http_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
+    yield from find_authorizer_problems(function, trigger, "Netlify")
     method, path = str(trigger.get("method") or "GET").upper(), str(trigger.get("path") or "/")
     if method not in (ANY, *METHODS):
         why = f"has a route for {method}, which Netlify does not support"
-        yield _function_problem(function, why, "use GET, which also serves HEAD, or ANY")
+        yield function_problem(function, why, "use GET, which also serves HEAD, or ANY")
     strange = _STRANGE.search(path)
     if strange:
         why = f"has the path `{path}` with `{strange[0]}`, which Netlify paths do not support"
-        yield _function_problem(
+        yield function_problem(
             function, why, "use letters without accents, digits and `-._~!$&'()*+,;=:@`"
         )
     if path.startswith(_OWN_PATHS):
         why = f"has the path `{path}`, and paths below `{_OWN_PATHS}` are reserved by Netlify"
-        yield _function_problem(function, why, "choose another path")
-
-
-def _find_cron_problems(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
-    schedule, zone = str(trigger.get("schedule", "")), str(trigger.get("timezone") or "")
-    try:
-        convert_own_cron(schedule, zone)
-    except ValueError as error:
-        why = f"has the schedule `{schedule}`, which Netlify does not support: {error}"
-        yield _function_problem(function, why, "use five cron fields in UTC")
+        yield function_problem(function, why, "choose another path")
 
 
 def _find_name_conflicts(
@@ -131,7 +118,7 @@ def _find_name_conflicts(
                     f"would be named `{name}` at Netlify, which conflicts with a "
                     f"function of `{first}`"
                 )
-                yield Unsupported(one.name, _function_problem(one.name, why, "rename one of them"))
+                yield Unsupported(one.name, function_problem(one.name, why, "rename one of them"))
 
 
 def _find_variable_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
@@ -140,7 +127,7 @@ def _find_variable_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Uns
         [(one.name, one.known.reveal()) for one in functions]
     ):
         keys = () if function else ("functions",)
-        yield Unsupported(function, replace(problem, code=_CODE), keys=keys)
+        yield Unsupported(function, replace(problem, code=UNFIT), keys=keys)
 
 
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
@@ -154,10 +141,6 @@ def _collision_problem(one: SiteRoute, other: SiteRoute) -> Problem:
         f"has the route `{other.title}`, which matches the same requests as `{one.title}` of "
         f"`{one.function}`"
     )
-    return _function_problem(
+    return function_problem(
         other.function, why, "use one function for both, or choose another path"
     )
-
-
-def _function_problem(function: str, why: str, hint: str = "") -> Problem:
-    return Problem(_CODE, f"function `{function}` {why}", hint)
