@@ -58,19 +58,12 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 PREVIEW = SessionOptions()
 
 
-class Session(Struct, frozen=True, kw_only=True):
-    """The open stores of a workspace, and what plans and runs tasks with them."""
+class SessionOrder(Struct, frozen=True):
+    """The command, workspace and options of a session."""
 
     command: Command
     workspace: Path
     options: SessionOptions
-    # The cache directory, or the reason for its absence.
-    place: CachePlace
-    stores: Stores
-    registry: Registry
-    runner: TaskRunner
-    # Builds on this machine, or on those of an executor.
-    builds: "_Builds"
 
     @property
     def request(self) -> Request:
@@ -83,6 +76,22 @@ class Session(Struct, frozen=True, kw_only=True):
     @property
     def caches(self) -> Caches:
         return self.command.caches
+
+    @property
+    def writes(self) -> bool:
+        return self.options.homes is not None
+
+
+class Session(SessionOrder, frozen=True, kw_only=True):
+    """The open stores of a workspace, and what plans and runs tasks with them."""
+
+    # The cache directory, or the reason for its absence.
+    place: CachePlace
+    stores: Stores
+    registry: Registry
+    runner: TaskRunner
+    # Builds on this machine, or on those of an executor.
+    builds: "_Builds"
 
     @property
     def cache(self) -> Path:
@@ -116,7 +125,7 @@ def open_session(
     command: Command, workspace: Path, options: SessionOptions = PREVIEW
 ) -> Iterator[Session]:
     """Open the stores of a workspace. New results are stored on close."""
-    order = _Order(command, workspace, options)
+    order = SessionOrder(command, workspace, options)
     with contextlib.ExitStack() as stack:
         executor = _open_executor(stack, order)
         place = _open_place(stack, order)
@@ -133,7 +142,7 @@ def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Sessi
     """
     use_cache = session.request.caching.use_cache
     options = replace(session.options, homes=homes, use_cache=use_cache)
-    order = _Order(session.command, session.workspace, options)
+    order = SessionOrder(session.command, session.workspace, options)
     with contextlib.ExitStack() as stack:
         executor = _open_executor(stack, order)
         place = _open_place(stack, order)
@@ -146,31 +155,7 @@ def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Sessi
         yield _build_session(stack, order, place, stores, executor)
 
 
-class _Order(Struct, frozen=True):
-    """The command, workspace and options of a session to open."""
-
-    command: Command
-    workspace: Path
-    options: SessionOptions
-
-    @property
-    def request(self) -> Request:
-        return self.command.request
-
-    @property
-    def settings(self) -> Settings:
-        return self.command.settings
-
-    @property
-    def caches(self) -> Caches:
-        return self.command.caches
-
-    @property
-    def writes(self) -> bool:
-        return self.options.homes is not None
-
-
-def _open_executor(stack: contextlib.ExitStack, order: _Order) -> "Executor | None":
+def _open_executor(stack: contextlib.ExitStack, order: SessionOrder) -> "Executor | None":
     """Connect to the cluster that is to build, before anything is built or locked."""
     if order.request.executor is None or not order.writes:
         return None
@@ -181,7 +166,7 @@ def _open_executor(stack: contextlib.ExitStack, order: _Order) -> "Executor | No
     return executor
 
 
-def _open_place(stack: contextlib.ExitStack, order: _Order) -> CachePlace:
+def _open_place(stack: contextlib.ExitStack, order: SessionOrder) -> CachePlace:
     """Find the cache. A run marks it: whatever a kill leaves there is deleted by the next run."""
     workspace, settings, homes = order.workspace, order.settings, order.options.homes
     if homes is None or not order.caches.is_stored:
@@ -197,7 +182,7 @@ def _open_place(stack: contextlib.ExitStack, order: _Order) -> CachePlace:
 
 def _build_session(
     stack: contextlib.ExitStack,
-    order: _Order,
+    order: SessionOrder,
     place: CachePlace,
     stores: Stores,
     executor: "Executor | None",
@@ -229,7 +214,7 @@ def _build_session(
 
 
 def _choose_builder(
-    order: _Order,
+    order: SessionOrder,
     runtimes: Runtimes,
     stores: Stores,
     place: CachePlace,
@@ -242,7 +227,7 @@ def _choose_builder(
     return ManyInterpreters(runtimes, Spreading(settings.cores - 1, settings.env))
 
 
-def _start_uploads(order: _Order, stores: Stores) -> None:
+def _start_uploads(order: SessionOrder, stores: Stores) -> None:
     """Upload this run's results to the shared cache, if allowed."""
     cache = order.caches.shared.cache
     if cache is not None and cache.link.writes:
@@ -284,7 +269,7 @@ def _keep(place: CachePlace, stores: Stores, *, is_marked: bool) -> None:
             stores.files.save()
 
 
-def _open_stores(order: _Order, place: CachePlace) -> Stores:
+def _open_stores(order: SessionOrder, place: CachePlace) -> Stores:
     is_there = order.writes or place.folder.is_dir()
     is_stored = order.caches.is_stored and place.problem is None and is_there
     memo: Memo = LazyMemo(lambda: _open_memo(place.cache)) if is_stored else NoMemo()
@@ -299,7 +284,7 @@ def _open_stores(order: _Order, place: CachePlace) -> Stores:
     return _build_stores(order, place, memo, files)
 
 
-def _build_stores(order: _Order, place: CachePlace, memo: Memo, files: FileIndex) -> Stores:
+def _build_stores(order: SessionOrder, place: CachePlace, memo: Memo, files: FileIndex) -> Stores:
     folder = None if isinstance(memo, NoMemo) else place.folder / "blobs"
     blobs = Blobs(folder, memo, order.caches.shared.cache)
     project = read_project_id(order.workspace, order.settings)

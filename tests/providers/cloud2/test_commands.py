@@ -238,7 +238,7 @@ def test_a_trigger_that_fabric_does_not_make_there_is_refused_at_plan(shop: Clou
     shop.has("hello", "one", "{type: queue, queue: work}")
     done = shop.run("plan")
     assert done.code == 65
-    assert "does not support for Google Cloud yet" in done.error["message"]
+    assert "does not support for Google Cloud" in done.error["message"]
     assert shop.cloud2.calls() == []
 
 
