@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo setup test test-cluster check format bench clean
+.PHONY: demo setup test test-cluster check format bench lock clean
 
 demo: .stamp/run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
@@ -32,10 +32,14 @@ bench: .stamp/dev
 .stamp/run: pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
 
-.stamp/dev: pyproject.toml scripts/setup.sh scripts/test-tools.sh tests/support/downloads.py \
+.stamp/dev: pyproject.toml requirements-dev.lock scripts/setup.sh scripts/test-tools.sh tests/support/downloads.py \
 		$(wildcard tests/corpus/*/package-lock.json tests/corpus/*/requirements.txt) \
 		sdk/node/package-lock.json tests/sdk/nodes/package-lock.json
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh dev
+
+# Installs the newest allowed versions into a new environment, and writes them down.
+lock:
+	@PYTHON="$(PYTHON)" sh scripts/lock.sh
 
 clean:
 	rm -rf .venv .stamp

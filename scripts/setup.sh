@@ -28,8 +28,13 @@ patiently() {
     done
 }
 
+# Tests and checks use the same versions everywhere. What users install stays open.
+locked=""
+[ "$kind" = dev ] && locked="--constraint requirements-dev.lock"
+
+# shellcheck disable=SC2086 - nothing, or two words
 patiently .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 5 \
-    --editable ".${extras:+[$extras]}"
+    $locked --editable ".${extras:+[$extras]}"
 patiently .venv/bin/python scripts/fetch_bundler.py
 
 if [ "$kind" = dev ]; then
