@@ -15,6 +15,7 @@ from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings, place_
 from fabric.providers.core.contract import CallContext, DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
 from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.release_state import other_place_problem
 from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until, sleep_interruptibly
 from fabric.system.retry import TransientError
 
@@ -137,13 +138,8 @@ def find_place_conflict(
     ]
     if not other or not place.project:
         return None
-    then = other[0].path
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed in `{then}`, not in "
-        f"`{place.path}`; nothing was changed"
-    )
     hint = (
         "set `CLOUD2_PROJECT_ID` and the region to the old values, or run `fabric remove` "
         "with them before you deploy elsewhere"
     )
-    return Problem("deploy/other-place", message, hint)
+    return other_place_problem(record, f"in `{other[0].path}`", f"not in `{place.path}`", hint)

@@ -37,7 +37,7 @@ from fabric.providers.cloud4.versions import (
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
-from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.release_state import other_place_problem, read_kept_texts
 from fabric.providers.core.retry import RetryPolicy, poll_until
 from fabric.system.retry import TransientError
 
@@ -290,15 +290,11 @@ def find_place_conflict(
     other = [one for one in places if one.region and _is_other(one, place, is_region_known)]
     if not other:
         return None
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed at {other[0].title}, not at "
-        f"{place.title}; nothing was changed"
-    )
     hint = (
         "set the region and `CLOUD4_ACCOUNT_ID` to the old values, or run `fabric remove` "
         "with them before you deploy elsewhere"
     )
-    return Problem("deploy/other-place", message, hint)
+    return other_place_problem(record, f"at {other[0].title}", f"not at {place.title}", hint)
 
 
 def _is_other(there: Cloud4Place, place: Cloud4Place, is_region_known: bool) -> bool:  # noqa: FBT001

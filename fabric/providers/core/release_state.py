@@ -1,10 +1,11 @@
-"""The values that the last release stored for the next call, and whether they can be trusted."""
+"""The state of the last release: its stored values, and the place where it is deployed."""
 
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from fabric.model.records.record import RELEASE_UNCERTAIN
+from fabric.model.problems import Problem
+from fabric.model.records.record import RELEASE_UNCERTAIN, Record
 from fabric.providers.core.contract import DeploymentAddress
 
 
@@ -38,3 +39,36 @@ def read_kept_texts(address: DeploymentAddress) -> ReleaseState:
         return ReleaseState({})
     texts = {name: text for name, text in record.kept if name != RELEASE_UNCERTAIN[0]}
     return ReleaseState(texts, RELEASE_UNCERTAIN not in record.kept)
+
+
+class Owner(Struct, frozen=True):
+    """What services belong to at a provider, such as an account. `variable` names the current
+    one."""
+
+    kind: str
+    variable: str
+    value: str
+
+
+def find_owner_conflict(record: Record, noted: Iterable[str], now: Owner) -> Problem | None:
+    """Return a problem if the record belongs to another owner. A missing owner is reported with the
+    missing credentials."""
+    owners = {dict(record.kept).get(now.kind, ""), *noted} - {"", now.value}
+    if not owners or not now.value:
+        return None
+    then = min(owners)
+    hint = (
+        f"set `{now.variable}` to `{then}`, or run `fabric remove` there before you deploy "
+        "elsewhere"
+    )
+    here = f"and `{now.variable}` is `{now.value}`"
+    return other_place_problem(record, f"in the {now.kind} `{then}`", here, hint)
+
+
+def other_place_problem(record: Record, there: str, here: str, hint: str) -> Problem:
+    """Refuse to change a service that is deployed somewhere else."""
+    message = (
+        f"refusing to change {record.ref.title}: it is deployed {there}, {here}; nothing was "
+        "changed"
+    )
+    return Problem("deploy/other-place", message, hint)

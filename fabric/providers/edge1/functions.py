@@ -24,6 +24,7 @@ from fabric.providers.core.errors import (
     refuse_without_version,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.core.release_state import Owner, find_owner_conflict
 from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.core.sources import TOO_LARGE
 from fabric.providers.edge1.client import (
@@ -296,19 +297,6 @@ ZONE = "zone"
 
 
 def find_account_conflict(record: Record, account: str) -> Problem | None:
-    """Return a problem if the record belongs to another account. A missing account is reported with
-    the missing credentials."""
+    """Return a problem if the record belongs to another account."""
     noted = (read_version_account(one.resource_id) for one in record.functions)
-    accounts = {dict(record.kept).get(ACCOUNT, ""), *noted} - {"", account}
-    if not accounts or not account:
-        return None
-    then = min(accounts)
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed in the account `{then}`, and "
-        f"`EDGE1_ACCOUNT_ID` is `{account}`; nothing was changed"
-    )
-    hint = (
-        f"set `EDGE1_ACCOUNT_ID` to `{then}`, or run `fabric remove` there before you deploy "
-        "elsewhere"
-    )
-    return Problem("deploy/other-place", message, hint)
+    return find_owner_conflict(record, noted, Owner(ACCOUNT, "EDGE1_ACCOUNT_ID", account))

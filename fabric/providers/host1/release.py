@@ -6,6 +6,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RELEASE_UNCERTAIN, FunctionRecord, Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.release_state import Owner, find_owner_conflict
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.host1.client import (
@@ -91,22 +92,9 @@ def read_trusted_texts(address: DeploymentAddress) -> dict[str, str]:
 
 
 def find_project_conflict(record: Record, project: str) -> Problem | None:
-    """Return a problem if the record belongs to another project. A missing project is reported with
-    the missing credentials."""
+    """Return a problem if the record belongs to another project."""
     noted = (parse_version(one.resource_id).project for one in record.functions)
-    projects = {dict(record.kept).get(PROJECT, ""), *noted} - {"", project}
-    if not projects or not project:
-        return None
-    then = min(projects)
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed in the project `{then}`, and "
-        f"`HOST1_PROJECT_ID` is `{project}`; nothing was changed"
-    )
-    hint = (
-        f"set `HOST1_PROJECT_ID` to `{then}`, or run `fabric remove` there before you deploy "
-        "elsewhere"
-    )
-    return Problem("deploy/other-place", message, hint)
+    return find_owner_conflict(record, noted, Owner(PROJECT, "HOST1_PROJECT_ID", project))
 
 
 def refuse_single(

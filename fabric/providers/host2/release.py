@@ -9,6 +9,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.release_state import Owner, find_owner_conflict
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.host2.client import (
@@ -83,21 +84,9 @@ SITE, DEPLOY = "site", "deploy"
 
 
 def find_site_conflict(record: Record, site: str) -> Problem | None:
-    """Return a problem if the record belongs to another site. A missing site is reported with the
-    missing credentials."""
+    """Return a problem if the record belongs to another site."""
     noted = (parse_version(one.resource_id).site for one in record.functions)
-    sites = {dict(record.kept).get(SITE, ""), *noted} - {"", site}
-    if not sites or not site:
-        return None
-    then = min(sites)
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed in the site `{then}`, and "
-        f"`HOST2_SITE_ID` is `{site}`; nothing was changed"
-    )
-    hint = (
-        f"set `HOST2_SITE_ID` to `{then}`, or run `fabric remove` there before you deploy elsewhere"
-    )
-    return Problem("deploy/other-place", message, hint)
+    return find_owner_conflict(record, noted, Owner(SITE, "HOST2_SITE_ID", site))
 
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}

@@ -29,6 +29,7 @@ from fabric.providers.core.http_calls import (
     retry_transient,
     send_with_login,
 )
+from fabric.providers.core.release_state import other_place_problem
 from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.core.triggers import shorten_name
 from fabric.system.http_client import Http
@@ -275,12 +276,8 @@ def find_place_conflict(record: Record, place: WhiskPlace) -> Problem | None:
     other = [one for one in places if one and one != place.id]
     if not other or not place.namespace:
         return None
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed in `{other[0]}`, not in "
-        f"`{place.id}`; nothing was changed"
-    )
     hint = (
         "set the variables to that namespace, or run `fabric remove` there before you deploy "
         "elsewhere"
     )
-    return Problem("deploy/other-account", message, hint)
+    return other_place_problem(record, f"in `{other[0]}`", f"not in `{place.id}`", hint)

@@ -142,8 +142,8 @@ def test_invoke_and_reconcile_refuse_a_different_namespace(
     shop.project.write({"event.json": "{}"})
     words = ("--function", "hello", "--event", "event.json")
     done = shop.project.json("invoke", "run", *words, env=env)
-    assert done.error["code"] == "deploy/other-account"
-    assert shop.project.json("state", "reconcile", env=env).error["code"] == "deploy/other-account"
+    assert done.error["code"] == "deploy/other-place"
+    assert shop.project.json("state", "reconcile", env=env).error["code"] == "deploy/other-place"
 
 
 def test_keep_going_releases_functions_that_built(shop: ProviderShop) -> None:

@@ -196,7 +196,7 @@ def test_resources_in_another_namespace_are_not_touched(site: WhiskSite) -> None
     site.up(site.order("hello", HTTP))
     site.reset()
     error = refused(site, CLOUD6_NAMESPACE="others")
-    assert error.first.code == "deploy/other-account"
+    assert error.first.code == "deploy/other-place"
     assert site.server.calls() == []
 
 
