@@ -41,7 +41,7 @@ def read_kept_texts(address: DeploymentAddress) -> ReleaseState:
     return ReleaseState(texts, RELEASE_UNCERTAIN not in record.kept)
 
 
-class ServiceOwner(Struct, frozen=True):
+class CurrentOwner(Struct, frozen=True):
     """What services belong to at a provider, such as an account. `variable` names the current
     one."""
 
@@ -50,7 +50,7 @@ class ServiceOwner(Struct, frozen=True):
     value: str
 
 
-def find_owner_conflict(record: Record, noted: Iterable[str], now: ServiceOwner) -> Problem | None:
+def find_owner_conflict(record: Record, noted: Iterable[str], now: CurrentOwner) -> Problem | None:
     """Return a problem if the record belongs to another owner. A missing owner is reported with the
     missing credentials."""
     owners = {dict(record.kept).get(now.kind, ""), *noted} - {"", now.value}

@@ -24,13 +24,13 @@ from fabric.providers.core.errors import (
     refuse_without_version,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.core.release_state import ServiceOwner, find_owner_conflict
+from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict
 from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.core.sources import TOO_LARGE
 from fabric.providers.edge1.client import (
     Edge1Api,
     Edge1Settings,
-    ServiceOwner,
+    Owner,
     build_worker_name,
     build_worker_owner,
     classify_refusal,
@@ -299,4 +299,4 @@ ZONE = "zone"
 def find_account_conflict(record: Record, account: str) -> Problem | None:
     """Return a problem if the record belongs to another account."""
     noted = (read_version_account(one.resource_id) for one in record.functions)
-    return find_owner_conflict(record, noted, ServiceOwner(ACCOUNT, "EDGE1_ACCOUNT_ID", account))
+    return find_owner_conflict(record, noted, CurrentOwner(ACCOUNT, "EDGE1_ACCOUNT_ID", account))

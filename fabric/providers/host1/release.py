@@ -6,7 +6,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RELEASE_UNCERTAIN, FunctionRecord, Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.core.release_state import ServiceOwner, find_owner_conflict
+from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.host1.client import (
@@ -94,7 +94,7 @@ def read_trusted_texts(address: DeploymentAddress) -> dict[str, str]:
 def find_project_conflict(record: Record, project: str) -> Problem | None:
     """Return a problem if the record belongs to another project."""
     noted = (parse_version(one.resource_id).project for one in record.functions)
-    return find_owner_conflict(record, noted, ServiceOwner(PROJECT, "HOST1_PROJECT_ID", project))
+    return find_owner_conflict(record, noted, CurrentOwner(PROJECT, "HOST1_PROJECT_ID", project))
 
 
 def refuse_single(

@@ -9,7 +9,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.core.release_state import ServiceOwner, find_owner_conflict
+from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.host2.client import (
@@ -86,7 +86,7 @@ SITE, DEPLOY = "site", "deploy"
 def find_site_conflict(record: Record, site: str) -> Problem | None:
     """Return a problem if the record belongs to another site."""
     noted = (parse_version(one.resource_id).site for one in record.functions)
-    return find_owner_conflict(record, noted, ServiceOwner(SITE, "HOST2_SITE_ID", site))
+    return find_owner_conflict(record, noted, CurrentOwner(SITE, "HOST2_SITE_ID", site))
 
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
