@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
     Half = tuple[bytes, bytes]
     Answer = tuple[int, str, str]
+    # The salt, the header digest and the names of variables.
+    Head = tuple[bytes, bytes, Sequence[str]]
+    # Paths that must stay away, and folders of inputs with their inodes.
+    Rest = tuple[bytes, Half]
+    # The same, after the names of variables.
+    Watch = tuple[Sequence[str], bytes, Half]
     # The format, the salt, the header digest, names of variables, paths that must keep their
     # stats, paths that must stay away, folders of inputs, and the answer.
     Fields = tuple[int, bytes, bytes, tuple[str, ...], tuple[Half, ...], bytes, Half, Answer]
@@ -112,9 +118,9 @@ def _differing(before: bytes, now: bytes, first: int, end: int) -> list[int]:
 
 
 def pack(
-    head: tuple[bytes, bytes, Sequence[str]],
+    head: Head,
     halves: Sequence[Half],
-    rest: tuple[bytes, Half],
+    rest: Rest,
     answer: Answer,
 ) -> bytes:
     """`head` is (salt, header digest, variable names); `halves` are (paths joined by NUL, stats);

@@ -71,7 +71,7 @@ class MovedFiles:
         salt: bytes,
         halves: Sequence[manifest.Half],
         seen: Sequence[bytes],
-        rest: tuple[Sequence[str], bytes, manifest.Half],
+        rest: manifest.Watch,
     ) -> None:
         self.folder, self.seal = source
         self.salt = salt

@@ -13,7 +13,7 @@ from fabric.daemon.server.parser import ParserRules, StrictParser
 from fabric.daemon.server.tasks import ServedTask
 
 if TYPE_CHECKING:
-    from fabric.daemon.server.server_parts import ServerParts
+    from fabric.daemon.server.server_parts import PeerAddress, ServerParts
 
 
 class ServedChannel(HTTPChannel):  # type: ignore[misc]
@@ -24,9 +24,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
     request: StrictParser | None = None
     will_close = False
 
-    def __init__(
-        self, server: TcpWSGIServer, taken: socket.socket, address: tuple[str, int]
-    ) -> None:
+    def __init__(self, server: TcpWSGIServer, taken: socket.socket, address: "PeerAddress") -> None:
         parts: ServerParts = server.parts
         self._limits = parts.limits
         peer, local = str(address[0]), _read_own_address(taken)

@@ -13,7 +13,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from fabric.daemon.server.answers import GUARDS, busy_answer, encode_body, format_status_line
 from fabric.daemon.server.channel import ServedChannel
-from fabric.daemon.server.server_parts import ServerLimits, ServerParts
+from fabric.daemon.server.server_parts import PeerAddress, ServerLimits, ServerParts
 
 _ACCEPTED_AT_ONCE = 64
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
@@ -118,7 +118,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
                 return
             self._let_in(taken, address)
 
-    def _let_in(self, taken: socket.socket, address: tuple[str, int]) -> None:
+    def _let_in(self, taken: socket.socket, address: PeerAddress) -> None:
         limits = self.parts.limits
         if len(self.active_channels) >= limits.connections and not self._make_room(1):
             _turn_away(taken)

@@ -8,6 +8,8 @@ from msgspec import Struct
 from fabric.daemon.server.gate import Admission, CallHead
 from fabric.daemon.server.tasks import ServerLog
 
+# The host and port of a client.
+PeerAddress: TypeAlias = tuple[str, int]
 # Descriptors for what is not a connection: files, children, stores and their connections.
 _OTHER_FILES = 256
 _FEWEST = 64

@@ -94,7 +94,7 @@ def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries) -> None:
             document = _fetch_document(work, bucket)
             if _is_said(document, entries):
                 return
-            _write(work, bucket, (document, entries))
+            _write(work, bucket, document, entries)
         if not _is_said(_fetch_document(work, bucket), entries):
             raise FabricError(_contention_problem(bucket))
 
@@ -109,9 +109,8 @@ def _with_entries(document: Mapping[str, Any], entries: BucketEntries) -> dict[s
     return {**document, _ROWS: [*others, *entries.rows]}
 
 
-def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntries]) -> None:
+def _write(work: Cloud1Work, bucket: str, document: dict[str, Any], entries: BucketEntries) -> None:
     """Write the document. Invalid destinations of other entries must not block ours."""
-    document, entries = said
     more = {} if entries.rows else {"SkipDestinationValidation": True}
     storage = work.clients.of("s3")
     retry_on_conflict(

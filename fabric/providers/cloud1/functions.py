@@ -270,11 +270,12 @@ class _Pruning(Struct, frozen=True):
 
 def prune_versions(
     work: Cloud1Work,
-    asked: tuple[DeploymentAddress, Sequence[LiveFunction], CutOver],
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    cut: CutOver,
     kept: StoredReleaseState,
 ) -> dict[str, str]:
     """Delete stale versions and return the remaining version numbers to store."""
-    address, functions, cut = asked
     named = frozenset(_list_needed_versions(address, functions, kept))
     pruning = _Pruning(work, named, kept, cut.fresh)
     moved = [one for one in functions if one.name in cut.moved]

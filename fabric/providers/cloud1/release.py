@@ -96,7 +96,7 @@ def release_service(
         **format_kept_versions(functions),
         **beside,
         **encode_wiring(wiring, kept.salt),
-        **prune_versions(work, (address, functions, cut), kept),
+        **prune_versions(work, address, functions, cut, kept),
     }
     endpoint = read_api_endpoint(gateway)
     return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
@@ -253,7 +253,7 @@ def _find_source_problems(
             if there is None and is_existing:
                 yield _missing_source_problem(function, f"bucket `{bucket}`")
             elif there and there != places.region:
-                yield _bucket_region_problem(function, bucket, (there, places.region))
+                yield _bucket_region_problem(function, bucket, there, places.region)
         case _:
             return
 
@@ -275,10 +275,10 @@ def _find_queue_problems(
         yield Problem("deploy/queue-timeout", message, hint)
 
 
-def _bucket_region_problem(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
+def _bucket_region_problem(function: str, bucket: str, there: str, here: str) -> Problem:
     message = (
-        f"function `{function}` is in {regions[1]}, and the bucket `{bucket}` of its trigger is in "
-        f"{regions[0]}"
+        f"function `{function}` is in {here}, and the bucket `{bucket}` of its trigger is in "
+        f"{there}"
     )
     hint = "use a bucket in the region of the function"
     return Problem("deploy/other-region", message, hint)

@@ -92,7 +92,7 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         more = {"filter": asked.text, "limit": asked.most_of(MOST_LINES)}
-        found = self._run_query(service, (asked.window, more), _LinesDocument, watch)
+        found = self._run_query(service, _order(service, asked.window, more), _LinesDocument, watch)
         told: Counter[tuple[str, int, str]] = Counter()
         for one in _select_own_rows(found.lines, service, watch):
             at = convert_to_nanoseconds(one.time)
@@ -109,7 +109,7 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         whose = service.address
-        found = self._run_query(service, (window, {}), _CountsDocument, watch)
+        found = self._run_query(service, _order(service, window, {}), _CountsDocument, watch)
         return [
             FunctionNumbers(
                 service=whose.service,
@@ -126,7 +126,7 @@ class ObservedByCommand(Struct, frozen=True):
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        found = self._run_query(service, (window, {}), _CallsDocument, watch)
+        found = self._run_query(service, _order(service, window, {}), _CallsDocument, watch)
         calls = [
             _call(service.address, one) for one in _select_own_rows(found.traces, service, watch)
         ]
@@ -135,14 +135,13 @@ class ObservedByCommand(Struct, frozen=True):
     def _run_query(
         self,
         service: ObservedService,
-        what: tuple[TimeWindow, dict[str, object]],
+        order: str,
         kind: type[T],
         watch: CallContext,
     ) -> T:
         environment = self.around.env.reveal().items()
         redaction = build_redaction(self.around.hide.reveal(), environment)
         call = Call(self.variable, self.line, "observe/command-failed", redaction)
-        order = _order(service, *what)
         told = CommandOutput(destroy_words(service.address, service.functions), {}, order)
         heard = run_line(call, told, self.around, watch)
         try:

@@ -51,7 +51,7 @@ class Cloud1Observer(Struct, frozen=True):
         with self._connect_service(service) as clients:
             if len(service.functions) <= _FEW:
                 return fetch_log_lines(clients, service, asked, watch)
-            return query_log_lines(clients, service, asked, (self.waiting, watch))
+            return query_log_lines(clients, service, asked, _Patience(self.waiting, watch))
 
     def numbers(
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
@@ -99,11 +99,18 @@ class _GroupPage(Struct, frozen=True, rename="camel"):
     next_token: str = ""
 
 
+class _Patience(Struct, frozen=True):
+    """How long a query is waited for, and who hears of it."""
+
+    policy: RetryPolicy
+    watch: CallContext
+
+
 def query_log_lines(
     clients: Cloud1Clients,
     service: ObservedService,
     asked: LogQuestion,
-    patience: tuple[RetryPolicy, CallContext],
+    patience: _Patience,
 ) -> list[LogLine]:
     groups = _list_existing_groups(clients, service)
     lines: list[LogLine] = []
@@ -111,7 +118,9 @@ def query_log_lines(
         answer = _run_query(clients, groups[begin : begin + _GROUPS], asked, patience)
         most = asked.most_of(MOST_LINES)
         if len(answer.results) >= most > min(asked.most, MOST_LINES - 1):
-            patience[1].hear(f"only the newest {most:,} lines were searched; there might be more")
+            patience.watch.hear(
+                f"only the newest {most:,} lines were searched; there might be more"
+            )
         lines += _parse_rows(service, answer.results)
     return [line for line in lines if asked.window.has(line.at)]
 
@@ -142,7 +151,7 @@ def _run_query(
     clients: Cloud1Clients,
     groups: Sequence[str],
     asked: LogQuestion,
-    patience: tuple[RetryPolicy, CallContext],
+    patience: _Patience,
 ) -> _QueryAnswer:
     logs = clients.of("logs")
     query = logs.start_query(
@@ -157,7 +166,7 @@ def _run_query(
         answer = msgspec.convert(logs.get_query_results(queryId=query), _QueryAnswer)
         return None if answer.status in _PENDING else answer
 
-    found = poll_until(poll_query, *patience)
+    found = poll_until(poll_query, patience.policy, patience.watch)
     if found is None or found.status != "Complete":
         logs.stop_query(queryId=query)
         said = found.status if found else "timeout"
