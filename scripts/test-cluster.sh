@@ -6,6 +6,6 @@ folder="${XDG_CACHE_HOME:-$HOME/.cache}/fabric-tests/cluster"
 sh scripts/cluster-tools.sh "$folder"
 # A pod there takes seconds, and the controllers are one for all: one test after the other.
 FABRIC_TEST_CLUSTER="$folder/bin" .venv/bin/python -m pytest -q -n 0 --timeout=120 \
-    tests/providers/cluster/test_life.py tests/providers/cluster/test_trouble.py \
+    tests/providers/cluster/test_deployer.py tests/providers/cluster/test_client.py \
     tests/providers/cluster/test_commands.py tests/providers/cluster/test_gate_life.py \
     tests/providers/test_life_anywhere.py -k cluster "$@"
