@@ -146,13 +146,19 @@ def open_for_changes(session: Session, homes: frozenset[Path]) -> Iterator[Sessi
     with contextlib.ExitStack() as stack:
         executor = _open_executor(stack, order)
         place = _open_place(stack, order)
-        if place.problem is not None or isinstance(session.stores.memo, NoMemo):
-            stores = _open_stores(order, place)
-            stack.callback(stores.memo.close)
-        else:
+        if _can_share_stores(session, place):
             files = session.stores.files.look_again()
             stores = _build_stores(order, place, session.stores.memo, files)
+        else:
+            stores = _open_stores(order, place)
+            stack.callback(stores.memo.close)
         yield _build_session(stack, order, place, stores, executor)
+
+
+def _can_share_stores(session: Session, place: CachePlace) -> bool:
+    """A preview can find no cache, and a run can find another key, or no right to write."""
+    is_open = not isinstance(session.stores.memo, NoMemo)
+    return is_open and place.problem is None and place.seal.id == session.place.seal.id
 
 
 def _open_executor(stack: contextlib.ExitStack, order: SessionOrder) -> "Executor | None":

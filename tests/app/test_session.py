@@ -8,6 +8,7 @@ from fabric.app.command import start_command
 from fabric.app.request import CacheOptions, Request
 from fabric.app.session import SessionOptions, open_for_changes, open_session
 from fabric.model.names import Verb
+from fabric.model.secret import Secret
 from tests.support.use_cases import workplace
 
 BUILD = Request(Verb.BUILD, "build")
@@ -68,3 +69,18 @@ def test_a_preview_judges_by_the_cache_whatever_the_run_does(tmp_path: Path) -> 
         open_for_changes(seen, frozenset()) as session,
     ):
         assert (seen.options.use_cache, session.options.use_cache) == (True, False)
+
+
+def test_a_run_that_creates_the_key_does_not_use_stores_of_another_key(tmp_path: Path) -> None:
+    made = workplace(tmp_path)
+    made.build()
+    home = tmp_path.with_name(f"{tmp_path.name}-home")
+    home.mkdir()
+    env = {**made.settings.env, "HOME": str(home)}
+    keyless = replace(made.settings, withheld=Secret({}), env=env)
+    with (
+        open_session(start_command(BUILD, keyless), made.root) as seen,
+        open_for_changes(seen, frozenset()) as session,
+    ):
+        assert session.place.problem is None
+        assert session.stores.memo is not seen.stores.memo
