@@ -1,10 +1,8 @@
-"""A command whose help shows options in groups."""
+"""Commands with options in groups, and groups of commands with suggestions."""
 
 from collections.abc import Mapping, Sequence
 
 import click
-
-from fabric.model.problems import FabricError, Problem
 
 _SELECTION = "Selection"
 _SAFETY = "Safety"
@@ -62,12 +60,12 @@ class GroupedCommand(click.Command):
 
 
 def reject_ineffective_options(options: tuple[str, ...], hint: str) -> None:
+    # Help and version import click alone.
+    from fabric.model.problems import FabricError, Problem
+
     if options:
         message = f"{options[0]} has no effect here"
         raise FabricError(Problem("usage/no-effect", message, hint=hint))
-
-
-# A group of commands that answers slips and an empty line like every other failure.
 
 
 class Group(click.Group):
@@ -86,7 +84,6 @@ class Group(click.Group):
 
 
 def _unknown_command_error(name: str, known: list[str], group: str) -> Exception:
-    # A good line needs neither: help and version import click alone.
     from fabric.model.problems import FabricError, Problem
     from fabric.model.spelling import find_nearest
 
