@@ -58,7 +58,7 @@ def sha256(data: bytes) -> bytes:
 
 
 def file_name(argv: Sequence[str], cwd: str) -> str:
-    """The manifest's name for a command line in a folder; the header tells twins apart."""
+    """Return the file name for a command line in a folder. The header distinguishes equal names."""
     number = 0xCBF29CE484222325
     for byte in "\0".join((*argv, cwd)).encode("utf-8", "surrogateescape"):
         number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -81,7 +81,7 @@ def header(
 
 
 def stats_of(paths: Sequence[str]) -> bytes:
-    """The stats of paths as one run of int64; raises OSError if one is gone."""
+    """Return the stats of paths as one run of int64. Raises an OSError if one is missing."""
     return _pack(chain.from_iterable(map(_STAT, map(os.stat, paths))))
 
 
@@ -91,7 +91,7 @@ def changes_of(stats: bytes) -> Sequence[int]:
 
 
 def inodes_of(paths: Sequence[str]) -> bytes:
-    """What stands at paths, links not followed; raises OSError if one is gone."""
+    """Return the inodes at paths, without following links. Raises an OSError if one is missing."""
     return _pack(map(_INODE, map(os.lstat, paths)))
 
 
