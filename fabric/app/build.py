@@ -48,7 +48,7 @@ def build(
     command_line: CommandLine | None = None,
 ) -> Report:
     """Build from the state of the last run if it is sound, otherwise from the files."""
-    # A shard is no answer to a command that asks for the whole.
+    # The answer of a shard is not stored: an identical command can have another share.
     local = start_command(request, settings, None if request.shard else command_line)
     warm = start_warm(local.caches.command_line, request, settings)
     if warm is not None and not has_other_commit(request, settings):

@@ -46,7 +46,7 @@ def _list_record_deployers(
         return
     try:
         deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
-    except FabricError:  # nobody deploys there, which is told beside
+    except FabricError:  # the check `deployer` reports it
         return
     yield ref, record, deployer
 
@@ -72,6 +72,6 @@ def find_shared_targets(scope: DeployScope) -> Iterator[Problem]:
 def _find_single_target(scope: DeployScope, ref: RecordRef) -> str:
     try:
         deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
-    except FabricError:  # nobody deploys there, which is told beside
+    except FabricError:  # the check `deployer` reports it
         return ""
     return deployer.sole_place if isinstance(deployer, SingleServiceTarget) else ""

@@ -174,7 +174,7 @@ def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
     for ref, placement in scope.placements.items():
         home, record = Path(placement.home), scope.record(ref)
         if record is not None:
-            # Whoever may look, but not write, has looked.
+            # A reader without the right to write has its answer all the same.
             with contextlib.suppress(OSError, FabricError):
                 write_lost_receipts(home, record)
             paths.add(str(build_receipt_path(home, ref.stage)))
@@ -198,7 +198,7 @@ def _keep_next_answer(session: Session, work: Compiled, options: ScopeOptions) -
     ):
         files, started_ns = opened.session.stores.files, session.caches.started_ns
         if any(is_racy(files.full(path), started_ns) for path in work.sources):
-            return  # what was deployed may not be what is there
+            return  # a source changed during the deploy
         seen = preview(opened)
         if seen.sources is not None and not seen.plan.anything_to_do:
             _report_and_store(opened, add_output_warnings(opened.session, seen))

@@ -269,7 +269,7 @@ def _list_separate_functions(scope: DeployScope, ref: RecordRef) -> tuple[str, .
         return ()
     try:
         deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
-    except FabricError:  # nobody deploys there, which is told beside
+    except FabricError:  # the check `deployer` reports it
         return ()
     if not isinstance(deployer, PerFunctionEndpoints):
         return ()

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import astuple, replace
 
 from fabric.app.caching.cache_place import cache_to_read, list_parent_caches, open_usable_cache
+from fabric.app.caching.shared_cache import find_base_folder
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.placement import pack_placements, unpack_placements
 from fabric.app.request import Request
@@ -47,7 +48,7 @@ def _cache(request: Request, settings: Settings) -> SealedPath | None:
     """Return the cache for graphs: the first one above the config's directory."""
     if not settings.takes_shortcuts:
         return None
-    above = list_parent_caches(_find_base_folder(request, settings), settings)
+    above = list_parent_caches(find_base_folder(request, settings), settings)
     return next(filter(None, (open_usable_cache(one, settings) for one in above)), None)
 
 
@@ -87,12 +88,6 @@ def _add_cache_problem(work: Compiled, settings: Settings) -> Compiled:
     if problem is None:
         return work
     return replace(work, info=replace(work.info, warnings=(*work.info.warnings, problem)))
-
-
-def _find_base_folder(request: Request, settings: Settings) -> Path:
-    """Return the directory of the requested config or compose file."""
-    path = settings.cwd / (request.where.compose or request.where.config)
-    return path if path.is_dir() else path.parent
 
 
 def _list_request_facts(request: Request, settings: Settings) -> tuple[str, ...]:

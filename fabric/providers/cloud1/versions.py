@@ -1,7 +1,6 @@
 """Functions and versions on AWS, and the wait until they are usable."""
 
 import base64
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -213,11 +212,6 @@ def decode_code_hash(code_sha256: object) -> str:
 
 def build_ownership_tags(address: DeploymentAddress) -> dict[str, str]:
     return {"fabric:service": address.service, "fabric:stage": address.stage}
-
-
-def select_triggers(texts: tuple[str, ...], kind: str) -> tuple[dict[str, object], ...]:
-    found = (json.loads(text) for text in texts)
-    return tuple(one for one in found if one.get("type") == kind)
 
 
 def read_version(arn: str) -> str:
