@@ -19,13 +19,21 @@ from fabric.model.names import Verb
 from fabric.model.outcomes.queried import CacheStatusOutcome, DocumentOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
-from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName, OversizedError
+from fabric.remote.contract import (
+    PACK_BYTES,
+    CarrierRefusedError,
+    ObjectKind,
+    ObjectName,
+    OversizedError,
+)
 from fabric.remote.seal import build_head_name, seal_head, seal_object
 
 _KEY_BYTES = 32
 # A head that nobody looks up: what is put there says only that it could be.
 _TRIAL = "trial"
 _NOT_A_CACHE = "check FABRIC_REMOTE_CACHE_URL: a login page also returns 200"
+_LOCKED = "grant FABRIC_REMOTE_CACHE_TOKEN write permission, or set FABRIC_CACHE=remote:r"
+_BROKEN = "check the server and the network, or set FABRIC_CACHE=remote:r"
 _LARGE = "allow request bodies of 5 MB, such as `client_max_body_size 8m;` in nginx"
 
 
@@ -136,9 +144,13 @@ def _find_write_problems(cache: SharedCache) -> Iterator[Problem]:
 
 
 def _suggest_fix(error: Exception) -> str:
-    if isinstance(error, OversizedError):
-        return _LARGE
-    return "grant FABRIC_REMOTE_CACHE_TOKEN write permission, or set FABRIC_CACHE=remote:r"
+    match error:
+        case OversizedError():
+            return _LARGE
+        case CarrierRefusedError():
+            return _LOCKED
+        case _:
+            return _BROKEN
 
 
 def check_shared_cache(settings: Settings) -> Iterator[Check]:

@@ -96,6 +96,15 @@ def test_doctor_finds_missing_permissions_before_a_run(first: Project) -> None:
     assert "FABRIC_REMOTE_CACHE_TOKEN" in found["fix"]
 
 
+def test_lost_connection_is_not_reported_as_a_missing_permission(first: Project) -> None:
+    with faulty_store() as store:
+        store.fails(StoreFault.RESET, "PUT")
+        env = CachePlaceOfTests(store.address + "/x").writing
+        (found,) = checks(first.json("doctor", env=env))
+    assert (found["ok"], found["severity"]) == (False, "warning")
+    assert "check the server and the network" in found["fix"]
+
+
 @pytest.mark.slow
 def test_so_is_a_server_that_takes_small_bodies_only(
     first: Project, tmp_path_factory: pytest.TempPathFactory

@@ -128,9 +128,10 @@ class StoringHandler(BaseHTTPRequestHandler):
                 self._never_end()
             case StoreFault.ELSEWHERE:
                 other = self.store.address.replace("127.0.0.1", "localhost")
-                self._say(307, Location=f"{other}/other/cas/x")
+                self._say(307, Location=f"{other}/other/cas/x", Connection="close")
             case _:
-                self._say(int(fault.value), b"a page that says why")
+                # Said, so that no caller sends its next request into the closed connection.
+                self._say(int(fault.value), b"a page that says why", Connection="close")
 
     def _trickle(self, content: bytes) -> None:
         for byte in content:
