@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import check
-from fabric.config.schema.compose import COMPOSE
+from fabric.config.schema.compose import COMPOSE, SERVICE
+from fabric.config.sections import Section
 from fabric.config.values import Compose, ComposeService
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find, find_child, place_of
@@ -14,6 +15,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import suggest_spelling
 from fabric.model.walks import find_cycle
 
+_SERVICE = Section(ComposeService, SERVICE, given=("name",))
 _NONE = Problem(
     "compose/no-services", "no services found in the compose file", "list them under `services`"
 )
@@ -29,7 +31,7 @@ def load_compose(file: str, text: bytes) -> Compose:
     if problems:
         raise make_yaml_error(file, document.text, problems)
     services = tuple(
-        _parse_service(name, node)
+        _SERVICE.read(node, name=name)
         for name, node in list_named_entries(find_child(root, "services"))
     )
     return Compose(file, services, read.read_texts(root, "include"))
@@ -73,7 +75,7 @@ def _name_problems(root: Node) -> Iterator[Problem]:
     yield from _find_bad_includes(root)
     nodes = list_named_entries(find_child(root, "services"))
     places = {name: place_of(find_child(node, "name") or node) for name, node in nodes}
-    services = tuple(_parse_service(name, node) for name, node in nodes)
+    services = tuple(_SERVICE.read(node, name=name) for name, node in nodes)
     yield from (
         _set_place(problem, places, name) for name, problem in _find_duplicate_names(services)
     )
@@ -106,10 +108,6 @@ def _explain_bad_pattern(text: str) -> str:
             "whole path segment)"
         )
     return ""
-
-
-def _parse_service(name: str, node: Mapping) -> ComposeService:
-    return ComposeService(name, read.read_text(node, "config"), read.read_texts(node, "dependsOn"))
 
 
 def _find_duplicates(services: tuple[ComposeService, ...]) -> Iterator[Problem]:

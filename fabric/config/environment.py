@@ -7,10 +7,14 @@ from typing import NamedTuple
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.bindings import fill, is_reference
 from fabric.config.resolve.stages import list_named_entries
+from fabric.config.schema.entries import ADDON
+from fabric.config.sections import Section
 from fabric.config.values import Addon, Pairs, Resource
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find, find_child
 from fabric.model.problems import FabricError
+
+_ADDON = Section(Addon, ADDON, given=("name", "secrets"))
 
 
 class Supply(NamedTuple):
@@ -97,11 +101,10 @@ def find_connection(resource: Mapping, env: Env[str, str]) -> str | None:
 
 
 def _parse_addon(name: str, node: Mapping) -> Addon:
-    options = read.encode_node(find_child(node, "options"), "{}")
     secrets = tuple(
         (one.variable, one.ref.written or one.ref.text) for one in list_addon_secrets(node)
     )
-    return Addon(name, read.read_text(node, "version"), options, secrets)
+    return _ADDON.read(node, name=name, secrets=secrets)
 
 
 class AddonSecret(NamedTuple):

@@ -15,6 +15,11 @@ from fabric.config.layers import list_function_layers, map_layer_addresses
 from fabric.config.redact import encode_redacted_config
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import list_named_entries, list_overlays
+from fabric.config.schema.build import BUILD
+from fabric.config.schema.config import DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
+from fabric.config.schema.entries import WORKFLOW
+from fabric.config.schema.function import FUNCTION
+from fabric.config.sections import Section, find_json
 from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
     DEFAULT_BUILD,
@@ -23,6 +28,7 @@ from fabric.config.values import (
     Config,
     DeploySettings,
     Function,
+    HealthCheck,
     Pairs,
     Provider,
     ProviderOverride,
@@ -34,6 +40,23 @@ from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
+
+
+def _find_command(node: Node | None, key: str) -> tuple[str, ...] | None:
+    line = find_child(node, key)
+    return tuple(shlex.split(line.text)) if isinstance(line, Scalar) else read.find_texts(node, key)
+
+
+_HEALTH_CHECK = Section(HealthCheck, HEALTH_CHECK)
+_HEALTH_READER = {"health_check": _HEALTH_CHECK.find_child}
+_BUILD = Section(BuildSettings, BUILD, readers={"command": _find_command})
+_FUNCTION = Section(
+    Function, FUNCTION, given=("name", "triggers", "env", "layers", "runtime", "build")
+)
+_DEPLOY = Section(DeploySettings, DEPLOY, readers=_HEALTH_READER)
+_TARGETS = Section(Targets, TARGETS, keys={"labels": "targets"}, readers=_HEALTH_READER)
+_OVERRIDE = Section(ProviderOverride, OVERRIDE, given=("label", "has_backend"))
+_WORKFLOW = Section(Workflow, WORKFLOW, readers={"steps": find_json}, given=("name",))
 
 
 class Loaded(NamedTuple):
@@ -51,7 +74,7 @@ class Loaded(NamedTuple):
 
 def parse_config(loaded: Loaded) -> Config:
     root = loaded.root
-    build = _build_settings(find_child(root, "build"))
+    build = _merge_build_settings(find_child(root, "build"), DEFAULT_BUILD)
     supply, overrides = build_supply(root, loaded.scope), _parse_overrides(root)
     return Config(
         service=read.read_text(root, "service"),
@@ -61,13 +84,16 @@ def parse_config(loaded: Loaded) -> Config:
         functions=_parse_functions(root, supply, build),
         backend=_parse_backend(find_child(root, "backend")),
         build=build,
-        deploy=_deploy(find_child(root, "deploy")),
+        deploy=_DEPLOY.read(find_child(root, "deploy")),
         resources=supply.resources,
         addons=supply.addons,
-        workflows=_parse_workflows(root),
+        workflows=tuple(
+            _WORKFLOW.read(node, name=name)
+            for name, node in list_named_entries(find_child(root, "workflows"))
+        ),
         overrides=overrides,
         labels=(loaded.own, *(one.label for one in overrides)),
-        targets=_parse_targets(find_child(root, "fabric")),
+        targets=_TARGETS.read(find_child(root, "fabric")),
         extensions=read.encode_node(find_child(root, "extensions"), "{}"),
         resolved=encode_redacted_config(root),
         secret_names=_list_secret_names(root) | supply.secret_names,
@@ -102,33 +128,16 @@ def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tup
     addresses = map_layer_addresses(root)
     runtime = read.read_text(find_child(root, "provider"), "runtime")
     return tuple(
-        replace(
-            _parse_function(
-                name, node, runtime, build_function_env(service_env, node, supply), addresses
-            ),
-            build=_build_settings(find_child(node, "build"), build),
+        _FUNCTION.read(
+            node,
+            name=name,
+            triggers=parse_function_triggers(node),
+            env=build_function_env(service_env, node, supply),
+            layers=list_function_layers(node, addresses),
+            runtime=read.read_text(node, "runtime", runtime),
+            build=_merge_build_settings(find_child(node, "build"), build),
         )
         for name, node in list_named_entries(find_child(root, "functions"))
-    )
-
-
-def _parse_function(
-    name: str, node: Mapping, runtime: str, env: Pairs, addresses: dict[str, str]
-) -> Function:
-    return Function(
-        name=name,
-        entry=read.read_text(node, "entry"),
-        triggers=parse_function_triggers(node),
-        env=env,
-        layers=list_function_layers(node, addresses),
-        runtime=read.read_text(node, "runtime", runtime),
-        memory=read.read_integer(node, "memory"),
-        timeout=read.read_integer(node, "timeout"),
-        architecture=read.read_text(node, "architecture"),
-        tags=read.read_pairs(node, "tags"),
-        include=read.read_texts(node, "include"),
-        reserved_concurrency=read.read_optional_integer(node, "reservedConcurrency"),
-        provisioned_concurrency=read.read_optional_integer(node, "provisionedConcurrency"),
     )
 
 
@@ -146,42 +155,10 @@ def _read_settings(node: Node | None, kind: BackendKind) -> Pairs:
     return tuple((key, value) for key, value in settings if value)
 
 
-def _deploy(node: Node | None) -> DeploySettings:
-    health = find_child(node, "healthCheck")
-    return DeploySettings(
-        rollback_on_failure=read.read_optional_flag(node, "rollbackOnFailure"),
-        health_check_enabled=read.read_flag(health, "enabled"),
-        health_check_url=read.read_text(health, "url"),
-    )
-
-
-def _parse_targets(node: Node | None) -> Targets:
-    health = find_child(node, "healthCheck")
-    return Targets(
-        labels=read.read_texts(node, "targets"),
-        routing=read.read_text(node, "routing"),
-        health_check_enabled=read.read_flag(health, "enabled"),
-        health_check_url=read.read_text(health, "url"),
-    )
-
-
 def _parse_overrides(root: Mapping) -> tuple[ProviderOverride, ...]:
     return tuple(
-        ProviderOverride(
-            label,
-            read.read_text(node, "name"),
-            read.read_text(node, "runtime"),
-            read.read_text(node, "region"),
-            find_child(node, "backend") is not None,
-        )
+        _OVERRIDE.read(node, label=label, has_backend=find_child(node, "backend") is not None)
         for label, node in list_named_entries(find_child(root, "providerOverrides"))
-    )
-
-
-def _parse_workflows(root: Mapping) -> tuple[Workflow, ...]:
-    return tuple(
-        Workflow(name, read.encode_node(find_child(node, "steps"), "[]"))
-        for name, node in list_named_entries(find_child(root, "workflows"))
     )
 
 
@@ -196,40 +173,16 @@ def _list_route_paths(values: frozenset[str]) -> frozenset[str]:
     return frozenset(path for path in paths if path.startswith("/") and path != "/")
 
 
-def _build_settings(node: Node | None, under: BuildSettings = DEFAULT_BUILD) -> BuildSettings:
+def _merge_build_settings(node: Node | None, under: BuildSettings) -> BuildSettings:
     """Merge a `build` section over `under`: maps are merged, other values replaced."""
-    if node is None:
-        return under
-    return BuildSettings(
-        command=_read_command(node) if find_child(node, "command") else under.command,
-        portable=read.read_flag(node, "portable", default=under.portable),
-        ignore=_read_texts(node, "ignore", under.ignore),
-        minify=read.read_flag(node, "minify", default=under.minify),
-        sourcemap=read.read_flag(node, "sourcemap", default=under.sourcemap),
-        external=_read_texts(node, "external", under.external),
-        format=read.read_text(node, "format", under.format),
-        target=read.read_text(node, "target", under.target),
-        define=_merge_pairs(node, "define", under.define),
-        loader=_merge_pairs(node, "loader", under.loader),
-        tsconfig=read.read_text(node, "tsconfig", under.tsconfig),
-        keep_names=read.read_flag(node, "keepNames", default=under.keep_names),
-        banner=read.read_text(node, "banner", under.banner),
+    own = _BUILD.merge(under, node)
+    return replace(
+        own,
+        define=_merge_pairs(under.define, own.define),
+        loader=_merge_pairs(under.loader, own.loader),
     )
 
 
-def _read_command(node: Node) -> tuple[str, ...]:
-    line = find_child(node, "command")
-    return (
-        tuple(shlex.split(line.text))
-        if isinstance(line, Scalar)
-        else read.read_texts(node, "command")
-    )
-
-
-def _read_texts(node: Node, key: str, under: tuple[str, ...]) -> tuple[str, ...]:
-    return read.read_texts(node, key) if find_child(node, key) else under
-
-
-def _merge_pairs(node: Node, key: str, under: Pairs) -> Pairs:
+def _merge_pairs(under: Pairs, over: Pairs) -> Pairs:
     """Merge pairs and sort them, because the order in the file has no meaning."""
-    return tuple(sorted({**dict(under), **dict(read.read_pairs(node, key))}.items()))
+    return tuple(sorted({**dict(under), **dict(over)}.items()))

@@ -1,8 +1,10 @@
-"""Trigger nodes to trigger values, one maker per kind."""
+"""Trigger nodes to trigger values, one section per kind."""
 
 from collections.abc import Callable
 
 from fabric.config.schedule import normalize_schedule
+from fabric.config.schema.triggers import TRIGGER
+from fabric.config.sections import Section, find_json
 from fabric.config.values import (
     AmqpTrigger,
     CronTrigger,
@@ -22,7 +24,7 @@ _KINDS = {kind.value: kind for kind in TriggerKind}
 
 
 def parse_function_triggers(function: Mapping) -> tuple[Trigger, ...]:
-    return tuple(_MAKERS[kind](node) for kind, node in list_typed_triggers(function))
+    return tuple(_READERS[kind](node) for kind, node in list_typed_triggers(function))
 
 
 def list_typed_triggers(function: Mapping) -> tuple[tuple[TriggerKind, Mapping], ...]:
@@ -36,86 +38,49 @@ def list_typed_triggers(function: Mapping) -> tuple[tuple[TriggerKind, Mapping],
     )
 
 
-def _parse_http(node: Node) -> HttpTrigger:
-    route = read.read_text(node, "route")
-    method, _, path = route.partition(":")
-    if not route:
-        method, path = read.read_text(node, "method", "GET"), read.read_text(node, "path")
-    return HttpTrigger(method, path, _read_setting(node, "cors"), _read_setting(node, "authorizer"))
-
-
-def _read_setting(node: Node, key: str) -> str:
+def _find_setting(node: Node | None, key: str) -> str | None:
     """A name as it is, settings as JSON, and nothing for `false`."""
     found = find_child(node, key)
-    if isinstance(found, Scalar):
-        return "" if read.read_optional_flag(node, key) is False else found.text
-    return read.encode_node(found)
+    if not isinstance(found, Scalar):
+        return find_json(node, key)
+    return None if read.read_optional_flag(node, key) is False else found.text
 
 
-def _parse_cron(node: Node) -> CronTrigger:
-    return CronTrigger(
-        normalize_schedule(read.read_text(node, "schedule")), read.read_text(node, "timezone")
+def _read_schedule(node: Node | None, key: str) -> str:
+    return normalize_schedule(read.read_text(node, key))
+
+
+_KEYS = dict(TRIGGER.kinds)
+_HTTP = Section(
+    HttpTrigger,
+    _KEYS[TriggerKind.HTTP],
+    readers={"cors": _find_setting, "authorizer": _find_setting},
+    given=("method", "path"),
+)
+_QUEUE = {
+    "window_seconds": "maximumBatchingWindowSeconds",
+    "response_type": "functionResponseType",
+}
+
+
+def _parse_http(node: Node) -> HttpTrigger:
+    method, _, path = read.read_text(node, "route").partition(":")
+    return _HTTP.read(
+        node,
+        method=method or read.read_text(node, "method", "GET"),
+        path=path or read.read_text(node, "path"),
     )
 
 
-def _queue(node: Node) -> QueueTrigger:
-    return QueueTrigger(
-        queue=read.read_text(node, "queue"),
-        batch_size=read.read_integer(node, "batchSize", 10),
-        window_seconds=read.read_integer(node, "maximumBatchingWindowSeconds"),
-        response_type=read.read_text(node, "functionResponseType"),
-        enabled=read.read_flag(node, "enabled", default=True),
-    )
-
-
-def _parse_storage(node: Node) -> StorageTrigger:
-    return StorageTrigger(
-        bucket=read.read_text(node, "bucket"),
-        events=read.read_texts(node, "events"),
-        prefix=read.read_text(node, "prefix"),
-        suffix=read.read_text(node, "suffix"),
-        existing_bucket=read.read_flag(node, "existingBucket"),
-    )
-
-
-def _parse_eventbus(node: Node) -> EventbusTrigger:
-    return EventbusTrigger(
-        read.encode_node(find_child(node, "pattern")), read.read_text(node, "bus", "default")
-    )
-
-
-def _parse_pubsub(node: Node) -> PubsubTrigger:
-    return PubsubTrigger(read.read_text(node, "topic"), read.read_text(node, "subscription"))
-
-
-def _parse_logstream(node: Node) -> LogstreamTrigger:
-    return LogstreamTrigger(
-        topic=read.read_text(node, "topic"),
-        brokers=read.read_texts(node, "brokers"),
-        group_id=read.read_text(node, "groupId"),
-        batch_size=read.read_integer(node, "batchSize"),
-        starting_position=read.read_text(node, "startingPosition"),
-    )
-
-
-def _parse_amqp(node: Node) -> AmqpTrigger:
-    return AmqpTrigger(
-        queue=read.read_text(node, "queue"),
-        url=read.read_text(node, "url"),
-        exchange=read.read_text(node, "exchange"),
-        routing_key=read.read_text(node, "routingKey"),
-        virtual_host=read.read_text(node, "virtualHost"),
-        batch_size=read.read_integer(node, "batchSize"),
-    )
-
-
-_MAKERS: dict[TriggerKind, Callable[[Node], Trigger]] = {
+_READERS: dict[TriggerKind, Callable[[Node], Trigger]] = {
     TriggerKind.HTTP: _parse_http,
-    TriggerKind.CRON: _parse_cron,
-    TriggerKind.QUEUE: _queue,
-    TriggerKind.STORAGE: _parse_storage,
-    TriggerKind.EVENTBUS: _parse_eventbus,
-    TriggerKind.PUBSUB: _parse_pubsub,
-    TriggerKind.LOGSTREAM: _parse_logstream,
-    TriggerKind.AMQP: _parse_amqp,
+    TriggerKind.CRON: Section(
+        CronTrigger, _KEYS[TriggerKind.CRON], readers={"schedule": _read_schedule}
+    ).read,
+    TriggerKind.QUEUE: Section(QueueTrigger, _KEYS[TriggerKind.QUEUE], keys=_QUEUE).read,
+    TriggerKind.STORAGE: Section(StorageTrigger, _KEYS[TriggerKind.STORAGE]).read,
+    TriggerKind.EVENTBUS: Section(EventbusTrigger, _KEYS[TriggerKind.EVENTBUS]).read,
+    TriggerKind.PUBSUB: Section(PubsubTrigger, _KEYS[TriggerKind.PUBSUB]).read,
+    TriggerKind.LOGSTREAM: Section(LogstreamTrigger, _KEYS[TriggerKind.LOGSTREAM]).read,
+    TriggerKind.AMQP: Section(AmqpTrigger, _KEYS[TriggerKind.AMQP]).read,
 }

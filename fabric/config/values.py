@@ -166,13 +166,20 @@ class ProviderOverride(Struct, frozen=True):
     has_backend: bool = False
 
 
+class HealthCheck(Struct, frozen=True):
+    enabled: bool = False
+    url: str = ""
+
+
+NO_HEALTH_CHECK = HealthCheck()
+
+
 class Targets(Struct, frozen=True):
     """`fabric:` the labels that are deployed together, and how requests are spread."""
 
     labels: tuple[str, ...] = ()
     routing: str = ""
-    health_check_enabled: bool = False
-    health_check_url: str = ""
+    health_check: HealthCheck = NO_HEALTH_CHECK
 
 
 NO_TARGETS = Targets()
@@ -191,8 +198,7 @@ class BackendConfig(Struct, frozen=True):
 
 class DeploySettings(Struct, frozen=True):
     rollback_on_failure: bool | None = None
-    health_check_enabled: bool = False
-    health_check_url: str = ""
+    health_check: HealthCheck = NO_HEALTH_CHECK
 
 
 class ConfigPlace(Struct, frozen=True):

@@ -164,8 +164,8 @@ def _release(
     names = tuple(sorted(function.name for function in config.functions))
     health = config.deploy
     checks = (
-        ("healthCheck", str(health.health_check_enabled)),
-        ("healthCheckUrl", health.health_check_url),
+        ("healthCheck", str(health.health_check.enabled)),
+        ("healthCheckUrl", health.health_check.url),
     )
     inputs = ReleaseInputs(
         service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,

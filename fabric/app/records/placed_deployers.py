@@ -97,7 +97,7 @@ class PlacedDeployers:
 
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
         config = self._work.config(ref)
-        if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
+        if mode is Mode.SIMULATED or config is None or not config.deploy.health_check.enabled:
             return
         from fabric.system.http_check import find_unreachable_reason
 
@@ -171,7 +171,7 @@ class _HealthRoute(Struct, frozen=True):
 
 def list_health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
     """List the health check URLs. All of them must respond."""
-    said = config.deploy.health_check_url
+    said = config.deploy.health_check.url
     if "://" in said or not isinstance(deployer, PerFunctionEndpoints):
         return (build_health_url(said, released.endpoint),)
     outputs = dict(released.outputs)
@@ -188,7 +188,7 @@ def build_health_url(said: str, endpoint: str) -> str:
 
 def find_health_misfits(config: Config, deployer: Deployer) -> Iterator[Unsupported]:
     """Find health check paths that match no function, if functions have separate endpoints."""
-    said, is_enabled = config.deploy.health_check_url, config.deploy.health_check_enabled
+    said, is_enabled = config.deploy.health_check.url, config.deploy.health_check.enabled
     if not is_enabled or "://" in said or not isinstance(deployer, PerFunctionEndpoints):
         return
     if not _select_health_routes(config, said):

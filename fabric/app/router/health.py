@@ -41,7 +41,7 @@ def _build_endpoint_row(scope: RouterScope, target: RoutedTarget, weight: int) -
     )
     if not target.url or target.is_simulated:
         return row
-    said = scope.config.targets.health_check_url
+    said = scope.config.targets.health_check.url
     url = build_health_url(extract_request_target(said) if said else "", target.url)
     try:
         answer = call_function("GET", url, b"", _SECONDS)

@@ -117,7 +117,7 @@ class RouterScope(Struct, frozen=True):
         urls = {one.label: one.url for one in self.targets}
         targets = self.config.targets
         check = (
-            extract_request_target(targets.health_check_url) if targets.health_check_enabled else ""
+            extract_request_target(targets.health_check.url) if targets.health_check.enabled else ""
         )
         return DesiredRouting(
             hostname=self.router.hostname.lower(),
@@ -210,7 +210,7 @@ def _build_target(
 
 def _check_elsewhere(config: Config) -> Iterator[Problem]:
     """Reject health checks of an address other than the endpoint."""
-    said = config.targets.health_check_url
+    said = config.targets.health_check.url
     if "://" in said:
         yield Problem(
             "router/check-address",

@@ -192,7 +192,7 @@ class _Step:
 
     def _check_endpoint_health(self, weights: Weights) -> tuple[EndpointRow, ...]:
         """Check the endpoints, if the config enables health checks."""
-        is_asked = self._scope.config.targets.health_check_enabled
+        is_asked = self._scope.config.targets.health_check.enabled
         return check_endpoints(self._scope, weights) if is_asked else ()
 
     def _build_state(

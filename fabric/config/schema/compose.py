@@ -7,7 +7,7 @@ _NAME = Text(
     match_whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
     "1 to 63 characters: letters, digits, `_` or `-`, starting with a letter or digit",
 )
-_SERVICE = Fields(
+SERVICE = Fields(
     (
         Field(
             "name",
@@ -35,7 +35,7 @@ COMPOSE = Fields(
     (
         Field(
             "services",
-            Named(_SERVICE, key=_NAME),
+            Named(SERVICE, key=_NAME),
             "Services: a list, or a map by name.",
             [{"name": "api", "config": "./api/fabric.yml"}],
         ),

@@ -53,14 +53,15 @@ def _build_provider_shape(*, is_whole: bool) -> Fields:
     )
 
 
-def _build_health_field() -> Field:
-    fields = (
+HEALTH_CHECK = Fields(
+    (
         Field("enabled", Flag(), "Whether to run health checks. Default: true.", example=True),
         Field("url", FILLED, "Path or URL to request. Default: the endpoint.", "/health"),
     )
-    return Field("healthCheck", Fields(fields), "Health check of the service.", {"enabled": True})
-
-
+)
+_HEALTH_CHECK = Field(
+    "healthCheck", HEALTH_CHECK, "Health check of the service.", {"enabled": True}
+)
 _BACKEND = Field("backend", BACKEND, "State backend.", {"kind": "local"})
 _EXTENSIONS = Field(
     "extensions",
@@ -107,7 +108,7 @@ _OVERLAY = Fields(
         ),
     )
 )
-_OVERRIDE = Fields(
+OVERRIDE = Fields(
     (
         Field("name", _PROVIDER_ID, "Provider of this label.", "edge1-workers", True),  # noqa: FBT003
         Field(
@@ -120,7 +121,7 @@ _OVERRIDE = Fields(
         _BACKEND,
     )
 )
-_TARGETS = Fields(
+TARGETS = Fields(
     (
         Field("targets", Many(_LABEL), "Labels to deploy together.", ["main", "spare"]),
         Field(
@@ -129,13 +130,13 @@ _TARGETS = Fields(
             "How requests are split between the targets.",
             "failover",
         ),
-        _build_health_field(),
+        _HEALTH_CHECK,
     )
 )
-_DEPLOY = Fields(
+DEPLOY = Fields(
     (
         Field("rollbackOnFailure", Flag(), "Whether to roll back if a deploy fails.", example=True),
-        _build_health_field(),
+        _HEALTH_CHECK,
         Field("strategy", Anything(), "Reserved. Has no effect yet.", "rolling"),
     )
 )
@@ -167,11 +168,11 @@ CONFIG = Fields(
         ),
         Field(
             "providerOverrides",
-            Table(_OVERRIDE, _LABEL, sample="spare"),
+            Table(OVERRIDE, _LABEL, sample="spare"),
             "Additional deploy targets, by label.",
             {"spare": {"name": "edge1-workers"}},
         ),
-        Field("fabric", _TARGETS, "Multi-target deployment.", {"targets": ["main", "spare"]}),
+        Field("fabric", TARGETS, "Multi-target deployment.", {"targets": ["main", "spare"]}),
         _EXTENSIONS,
         _BACKEND,
         LAYERS,
@@ -179,7 +180,7 @@ CONFIG = Fields(
         ADDONS,
         WORKFLOWS,
         SECRETS,
-        Field("deploy", _DEPLOY, "Behavior of deploys.", {"rollbackOnFailure": True}),
+        Field("deploy", DEPLOY, "Behavior of deploys.", {"rollbackOnFailure": True}),
         Field("build", BUILD, "How functions are built.", {"minify": True}),
         Field("logs", Anything(), "Logging settings. Has no effect yet.", {"retentionDays": 14}),
         *(

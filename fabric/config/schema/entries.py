@@ -69,7 +69,7 @@ _ADDON_SECRET = Fields(
         Field("default", Word(), "Value if the secret is not set.", "none"),
     )
 )
-_ADDON = Fields(
+ADDON = Fields(
     (
         _name("addon", "mail"),
         Field("version", Word(), "Version of the addon.", "1.2"),
@@ -90,7 +90,7 @@ _STEP = Fields(
     ),
     is_open=True,
 )
-_WORKFLOW = Fields(
+WORKFLOW = Fields(
     (
         _name("workflow", "checkout"),
         Field("steps", Many(_STEP), "Steps, in order.", [{"id": "charge", "kind": "function"}]),
@@ -113,11 +113,11 @@ RESOURCES = Field(
     [{"name": "orders-db", "type": "database", "connectionEnv": "ORDERS_DB"}],
 )
 ADDONS = Field(
-    "addons", Named(_ADDON), "Third-party services.", [{"name": "mail", "version": "1.2"}]
+    "addons", Named(ADDON), "Third-party services.", [{"name": "mail", "version": "1.2"}]
 )
 WORKFLOWS = Field(
     "workflows",
-    Named(_WORKFLOW),
+    Named(WORKFLOW),
     "Named sequences of steps.",
     [{"name": "checkout", "steps": [{"id": "charge", "kind": "function"}]}],
 )

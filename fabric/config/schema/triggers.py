@@ -123,7 +123,7 @@ _EVENTBUS = _build_kind(
         "Pattern of the events to receive.",
         {"source": ["shop.orders"]},
     ),
-    Field("bus", FILLED, "Event bus. Default: `default`.", "default"),
+    Field("bus", FILLED, "Event bus. Default: `default`.", "orders"),
 )
 _PUBSUB = _build_kind(
     TriggerKind.PUBSUB,

@@ -17,10 +17,15 @@ from fabric.config.yaml.nodes import (
 )
 
 
-def read_text(node: Node | None, key: str, default: str = "") -> str:
+def find_text(node: Node | None, key: str) -> str | None:
     entry = find(node, key)
     found = entry.value if entry else None
-    return found.text if isinstance(found, Scalar) and found.value is not None else default
+    return found.text if isinstance(found, Scalar) and found.value is not None else None
+
+
+def read_text(node: Node | None, key: str, default: str = "") -> str:
+    found = find_text(node, key)
+    return default if found is None else found
 
 
 def read_integer(node: Node | None, key: str, default: int = 0) -> int:
@@ -45,10 +50,16 @@ def read_optional_flag(node: Node | None, key: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def read_texts(node: Node | None, key: str) -> tuple[str, ...]:
+def find_texts(node: Node | None, key: str) -> tuple[str, ...] | None:
     found = find_child(node, key)
+    if found is None:
+        return None
     items = found.items if isinstance(found, Sequence) else ()
     return tuple(item.text for item in items if isinstance(item, Scalar))
+
+
+def read_texts(node: Node | None, key: str) -> tuple[str, ...]:
+    return find_texts(node, key) or ()
 
 
 def read_leaves(node: Node | None, key: str) -> dict[str, Scalar]:
@@ -56,6 +67,10 @@ def read_leaves(node: Node | None, key: str) -> dict[str, Scalar]:
     found = find_child(node, key)
     entries = found.entries if isinstance(found, Mapping) else ()
     return {item.key: item.value for item in entries if isinstance(item.value, Scalar)}
+
+
+def find_pairs(node: Node | None, key: str) -> Pairs | None:
+    return None if find_child(node, key) is None else read_pairs(node, key)
 
 
 def read_pairs(node: Node | None, key: str) -> Pairs:
