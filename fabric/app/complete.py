@@ -65,7 +65,7 @@ def _list_config_files(where: Where, settings: Settings) -> Iterable[Path]:
 def _list_providers(where: Where, settings: Settings) -> Iterable[str]:
     yield from PROVIDER_IDS
     project = open_recorded(replace(where, provider=""), settings)
-    yield from (label for unit in project.units for label in unit.config.labels)
+    yield from (label for unit in project.units for label in unit.config.targets.choices)
 
 
 def _list_tasks(where: Where, settings: Settings) -> Iterable[str]:

@@ -76,7 +76,7 @@ def stage_status(where: Where, settings: Settings) -> StageStatus:
         provider=planned.outcome.services[0].provider if planned else config.provider.label,
         stage=project.stage,
         stages=tuple(sorted({*stages, project.stage})),
-        is_protected=config.is_protected,
+        is_protected=config.deploy.is_protected,
         live=_list_deployed_records(found),
         releases=tuple(row for record in found.records.values() for row in list_releases(record)),
         planned=planned,

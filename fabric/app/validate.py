@@ -48,7 +48,7 @@ def _require_supported(project: Project, settings: Settings) -> None:
 def _validate_text(config: Config) -> Report:
     _refuse_unplannable((config,))
     outcome = ValidOutcome(config.stage, (_describe_service(config),))
-    return Report("validate", outcome, warnings=config.warnings)
+    return Report("validate", outcome, warnings=config.document.warnings)
 
 
 def _refuse_unplannable(configs: Iterable[Config]) -> None:
@@ -59,7 +59,7 @@ def _refuse_unplannable(configs: Iterable[Config]) -> None:
 
 def _describe_service(config: Config) -> ValidService:
     names = tuple(one.name for one in config.functions)
-    return ValidService(config.service, config.file, names)
+    return ValidService(config.service, config.document.file, names)
 
 
 def show_config(where: Where, settings: Settings) -> Report:
@@ -67,13 +67,16 @@ def show_config(where: Where, settings: Settings) -> Report:
     where = where.without_secrets()
     if where.reading.text is not None:
         config = read_given(where, settings)
-        return _build_report(config, config.warnings)
+        return _build_report(config, config.document.warnings)
     project = open_project(where, settings)
     return _build_report(project.units[0].config, project.warnings)
 
 
 def _build_report(config: Config, warnings: tuple[Problem, ...]) -> Report:
-    known = {name: f"(known after a deploy: {name})" for name in find_late_names(config.resolved)}
-    document = fill_document(json.loads(config.resolved), known)
+    known = {
+        name: f"(known after a deploy: {name})"
+        for name in find_late_names(config.document.resolved)
+    }
+    document = fill_document(json.loads(config.document.resolved), known)
     outcome = ConfigOutcome(config.service, config.stage, document)
     return Report("config show", outcome, warnings=warnings)

@@ -94,12 +94,14 @@ def load_config(source: ConfigText) -> Config:
         raise make_yaml_error(file, document.text, fatal)
     warnings = (*document.warnings, *(item.problem for item in findings))
     config = parse_config(loaded._replace(warnings=place_in_file(file, document.text, warnings)))
-    return replace(
-        config,
+    params = frozenset(_PARAM.findall(document.text)) if source.params else frozenset()
+    described = replace(
+        config.document,
+        bindings=replace(config.document.bindings, params=params),
         locations=list_locations(file, document.text, loaded.root),
         unplannable=place_in_file(file, document.text, limit_problems(loaded.root, source.stage)),
-        bound_params=frozenset(_PARAM.findall(document.text)) if source.params else frozenset(),
     )
+    return replace(config, document=described)
 
 
 def require_config_map(file: str, document: Document) -> Mapping:

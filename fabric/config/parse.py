@@ -24,14 +24,19 @@ from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
     DEFAULT_BUILD,
     BackendConfig,
+    BindingUse,
     BuildSettings,
+    BundleSettings,
+    Capacity,
     Config,
+    ConfigDocument,
     DeploySettings,
     Function,
     HealthCheck,
     Pairs,
     Provider,
     ProviderOverride,
+    Supplies,
     Targets,
     Workflow,
 )
@@ -49,12 +54,22 @@ def _find_command(node: Node | None, key: str) -> tuple[str, ...] | None:
 
 _HEALTH_CHECK = Section(HealthCheck, HEALTH_CHECK)
 _HEALTH_READER = {"health_check": _HEALTH_CHECK.find_child}
-_BUILD = Section(BuildSettings, BUILD, readers={"command": _find_command})
+_BUILD = Section(BuildSettings, BUILD, readers={"command": _find_command}, given=("bundle",))
+_BUNDLE = Section(BundleSettings, BUILD)
+_CAPACITY = Section(Capacity, FUNCTION)
 _FUNCTION = Section(
-    Function, FUNCTION, given=("name", "triggers", "env", "layers", "runtime", "build")
+    Function,
+    FUNCTION,
+    given=("name", "triggers", "env", "layers", "runtime", "capacity", "build"),
 )
-_DEPLOY = Section(DeploySettings, DEPLOY, readers=_HEALTH_READER)
-_TARGETS = Section(Targets, TARGETS, keys={"labels": "targets"}, readers=_HEALTH_READER)
+_DEPLOY = Section(DeploySettings, DEPLOY, readers=_HEALTH_READER, given=("is_protected",))
+_TARGETS = Section(
+    Targets,
+    TARGETS,
+    keys={"labels": "targets"},
+    readers=_HEALTH_READER,
+    given=("overrides", "choices"),
+)
 _OVERRIDE = Section(ProviderOverride, OVERRIDE, given=("label", "has_backend"))
 _WORKFLOW = Section(Workflow, WORKFLOW, readers={"steps": find_json}, given=("name",))
 
@@ -79,28 +94,39 @@ def parse_config(loaded: Loaded) -> Config:
     return Config(
         service=read.read_text(root, "service"),
         stage=loaded.scope.stage,
-        file=loaded.file,
+        document=_describe_document(loaded, supply),
         provider=_parse_provider(root, loaded.label),
         functions=_parse_functions(root, supply, build),
         backend=_parse_backend(find_child(root, "backend")),
         build=build,
-        deploy=_DEPLOY.read(find_child(root, "deploy")),
-        resources=supply.resources,
-        addons=supply.addons,
-        workflows=tuple(
-            _WORKFLOW.read(node, name=name)
-            for name, node in list_named_entries(find_child(root, "workflows"))
+        deploy=_DEPLOY.read(
+            find_child(root, "deploy"), is_protected=_is_protected(root, loaded.scope.stage)
         ),
-        overrides=overrides,
-        labels=(loaded.own, *(one.label for one in overrides)),
-        targets=_TARGETS.read(find_child(root, "fabric")),
-        extensions=read.encode_node(find_child(root, "extensions"), "{}"),
-        resolved=encode_redacted_config(root),
-        secret_names=_list_secret_names(root) | supply.secret_names,
-        bound_names=loaded.names | supply.bound_names,
-        secret_values=Secret(loaded.secret_values | _list_route_paths(loaded.secret_values)),
+        supplies=Supplies(supply.resources, supply.addons, _parse_workflows(root)),
+        targets=_TARGETS.read(
+            find_child(root, "fabric"),
+            overrides=overrides,
+            choices=(loaded.own, *(one.label for one in overrides)),
+        ),
+    )
+
+
+def _describe_document(loaded: Loaded, supply: Supply) -> ConfigDocument:
+    secret_values = loaded.secret_values | _list_route_paths(loaded.secret_values)
+    return ConfigDocument(
+        file=loaded.file,
+        resolved=encode_redacted_config(loaded.root),
+        bindings=BindingUse(names=loaded.names | supply.bound_names),
+        secret_names=_list_secret_names(loaded.root) | supply.secret_names,
+        secret_values=Secret(secret_values),
         warnings=loaded.warnings,
-        is_protected=_is_protected(root, loaded.scope.stage),
+    )
+
+
+def _parse_workflows(root: Mapping) -> tuple[Workflow, ...]:
+    return tuple(
+        _WORKFLOW.read(node, name=name)
+        for name, node in list_named_entries(find_child(root, "workflows"))
     )
 
 
@@ -120,7 +146,8 @@ def _parse_provider(root: Mapping, label: str) -> Provider:
     region = read.read_text(provider, "region") or read.read_text(
         find_child(root, "extensions", name), "region"
     )
-    return Provider(name, label, read.read_text(provider, "runtime"), region)
+    extensions = read.encode_node(find_child(root, "extensions"), "{}")
+    return Provider(name, label, read.read_text(provider, "runtime"), region, extensions)
 
 
 def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tuple[Function, ...]:
@@ -135,6 +162,7 @@ def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tup
             env=build_function_env(service_env, node, supply),
             layers=list_function_layers(node, addresses),
             runtime=read.read_text(node, "runtime", runtime),
+            capacity=_CAPACITY.read(node),
             build=_merge_build_settings(find_child(node, "build"), build),
         )
         for name, node in list_named_entries(find_child(root, "functions"))
@@ -175,12 +203,11 @@ def _list_route_paths(values: frozenset[str]) -> frozenset[str]:
 
 def _merge_build_settings(node: Node | None, under: BuildSettings) -> BuildSettings:
     """Merge a `build` section over `under`: maps are merged, other values replaced."""
-    own = _BUILD.merge(under, node)
-    return replace(
-        own,
-        define=_merge_pairs(under.define, own.define),
-        loader=_merge_pairs(under.loader, own.loader),
-    )
+    bundle = _BUNDLE.merge(under.bundle, node)
+    define = _merge_pairs(under.bundle.define, bundle.define)
+    loader = _merge_pairs(under.bundle.loader, bundle.loader)
+    merged = replace(bundle, define=define, loader=loader)
+    return replace(_BUILD.merge(under, node), bundle=merged)
 
 
 def _merge_pairs(under: Pairs, over: Pairs) -> Pairs:

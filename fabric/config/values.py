@@ -1,8 +1,10 @@
 """The resolved config as values: tuples and enums, no dicts, one class per trigger kind."""
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 # Named again, so that a reader of configs finds all of their words here.
 from fabric.model.backends import BackendKind
@@ -83,23 +85,17 @@ Trigger: TypeAlias = (
 
 
 class Provider(Struct, frozen=True):
-    """`label` is the chosen key in `providerOverrides`, otherwise the id."""
+    """`label` is the chosen key in `providerOverrides`, otherwise the id. `extensions` is canonical
+    JSON."""
 
     id: str
     label: str
     runtime: str
     region: str = ""
+    extensions: str = "{}"
 
 
-class BuildSettings(Struct, frozen=True):
-    """Build settings. `external` to `banner` are bundler settings.
-
-    A `portable` build can run on another machine.
-    """
-
-    command: tuple[str, ...] = ()
-    portable: bool = False
-    ignore: tuple[str, ...] = ()
+class BundleSettings(Struct, frozen=True):
     minify: bool = False
     sourcemap: bool = False
     external: tuple[str, ...] = ()
@@ -112,7 +108,26 @@ class BuildSettings(Struct, frozen=True):
     banner: str = ""
 
 
+class BuildSettings(Struct, frozen=True):
+    """Build settings. A `portable` command can run on another machine."""
+
+    command: tuple[str, ...] = ()
+    portable: bool = False
+    ignore: tuple[str, ...] = ()
+    bundle: BundleSettings = BundleSettings()
+
+
 DEFAULT_BUILD = BuildSettings()
+
+
+class Capacity(Struct, frozen=True):
+    """The capacity of a function. 0 and "" mean the default of the provider."""
+
+    memory: int = 0
+    timeout: int = 0
+    architecture: str = ""
+    reserved_concurrency: int | None = None
+    provisioned_concurrency: int | None = None
 
 
 class Function(Struct, frozen=True):
@@ -122,13 +137,9 @@ class Function(Struct, frozen=True):
     env: Pairs = ()
     layers: tuple[str, ...] = ()
     runtime: str = ""
-    memory: int = 0
-    timeout: int = 0
-    architecture: str = ""
+    capacity: Capacity = Capacity()
     tags: Pairs = ()
     include: tuple[str, ...] = ()
-    reserved_concurrency: int | None = None
-    provisioned_concurrency: int | None = None
     build: BuildSettings = DEFAULT_BUILD
 
 
@@ -175,11 +186,14 @@ NO_HEALTH_CHECK = HealthCheck()
 
 
 class Targets(Struct, frozen=True):
-    """`fabric:` the labels that are deployed together, and how requests are spread."""
+    """The labels that are deployed together, and how requests are spread. `choices` are the
+    possible `--provider` values."""
 
     labels: tuple[str, ...] = ()
     routing: str = ""
     health_check: HealthCheck = NO_HEALTH_CHECK
+    overrides: tuple[ProviderOverride, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 NO_TARGETS = Targets()
@@ -197,8 +211,11 @@ class BackendConfig(Struct, frozen=True):
 
 
 class DeploySettings(Struct, frozen=True):
+    """A protected stage requires confirmation."""
+
     rollback_on_failure: bool | None = None
     health_check: HealthCheck = NO_HEALTH_CHECK
+    is_protected: bool = False
 
 
 class ConfigPlace(Struct, frozen=True):
@@ -209,55 +226,69 @@ class ConfigPlace(Struct, frozen=True):
     frame: str = ""
 
 
-class Config(Struct, frozen=True):
-    """One service, resolved for one stage.
+class Supplies(Struct, frozen=True):
+    """The resources, addons and workflows of the functions."""
 
-    Function `env`, `layers` and `build` are final, with service env, resources and addons merged.
-    `extensions` and `resolved` are canonical JSON; `resolved` is the whole redacted document.
-
-    `bound_names`, `bound_files` and `bound_params` were read by bindings. With `asked_managers` a
-    secret manager was called, whose values can change.
-
-    `locations` are places for plan problems, `unplannable` are these problems. A protected stage
-    requires confirmation.
-    """
-
-    service: str
-    stage: str
-    file: str
-    provider: Provider
-    functions: tuple[Function, ...]
-    backend: BackendConfig
-    build: BuildSettings
-    deploy: DeploySettings
     resources: tuple[Resource, ...] = ()
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
-    overrides: tuple[ProviderOverride, ...] = ()
-    # The possible `--provider` values.
-    labels: tuple[str, ...] = ()
-    targets: Targets = NO_TARGETS
-    extensions: str = "{}"
+
+
+class BindingUse(Struct, frozen=True):
+    """The names and files that bindings read. With `asked_managers` a secret manager was called,
+    whose values can change."""
+
+    names: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    params: frozenset[str] = frozenset()
+    asked_managers: bool = False
+
+
+class ConfigDocument(Struct, frozen=True):
+    """Facts on the file. `resolved` is the whole redacted document as canonical JSON.
+
+    `locations` are places for plan problems, `unplannable` are these problems.
+    """
+
+    file: str
     resolved: str = "{}"
+    bindings: BindingUse = BindingUse()
     # Variables whose values must not be shown.
     secret_names: frozenset[str] = frozenset()
-    bound_names: frozenset[str] = frozenset()
-    bound_files: frozenset[str] = frozenset()
-    bound_params: frozenset[str] = frozenset()
-    asked_managers: bool = False
     # Used for redaction: never stored or shown.
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()
     unplannable: tuple[Problem, ...] = ()
-    is_protected: bool = False
+
+
+class Config(Struct, frozen=True):
+    """One service, resolved for one stage.
+
+    Function `env`, `layers` and `build` are final, with service env, resources and addons merged.
+    """
+
+    service: str
+    stage: str
+    document: ConfigDocument
+    provider: Provider
+    functions: tuple[Function, ...]
+    backend: BackendConfig
+    build: BuildSettings
+    deploy: DeploySettings
+    supplies: Supplies = Supplies()
+    targets: Targets = NO_TARGETS
 
     @property
     def target_labels(self) -> tuple[str, ...]:
         """Return the targets to deploy together: the labels of `fabric`, otherwise all overrides,
         otherwise the only provider."""
-        labels = self.targets.labels or tuple(one.label for one in self.overrides)
+        labels = self.targets.labels or tuple(one.label for one in self.targets.overrides)
         return tuple(dict.fromkeys(labels)) or (self.provider.label,)
+
+    def with_warnings(self, warnings: Iterable[Problem]) -> "Config":
+        all_warnings = (*self.document.warnings, *warnings)
+        return replace(self, document=replace(self.document, warnings=all_warnings))
 
 
 class ComposeService(Struct, frozen=True):

@@ -105,7 +105,7 @@ class ConfigEndpoints:
             project = open_project(replace(where, provider="").for_records(), own)
         except FabricError:
             return ""
-        resolved = json.loads(project.units[0].config.resolved)
+        resolved = json.loads(project.units[0].config.document.resolved)
         return encode_canonical(resolved["backend"]) if "backend" in resolved else ""
 
     def _build_bindable(self, use: SecretUse, own_backend: str) -> Bindable:

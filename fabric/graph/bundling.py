@@ -25,22 +25,22 @@ def add_bundler_settings(config: Config, function: Function, inputs: BuildInputs
     facts = find_provider_facts(config.provider.id)
     return replace(
         inputs,
-        minify=build.minify,
-        sourcemap=build.sourcemap,
-        external=tuple(name for name in build.external if not name.startswith("!")),
+        minify=build.bundle.minify,
+        sourcemap=build.bundle.sourcemap,
+        external=tuple(name for name in build.bundle.external if not name.startswith("!")),
         provided=tuple(
             name
-            for name in (facts.node_packages if facts else ())
-            if f"!{name}" not in build.external
+            for name in (facts.platform.node_packages if facts else ())
+            if f"!{name}" not in build.bundle.external
         ),
-        architecture=function.architecture if build.external else "",
-        format=build.format,
-        target=build.target,
-        define=build.define,
-        loader=build.loader,
-        tsconfig=build.tsconfig,
-        keep_names=build.keep_names,
-        banner=build.banner,
+        architecture=function.capacity.architecture if build.bundle.external else "",
+        format=build.bundle.format,
+        target=build.bundle.target,
+        define=build.bundle.define,
+        loader=build.bundle.loader,
+        tsconfig=build.bundle.tsconfig,
+        keep_names=build.bundle.keep_names,
+        banner=build.bundle.banner,
     )
 
 
@@ -51,16 +51,16 @@ def build_command_env(config: Config, function: Function) -> Pairs:
         sorted(
             (name, value)
             for name, value in function.env
-            if name not in config.secret_names and not find_late_names(value)
+            if name not in config.document.secret_names and not find_late_names(value)
         )
     )
 
 
 def encode_deploy_extensions(config: Config) -> str:
     """Encode the extensions without the router, which does not affect a deploy."""
-    if '"router"' not in config.extensions:
-        return config.extensions
-    sections = json.loads(config.extensions)
+    if '"router"' not in config.provider.extensions:
+        return config.provider.extensions
+    sections = json.loads(config.provider.extensions)
     sections.pop("router", None)
     return encode_canonical(sections)
 
@@ -68,8 +68,8 @@ def encode_deploy_extensions(config: Config) -> str:
 def list_deploy_secrets(config: Config, function: Function) -> Pairs:
     """List the secrets, only for providers that send them differently."""
     facts = find_provider_facts(config.provider.id)
-    names = sorted({name for name, _ in function.env} & config.secret_names)
-    is_told = names and facts is not None and facts.hides_secrets
+    names = sorted({name for name, _ in function.env} & config.document.secret_names)
+    is_told = names and facts is not None and facts.traits.hides_secrets
     return (("secrets", ", ".join(names)),) if is_told else ()
 
 

@@ -240,7 +240,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     if asked is None or not asked.text or not runtime.startswith("python"):
         return None
     version = re.sub(r"^python", "", runtime) or "3.11"
-    platform = "aarch64" if function.architecture == "arm64" else "x86_64"
+    platform = "aarch64" if function.capacity.architecture == "arm64" else "x86_64"
     facts = find_provider_facts(unit.config.provider.id)
     glibc = find_glibc_version(facts, version) if facts else OLDEST_GLIBC
     name = hash_fields((asked.folder, version, platform, str(glibc), *asked.without))[:12]
@@ -287,7 +287,7 @@ def _list_runtime_modules(unit: ServiceUnit, function: Function) -> tuple[str, .
     if _list_layers(unit, function) or function.build.command:
         return None
     facts = find_provider_facts(unit.config.provider.id)
-    return tuple(module for _, module in facts.python_packages) if facts else ()
+    return tuple(module for _, module in facts.platform.python_packages) if facts else ()
 
 
 def build_spec(unit: ServiceUnit, function: Function) -> Spec:
@@ -296,15 +296,17 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
     settings: Pairs = (
         ("runtime", _choose_runtime(unit, function)),
         ("entry", function.entry),
-        ("memory", str(function.memory)),
-        ("timeout", str(function.timeout)),
-        ("architecture", function.architecture),
+        ("memory", str(function.capacity.memory)),
+        ("timeout", str(function.capacity.timeout)),
+        ("architecture", function.capacity.architecture),
         ("triggers", hash_fields((repr(function.triggers),))),
         ("layers", hash_fields((repr(_list_layers(unit, function)),))),
         ("tags", hash_fields((repr(function.tags),))),
         (
             "concurrency",
-            encode_concurrency(function.reserved_concurrency, function.provisioned_concurrency),
+            encode_concurrency(
+                function.capacity.reserved_concurrency, function.capacity.provisioned_concurrency
+            ),
         ),
     )
     env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
@@ -314,7 +316,7 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
 def _list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
     """List the layers; empty if the provider does not support them."""
     facts = find_provider_facts(unit.config.provider.id)
-    return function.layers if facts and facts.attaches_layers else ()
+    return function.layers if facts and facts.traits.attaches_layers else ()
 
 
 def place_of(unit: ServiceUnit) -> Pairs:
@@ -323,6 +325,6 @@ def place_of(unit: ServiceUnit) -> Pairs:
         ("provider-id", config.provider.id),
         ("region", config.provider.region),
         ("extensions", hash_fields((encode_deploy_extensions(config),))),
-        ("workflows", hash_fields((repr(config.workflows),))),
+        ("workflows", hash_fields((repr(config.supplies.workflows),))),
         *unit.account,
     )

@@ -22,8 +22,8 @@ def build_dns_sync_tasks(
     config: Config, labels: Sequence[str], *, is_asked: bool = False
 ) -> tuple[Task, ...]:
     """Build the DNS task after the releases of all targets, if requested or with `autoApply`."""
-    is_named = '"router"' in config.extensions
-    router = json.loads(config.extensions).get("router") if is_named else None
+    is_named = '"router"' in config.provider.extensions
+    router = json.loads(config.provider.extensions).get("router") if is_named else None
     led = [label for label in labels if label in config.target_labels]
     if not router or not led:
         return ()

@@ -32,15 +32,63 @@ class Credentials(Struct, frozen=True):
         return (*(name for group in self.required for name in group), *self.optional)
 
 
+class ProviderLimits(Struct, frozen=True):
+    """The limits of one function. 0 means no limit; pairs are minimum and maximum."""
+
+    # In MB.
+    memory: tuple[int, int] = (0, 0)
+    # In seconds.
+    timeout: tuple[int, int] = (0, 0)
+    # Names and values of its environment.
+    env_bytes: int = 0
+    # The full name.
+    name_length: int = 0
+    archive_bytes: int = 0
+
+
+class ProviderPlatform(Struct, frozen=True):
+    """The families for new projects, the version that each of them starts with, and the packages
+    that the provider installs."""
+
+    families: tuple[str, ...] = ("nodejs", "python")
+    first_versions: tuple[str, ...] = ("nodejs22.x", "python3.12")
+    # Maps the minor version of Python to that of glibc 2.
+    glibc: tuple[tuple[int, int], ...] = ((0, OLDEST_GLIBC),)
+    node_packages: tuple[str, ...] = ()
+    # With the names of their modules.
+    python_packages: tuple[tuple[str, str], ...] = ()
+
+
+class ProviderAccess(Struct, frozen=True):
+    """Variables besides the credentials: `account` identifies the account, `endpoints` the API
+    address."""
+
+    account: tuple[str, ...] = ()
+    endpoints: tuple[str, ...] = ()
+    # Names the required role of functions.
+    role_variable: str = ""
+    # Optional packages that real deploys by fabric import.
+    packages: tuple[str, ...] = ()
+
+
+class ProviderTraits(Struct, frozen=True):
+    attaches_layers: bool = False
+    # Deploy commands get queues and rules.
+    tells_documents: bool = False
+    # A large batch needs a window.
+    long_batches_wait: bool = False
+    # Deletion needs this provider's own switch.
+    deletes_by_own_switch: bool = False
+    # In six fields one of the two days is `?`.
+    cron_leaves_a_day_open: bool = False
+    # All functions of a service share one version.
+    is_one_version: bool = False
+    # Secrets are stored unreadable.
+    hides_secrets: bool = False
+
+
 class ProviderFacts(Struct, frozen=True):
-    """The facts of a provider.
-
-    `account` variables identify the account, `endpoints` the API address; neither are credentials.
-    `memory` (MB), `timeout` (seconds) are minimum and maximum.
-
-    `node_packages` and `python_packages` are in its runtimes, the latter with module names.
-    `runtimes` are the families for new projects, `begins_with` their versions.
-    """
+    """The facts of a provider."""
 
     id: str
     title: str
@@ -49,40 +97,12 @@ class ProviderFacts(Struct, frozen=True):
     triggers: frozenset[TriggerKind]
     unit: DeployUnit
     credentials: Credentials
-    # Limits a function's environment (names and values); 0 means no limit.
-    env_bytes: int = 0
-    memory: tuple[int, int] = (0, 0)
-    timeout: tuple[int, int] = (0, 0)
-    # Limits the full name.
-    name_length: int = 0
-    archive_bytes: int = 0
-    attaches_layers: bool = False
-    account: tuple[str, ...] = ()
-    endpoints: tuple[str, ...] = ()
-    # Names the required role of functions.
-    role_variable: str = ""
-    # Deploy commands get queues and rules.
-    tells_documents: bool = False
-    # A large batch needs a window.
-    long_batches_wait: bool = False
-    # Deletion needs this provider's own switch.
-    deletes_by_own_switch: bool = False
-    node_packages: tuple[str, ...] = ()
-    python_packages: tuple[tuple[str, str], ...] = ()
-    # In six fields one of the two days is `?`.
-    cron_leaves_a_day_open: bool = False
-    runtimes: tuple[str, ...] = ("nodejs", "python")
-    # Maps the minor version of Python to that of glibc 2.
-    glibc: tuple[tuple[int, int], ...] = ((0, OLDEST_GLIBC),)
-    begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
-    # All functions of a service share one version.
-    is_one_version: bool = False
-    # Secrets are stored unreadable.
-    hides_secrets: bool = False
+    limits: ProviderLimits = ProviderLimits()
+    platform: ProviderPlatform = ProviderPlatform()
+    access: ProviderAccess = ProviderAccess()
+    traits: ProviderTraits = ProviderTraits()
     # Names that users type for the product.
     common_names: tuple[str, ...] = ()
-    # Optional packages that real deploys by fabric import.
-    packages: tuple[str, ...] = ()
 
     @property
     def real_deploy_variable(self) -> str:
@@ -93,7 +113,7 @@ class ProviderFacts(Struct, frozen=True):
         """Return the variables that determine the account and API address. They are part of the
         key."""
         own = (f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL")
-        return (*self.account, *own, *self.endpoints)
+        return (*self.access.account, *own, *self.access.endpoints)
 
     @property
     def deploy_command_variable(self) -> str:
@@ -124,36 +144,44 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         common_names=("aws", "amazon", "lambda", "aws-lambda"),
         title="AWS Lambda",
         prefix="CLOUD1",
-        account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         triggers=_EVENTS | {TriggerKind.EVENTBUS},
-        packages=("boto3",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
             ("CLOUD1_SESSION_TOKEN", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         ),
-        env_bytes=4 * _KB,
-        memory=(128, 10_240),
-        timeout=(1, 900),
-        name_length=64,
-        archive_bytes=250 * _KB * _KB,
-        cron_leaves_a_day_open=True,
-        attaches_layers=True,
-        endpoints=("AWS_ENDPOINT_URL",),
-        role_variable="FABRIC_CLOUD1_LAMBDA_ROLE_ARN",
-        tells_documents=True,
-        long_batches_wait=True,
-        deletes_by_own_switch=True,
-        glibc=((0, 26), (12, 34)),
-        node_packages=("@aws-sdk/*",),
-        python_packages=(
-            ("boto3", "boto3"),
-            ("botocore", "botocore"),
-            ("jmespath", "jmespath"),
-            ("python-dateutil", "dateutil"),
-            ("s3transfer", "s3transfer"),
-            ("six", "six"),
-            ("urllib3", "urllib3"),
+        access=ProviderAccess(
+            account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
+            packages=("boto3",),
+            endpoints=("AWS_ENDPOINT_URL",),
+            role_variable="FABRIC_CLOUD1_LAMBDA_ROLE_ARN",
+        ),
+        limits=ProviderLimits(
+            env_bytes=4 * _KB,
+            memory=(128, 10_240),
+            timeout=(1, 900),
+            name_length=64,
+            archive_bytes=250 * _KB * _KB,
+        ),
+        traits=ProviderTraits(
+            cron_leaves_a_day_open=True,
+            attaches_layers=True,
+            tells_documents=True,
+            long_batches_wait=True,
+            deletes_by_own_switch=True,
+        ),
+        platform=ProviderPlatform(
+            glibc=((0, 26), (12, 34)),
+            node_packages=("@aws-sdk/*",),
+            python_packages=(
+                ("boto3", "boto3"),
+                ("botocore", "botocore"),
+                ("jmespath", "jmespath"),
+                ("python-dateutil", "dateutil"),
+                ("s3transfer", "s3transfer"),
+                ("six", "six"),
+                ("urllib3", "urllib3"),
+            ),
         ),
     ),
     ProviderFacts(
@@ -168,10 +196,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         title="Google Cloud Functions",
         prefix="CLOUD2",
-        glibc=((0, 27), (11, 35)),
-        account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
         triggers=_EVENTS | {TriggerKind.PUBSUB},
-        packages=("httpx", "cryptography"),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             (
@@ -180,19 +205,23 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ),
             ("CLOUD2_REGION",),
         ),
-        env_bytes=32 * _KB,
-        memory=(128, 32_768),
-        timeout=(1, 3_600),
-        name_length=63,
-        archive_bytes=500 * _KB * _KB,
+        platform=ProviderPlatform(glibc=((0, 27), (11, 35))),
+        access=ProviderAccess(
+            account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"), packages=("httpx", "cryptography")
+        ),
+        limits=ProviderLimits(
+            env_bytes=32 * _KB,
+            memory=(128, 32_768),
+            timeout=(1, 3_600),
+            name_length=63,
+            archive_bytes=500 * _KB * _KB,
+        ),
     ),
     ProviderFacts(
         id="cloud3-functions",
         common_names=("azure", "azure-functions", "microsoft"),
         title="Azure Functions",
         prefix="CLOUD3",
-        glibc=((0, 31),),
-        account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP"),
         triggers=_EVENTS,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
@@ -205,134 +234,133 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ),
             ("CLOUD3_ACCESS_TOKEN", "CLOUD3_LOG_ANALYTICS_WORKSPACE_ID"),
         ),
+        platform=ProviderPlatform(glibc=((0, 31),)),
+        access=ProviderAccess(
+            account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP")
+        ),
     ),
     ProviderFacts(
         id="cluster-orchestrator",
         common_names=("kubernetes", "k8s", "cluster", "kubectl"),
         title="Kubernetes",
         prefix="CLUSTER",
-        glibc=((0, 36),),
-        account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE"),
         triggers=_WEB,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _group_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),
-        name_length=63,
+        platform=ProviderPlatform(glibc=((0, 36),)),
+        access=ProviderAccess(account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")),
+        limits=ProviderLimits(name_length=63),
     ),
     ProviderFacts(
         id="edge1-workers",
         common_names=("cloudflare", "workers", "cloudflare-workers", "wrangler"),
         title="Cloudflare Workers",
         prefix="EDGE1",
-        account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         triggers=_WEB,
-        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
         ),
-        name_length=63,
-        archive_bytes=10 * _KB * _KB,
-        endpoints=("EDGE1_WORKERS_URL",),
-        runtimes=("nodejs",),
-        hides_secrets=True,
-        node_packages=("cloudflare:*",),
+        access=ProviderAccess(
+            account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
+            packages=("httpx",),
+            endpoints=("EDGE1_WORKERS_URL",),
+        ),
+        limits=ProviderLimits(name_length=63, archive_bytes=10 * _KB * _KB),
+        platform=ProviderPlatform(families=("nodejs",), node_packages=("cloudflare:*",)),
+        traits=ProviderTraits(hides_secrets=True),
     ),
     ProviderFacts(
         id="host1",
         common_names=("vercel",),
         title="Vercel",
         prefix="HOST1",
-        account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
         triggers=_WEB,
-        packages=("httpx",),
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_group_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
-        env_bytes=64 * _KB,
-        archive_bytes=250 * _KB * _KB,
-        endpoints=("HOST1_SITES_URL",),
-        runtimes=("nodejs",),
-        is_one_version=True,
+        access=ProviderAccess(
+            account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
+            packages=("httpx",),
+            endpoints=("HOST1_SITES_URL",),
+        ),
+        limits=ProviderLimits(env_bytes=64 * _KB, archive_bytes=250 * _KB * _KB),
+        platform=ProviderPlatform(families=("nodejs",)),
+        traits=ProviderTraits(is_one_version=True),
     ),
     ProviderFacts(
         id="host2",
         common_names=("netlify",),
         title="Netlify",
         prefix="HOST2",
-        account=("HOST2_SITE_ID",),
         triggers=_WEB,
-        packages=("httpx",),
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_group_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
-        env_bytes=4 * _KB,
-        archive_bytes=50 * _KB * _KB,
-        runtimes=("nodejs",),
-        is_one_version=True,
-        hides_secrets=True,
+        access=ProviderAccess(account=("HOST2_SITE_ID",), packages=("httpx",)),
+        limits=ProviderLimits(env_bytes=4 * _KB, archive_bytes=50 * _KB * _KB),
+        platform=ProviderPlatform(families=("nodejs",)),
+        traits=ProviderTraits(is_one_version=True, hides_secrets=True),
     ),
     ProviderFacts(
         id="host3-machines",
         common_names=("fly", "flyio", "fly.io", "fly-machines"),
         title="Fly Machines",
         prefix="HOST3",
-        account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
         triggers=_HTTP,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _group_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
         ),
+        access=ProviderAccess(account=("HOST3_ORG_ID", "HOST3_APP_NAME")),
     ),
     ProviderFacts(
         id="cloud4-fc",
         common_names=("alibaba", "aliyun", "alibaba-cloud", "fc"),
         title="Alibaba Cloud Function Compute",
         prefix="CLOUD4",
-        account=("CLOUD4_ACCOUNT_ID",),
         triggers=_EVENTS,
-        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
             ("CLOUD4_ACCOUNT_ID",),
         ),
-        env_bytes=4 * _KB,
-        memory=(128, 32_768),
-        timeout=(1, 86_400),
-        archive_bytes=75 * _KB * _KB,
-        begins_with=("nodejs20.x", "python3.12"),
+        access=ProviderAccess(account=("CLOUD4_ACCOUNT_ID",), packages=("httpx",)),
+        limits=ProviderLimits(
+            env_bytes=4 * _KB,
+            memory=(128, 32_768),
+            timeout=(1, 86_400),
+            archive_bytes=75 * _KB * _KB,
+        ),
+        platform=ProviderPlatform(first_versions=("nodejs20.x", "python3.12")),
     ),
     ProviderFacts(
         id="cloud5-functions",
         common_names=("digitalocean", "digital-ocean"),
         title="DigitalOcean Functions",
         prefix="CLOUD5",
-        account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"),
         triggers=_WEB,
-        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
         ),
-        memory=(128, 1_024),
-        timeout=(1, 900),
-        archive_bytes=36 * _KB * _KB,
-        env_bytes=_KB * _KB,
+        access=ProviderAccess(account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"), packages=("httpx",)),
+        limits=ProviderLimits(
+            memory=(128, 1_024), timeout=(1, 900), archive_bytes=36 * _KB * _KB, env_bytes=_KB * _KB
+        ),
     ),
     ProviderFacts(
         id="cloud6-functions",
         common_names=("ibm", "ibm-cloud", "openwhisk"),
         title="IBM Cloud Functions (OpenWhisk)",
         prefix="CLOUD6",
-        account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"),
         triggers=_WEB,
-        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
         ),
-        archive_bytes=36 * _KB * _KB,
-        env_bytes=_KB * _KB,
+        access=ProviderAccess(account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"), packages=("httpx",)),
+        limits=ProviderLimits(archive_bytes=36 * _KB * _KB, env_bytes=_KB * _KB),
     ),
 )
 PROVIDER_IDS: tuple[str, ...] = tuple(facts.id for facts in PROVIDERS)
@@ -346,7 +374,7 @@ _BY_ID = {facts.id: facts for facts in PROVIDERS}
 def find_glibc_version(facts: ProviderFacts, python: str) -> int:
     """The minor version of glibc 2 that functions of a Python version find at a provider."""
     minor = int(found[1]) if (found := re.match(r"3\.(\d+)", python)) else 0
-    return max(glibc for since, glibc in facts.glibc if minor >= since)
+    return max(glibc for since, glibc in facts.platform.glibc if minor >= since)
 
 
 FindFacts: TypeAlias = Callable[[str], ProviderFacts | None]

@@ -153,7 +153,7 @@ _PREFIXES = tuple(
     dict.fromkeys(
         (
             *(f"{facts.prefix}_" for facts in PROVIDERS),
-            *(prefix for facts in BACK_ENDS for prefix in facts.variables),
+            *(prefix for facts in BACK_ENDS for prefix in facts.client.prefixes),
             "PDNS_",
         )
     )

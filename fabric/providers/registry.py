@@ -108,7 +108,7 @@ def _open_real(facts: ProviderFacts, context: ProviderContext) -> Deployer:
 
 
 def _require_role(facts: ProviderFacts, context: ProviderContext) -> None:
-    variable = facts.role_variable
+    variable = facts.access.role_variable
     if not variable or context.env.get(variable) or json.loads(context.extension).get("roleArn"):
         return
     message = f"real deploys to {facts.title} (`{facts.id}`) require an execution role"

@@ -48,16 +48,18 @@ def read_router_settings(config: Config) -> RouterSettings:
     if found is None:
         message = f"no router is configured for `{config.service}`"
         hint = "set `extensions.router.hostname` and `fabric.targets`"
-        raise FabricError(Problem("router/not-configured", message, hint, Place(config.file)))
+        raise FabricError(
+            Problem("router/not-configured", message, hint, Place(config.document.file))
+        )
     if not found.hostname:
         message = "`hostname` is required below `extensions.router`"
         hint = "set the hostname that routes to the endpoints, such as `api.example.com`"
-        raise FabricError(Problem("config/missing-key", message, hint, Place(config.file)))
+        raise FabricError(Problem("config/missing-key", message, hint, Place(config.document.file)))
     return found
 
 
 def read_router(config: Config) -> RouterSettings | None:
-    section = json.loads(config.extensions).get("router")
+    section = json.loads(config.provider.extensions).get("router")
     return None if section is None else convert(section, RouterSettings)
 
 
@@ -66,7 +68,9 @@ def list_target_labels(config: Config) -> tuple[str, ...]:
     labels = config.target_labels
     if len(labels) > WHOLE:
         message = f"too many targets in `fabric.targets`: {len(labels)} (maximum {WHOLE})"
-        raise FabricError(Problem("config/too-many-targets", message, "", Place(config.file)))
+        raise FabricError(
+            Problem("config/too-many-targets", message, "", Place(config.document.file))
+        )
     return labels
 
 

@@ -72,13 +72,15 @@ def list_providers(template: str = "", lang: str = "") -> tuple[str, ...]:
         facts.id
         for facts in PROVIDERS
         if (not template or TriggerKind(template) in facts.triggers)
-        and (not lang or Language(lang).runtime in facts.runtimes)
+        and (not lang or Language(lang).runtime in facts.platform.families)
     )
 
 
 def list_languages(provider: str = "") -> tuple[str, ...]:
     facts = find_provider_facts(provider)
-    return tuple(one.value for one in Language if not facts or one.runtime in facts.runtimes)
+    return tuple(
+        one.value for one in Language if not facts or one.runtime in facts.platform.families
+    )
 
 
 def find_unknown_words(choices: ProjectChoices) -> tuple[Problem, ...]:
@@ -161,7 +163,7 @@ def find_service_name_problem(name: str, *, is_folder: bool) -> Problem | None:
 
 def find_length_problem(choices: ProjectChoices) -> Problem | None:
     """Return why the provider would reject the function's full name."""
-    limit = choices.facts.name_length
+    limit = choices.facts.limits.name_length
     whole = f"{choices.service}-{_STAGE}-{find_template(choices.template).function}"
     if not limit or len(whole) <= limit:
         return None

@@ -61,7 +61,7 @@ def format_new_config(choices: ProjectChoices) -> str:
 def choose_project_runtime(choices: ProjectChoices) -> str:
     """The version that the provider has."""
     family = choices.language.runtime
-    return next(one for one in choices.facts.begins_with if one.startswith(family))
+    return next(one for one in choices.facts.platform.first_versions if one.startswith(family))
 
 
 def _format_backend(choices: ProjectChoices) -> str:

@@ -108,9 +108,9 @@ def _list_provider_lines(facts: ProviderFacts, shown: set[str]) -> Iterator[str]
 
 def _list_backend_lines(kind: str, shown: set[str]) -> Iterator[str]:
     facts = back_end_facts(kind)
-    yield from _list_needed_lines(facts.credentials, shown)
-    if facts.endpoint:
-        yield from _format_optional(facts.endpoint, "# Only for a custom endpoint URL:")
+    yield from _list_needed_lines(facts.client.credentials, shown)
+    if facts.client.endpoint:
+        yield from _format_optional(facts.client.endpoint, "# Only for a custom endpoint URL:")
 
 
 def _list_needed_lines(ways: Iterable[Iterable[str]], shown: set[str]) -> Iterator[str]:

@@ -225,9 +225,9 @@ def _list_variable_names(project: CiProject, tokens: frozenset[str]) -> Iterator
     facts, store = project.facts, back_end_facts(project.backend)
     for group in facts.credentials.required:
         yield next((one for one in group if one in tokens), group[0])
-    if facts.role_variable:
-        yield facts.role_variable
-    ways = store.credentials
+    if facts.access.role_variable:
+        yield facts.access.role_variable
+    ways = store.client.credentials
     given = next((way for way in ways if tokens.issuperset(way)), ways[0] if ways else ())
     yield from given
     yield from project.variables
@@ -250,7 +250,7 @@ def _format_needs(logins: tuple[CloudLogin, ...], env: tuple[tuple[str, str], ..
 
 
 def _list_extras(project: CiProject) -> Iterator[Extra]:
-    modules = (*project.facts.packages, *back_end_facts(project.backend).packages)
+    modules = (*project.facts.access.packages, *back_end_facts(project.backend).packages)
     yield from (find_extra(one) for one in modules)
     if project.backend == BackendKind.SQL:
         yield Extra.POSTGRES

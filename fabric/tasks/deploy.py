@@ -243,7 +243,7 @@ def _refuse_large(ref: RecordRef, one: DesiredFunction, size: int) -> None:
     """Before anything is called: no provider takes a part of an archive."""
     provider_id = dict(one.settings).get("provider-id", ref.provider)
     facts = find_provider_facts(provider_id)
-    limit = facts.archive_bytes if facts else 0
+    limit = facts.limits.archive_bytes if facts else 0
     if limit and size > limit:
         message = (
             f"the archive of `{ref.service}/{one.name}` has {size:,} bytes; the maximum of "

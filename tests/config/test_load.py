@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabric.config.schema.documents import list_schema_files
-from fabric.config.values import BuildSettings, DeploySettings, ProviderOverride
+from fabric.config.values import BuildSettings, BundleSettings, DeploySettings, ProviderOverride
 from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDER_IDS
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
@@ -14,7 +14,7 @@ from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warne
 
 def test_the_smallest_config_has_the_defaults() -> None:
     config = loaded(HEAD + ONE)
-    assert (config.service, config.stage, config.file) == ("shop", "dev", "fabric.yml")
+    assert (config.service, config.stage, config.document.file) == ("shop", "dev", "fabric.yml")
     assert config.provider.id == config.provider.label == "cloud1-lambda"
     assert config.backend.kind is BackendKind.LOCAL
     assert config.build == BuildSettings()
@@ -95,18 +95,18 @@ def test_words_that_older_yaml_bends_stay_text() -> None:
         "F": ".inf",
         "G": "1e999",
     }
-    assert [one.code for one in config.warnings] == ["config/leading-zero"]
+    assert [one.code for one in config.document.warnings] == ["config/leading-zero"]
 
 
 def test_merge_keys_are_overridden_by_explicit_keys() -> None:
     text = HEAD + "logs: &base {a: 1, b: 2}\nhooks: {<<: [*base, {c: 4}], b: 3}\n" + ONE
-    assert json.loads(loaded(text).resolved)["hooks"] == {"a": 1, "b": 3, "c": 4}
+    assert json.loads(loaded(text).document.resolved)["hooks"] == {"a": 1, "b": 3, "c": 4}
 
 
 def test_keys_without_effect_are_preserved_with_a_warning() -> None:
     text = HEAD + ONE + "org: me\ndeploy: {strategy: slow, rollbackOnFailure: true}\n"
     assert warned(text) == ["config/no-effect", "config/no-effect"]
-    assert json.loads(loaded(text).resolved)["org"] == "me"
+    assert json.loads(loaded(text).document.resolved)["org"] == "me"
     assert loaded(text).deploy.rollback_on_failure is True
 
 
@@ -121,7 +121,7 @@ extensions:
 addons: [{name: x, version: '1', options: {webhookKey: hunter7, level: 3}}]
 """
     )
-    shown = loaded(text).resolved
+    shown = loaded(text).document.resolved
     assert "hunter" not in shown
     assert json.loads(shown)["params"]["size"] == "big"
     assert json.loads(shown)["extensions"]["cloud1-lambda"]["region"] == "r"
@@ -131,8 +131,10 @@ addons: [{name: x, version: '1', options: {webhookKey: hunter7, level: 3}}]
 def test_further_keys_of_extensions_are_passed_on_with_a_warning() -> None:
     text = HEAD + ONE + "extensions: {cloud1-lambda: {vpc: {id: 1}, region: eu}}\n"
     config = loaded(text)
-    assert [one.code for one in config.warnings] == ["config/passed-on"]
-    assert json.loads(config.extensions) == {"cloud1-lambda": {"vpc": {"id": 1}, "region": "eu"}}
+    assert [one.code for one in config.document.warnings] == ["config/passed-on"]
+    assert json.loads(config.provider.extensions) == {
+        "cloud1-lambda": {"vpc": {"id": 1}, "region": "eu"}
+    }
     assert config.provider.region == "eu"
 
 
@@ -177,7 +179,9 @@ def test_an_unknown_backend_is_refused() -> None:
 @pytest.mark.parametrize("command", ["npm run 'my build'", "[npm, run, my build]"])
 def test_a_build_command_is_a_line_or_a_list(command: str) -> None:
     build = loaded(f"{HEAD}{ONE}build: {{command: {command}, minify: true}}").build
-    assert build == BuildSettings(command=("npm", "run", "my build"), minify=True)
+    assert build == BuildSettings(
+        command=("npm", "run", "my build"), bundle=BundleSettings(minify=True)
+    )
 
 
 def test_an_unclosed_quote_in_a_build_command_is_refused() -> None:
@@ -221,7 +225,7 @@ def test_a_provider_can_be_chosen_by_label_or_by_id() -> None:
     assert loaded(text, provider="host1").provider.label == "spare"
     assert loaded(text, provider="host2").provider.label == "host2"
     assert loaded(text, provider="cloud1-lambda").provider.label == "cloud1-lambda"
-    assert config.overrides == (ProviderOverride("spare", "host1", "nodejs22.x", "x"),)
+    assert config.targets.overrides == (ProviderOverride("spare", "host1", "nodejs22.x", "x"),)
 
 
 def test_an_unknown_choice_of_provider_is_refused() -> None:
@@ -238,7 +242,7 @@ def test_targets_are_labels_or_providers() -> None:
 
 def test_workflows_addons_and_resources_are_accepted() -> None:
     text = HEAD + ONE + "workflows: [{name: w, steps: [{id: a, kind: task, next: b}]}]\n"
-    assert loaded(text).workflows[0].name == "w"
+    assert loaded(text).supplies.workflows[0].name == "w"
 
 
 def test_schema_files_match_the_shapes() -> None:
@@ -271,14 +275,19 @@ functions:
     one, two = loaded(text).functions
     service = loaded(text).build
     assert one.build == service
-    assert (one.build.external, one.build.define) == (("sharp",), (("A", "1"), ("B", "2")))
+    assert (one.build.bundle.external, one.build.bundle.define) == (
+        ("sharp",),
+        (("A", "1"), ("B", "2")),
+    )
     assert two.build == BuildSettings(
         command=("make",),
-        external=("node_modules",),
-        target="node20",
-        define=(("A", "1"), ("B", "3")),
-        loader=((".sql", "text"),),
-        format="esm",
+        bundle=BundleSettings(
+            external=("node_modules",),
+            target="node20",
+            define=(("A", "1"), ("B", "3")),
+            loader=((".sql", "text"),),
+            format="esm",
+        ),
     )
 
 
@@ -310,5 +319,5 @@ def test_x_keys_hold_anchors_and_are_ignored() -> None:
     )
     config = loaded(text)
     assert dict(config.functions[0].env) == {"A": "1", "B": "two", "C": "3"}
-    assert "x-note" not in config.resolved
+    assert "x-note" not in config.document.resolved
     assert codes(text.replace("x-note", "xnote")) == ["config/unknown-key", "config/unset-variable"]

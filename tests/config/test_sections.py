@@ -10,7 +10,7 @@ from fabric.config.schema.function import FUNCTION
 from fabric.config.schema.shapes import Field, Fields
 from fabric.config.schema.triggers import TRIGGER
 from fabric.config.sections import Section
-from fabric.config.values import BuildSettings, Config, StorageTrigger
+from fabric.config.values import BundleSettings, Config, StorageTrigger
 from fabric.config.yaml.nodes import EMPTY
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
@@ -67,7 +67,7 @@ def test_every_key_of_a_function_is_read(field: Field) -> None:
 @pytest.mark.parametrize("field", _list_samples(OVERRIDE), ids=lambda field: field.name)
 def test_every_key_of_a_provider_override_is_read(field: Field) -> None:
     given = _load(providerOverrides={"spare": {"name": "edge1-workers", field.name: field.example}})
-    assert given.overrides != _load().overrides
+    assert given.targets.overrides != _load().targets.overrides
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_section_without_its_required_keys_has_empty_values() -> None:
 
 
 def test_merge_keeps_what_the_section_does_not_have() -> None:
-    under = BuildSettings(minify=True, target="node20")
-    build = Section(BuildSettings, BUILD, given=("command",))
-    assert build.merge(under, EMPTY) == build.merge(under, None) == under
+    under = BundleSettings(minify=True, target="node20")
+    bundle = Section(BundleSettings, BUILD)
+    assert bundle.merge(under, EMPTY) == bundle.merge(under, None) == under

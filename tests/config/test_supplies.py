@@ -55,4 +55,4 @@ def test_defaults_are_not_shown() -> None:
         RESOURCE % ", default: hunter2"
     ) + "addons: [{name: m, secrets: {T: {ref: K, default: hunter2}}}]\n"
     config = loaded(text, {})
-    assert "hunter2" not in json.dumps(config.resolved)
+    assert "hunter2" not in json.dumps(config.document.resolved)

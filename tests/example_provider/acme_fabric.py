@@ -9,7 +9,7 @@ from pathlib import Path
 from acme_cloud import AcmeCloud, RejectedError
 from msgspec import Struct
 
-from fabric.model.catalog import Credentials, DeployUnit, ProviderFacts
+from fabric.model.catalog import Credentials, DeployUnit, ProviderAccess, ProviderFacts
 from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
@@ -30,11 +30,11 @@ from fabric.providers.core.redaction import Redaction
 FACTS = ProviderFacts(
     id="acme",
     title="Acme Functions",
-    prefix="ACME",  # FABRIC_ACME_REAL_DEPLOY, FABRIC_ACME_DEPLOY_CMD
+    prefix="ACME",
     triggers=frozenset({TriggerKind.HTTP, TriggerKind.CRON}),
     unit=DeployUnit.FUNCTION,
     credentials=Credentials((("ACME_FOLDER",),)),
-    account=("ACME_FOLDER",),
+    access=ProviderAccess(account=("ACME_FOLDER",)),
 )
 
 

@@ -23,7 +23,7 @@ def test_a_setting_belongs_to_one_kind() -> None:
 @pytest.mark.parametrize("facts", BACK_ENDS)
 def test_keys_named_by_a_backend_are_among_its_settings(facts: object) -> None:
     assert isinstance(facts, type(BACK_ENDS[0]))
-    named = {facts.needed, facts.address_setting, *dict(facts.defaults)} - {""}
+    named = {facts.needed, facts.client.address_setting, *dict(facts.defaults)} - {""}
     assert named <= set(facts.settings)
 
 

@@ -38,7 +38,7 @@ def test_each_extra_installs_the_modules_it_provides(extra: Extra) -> None:
 
 
 def test_provider_and_backend_packages_belong_to_an_extra() -> None:
-    packages = [one.packages for one in PROVIDERS] + [one.packages for one in BACK_ENDS]
+    packages = [one.access.packages for one in PROVIDERS] + [one.packages for one in BACK_ENDS]
     assert all(find_extra(module) in Extra for names in packages for module in names)
 
 

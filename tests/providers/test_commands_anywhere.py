@@ -301,9 +301,9 @@ def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> Non
     shop.write()
     env = {**shop.env, "MY_MOOD": "very-glad"}
     rows = shop.project.json("plan", env=env).result["services"][0]["functions"]
-    assert {"secrets" in row["fields"] for row in rows} == {facts.hides_secrets}
+    assert {"secrets" in row["fields"] for row in rows} == {facts.traits.hides_secrets}
     assert shop.project.json("deploy", env=env).code == 0
-    assert (shop.site.changes() > 0) is facts.hides_secrets
+    assert (shop.site.changes() > 0) is facts.traits.hides_secrets
     assert shop.said("hello") == "onevery-glad"
 
 

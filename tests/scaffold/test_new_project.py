@@ -40,7 +40,11 @@ def loaded(choices: ProjectChoices) -> Config:
 def test_every_config_loads_without_a_word(template: str, backend: str) -> None:
     for provider in list_providers(template):
         config = loaded(ProjectChoices("my_shop", template, provider, backend=backend))
-        assert (config.service, config.warnings, plan_problems(config)) == ("my_shop", (), ())
+        assert (config.service, config.document.warnings, plan_problems(config)) == (
+            "my_shop",
+            (),
+            (),
+        )
         assert config.backend.kind == backend
 
 
@@ -93,9 +97,9 @@ def test_the_example_of_an_environment_names_all_variables_once(
     text = files(ProjectChoices("shop", "http", found.id, backend=backend))[".env.example"]
     named = re.findall(r"^(?:# )?([A-Z][A-Z0-9_]*)=", text, re.MULTILINE)
     store = back_end_facts(backend)
-    wanted = {*found.credentials.names, *(name for way in store.credentials for name in way)}
+    wanted = {*found.credentials.names, *(name for way in store.client.credentials for name in way)}
     assert wanted <= set(named)
-    assert store.endpoint in (*named, "")
+    assert store.client.endpoint in (*named, "")
     assert len(named) == len(set(named))
 
 

@@ -35,7 +35,7 @@ def codes(
 
 
 def warned(text: str, stage: str = "dev") -> list[str]:
-    return [problem.code for problem in loaded(text, stage=stage).warnings]
+    return [problem.code for problem in loaded(text, stage=stage).document.warnings]
 
 
 def with_trigger(trigger: str, provider: str = "cloud1-lambda") -> str:

@@ -58,7 +58,7 @@ class BareInstallation(PathFinder):
 def real(facts: ProviderFacts) -> dict[str, str]:
     region = f"{facts.prefix}_REGION"
     given = {group[0]: "a:b" for group in facts.credentials.required} | {region: "us-south"}
-    role = {facts.role_variable: ROLE} if facts.role_variable else {}
+    role = {facts.access.role_variable: ROLE} if facts.access.role_variable else {}
     return {"FABRIC_REAL_DEPLOY": "1", **given, **role}
 
 
@@ -126,7 +126,7 @@ def main(folder: Path) -> None:
         made = project(folder / str(number), text, {"main.py": handler("x")})
         done = made.json(*one.words, env=one.env)
         found[name] = {"code": done.code, "out": done.out, "err": done.err}
-    calls = {facts.id: called(facts.id) for facts in PROVIDERS if facts.packages}
+    calls = {facts.id: called(facts.id) for facts in PROVIDERS if facts.access.packages}
     sys.stdout.write(json.dumps({"commands": found, "calls": calls}))
 
 

@@ -56,7 +56,7 @@ def find_missing_credentials(placement: Placement, env: Mapping[str, str]) -> It
 
 def find_missing_packages(placement: Placement) -> Iterator[Problem]:
     facts = find_provider_facts(placement.provider_id)
-    missing = find_missing_modules(facts.packages) if facts else ()
+    missing = find_missing_modules(facts.access.packages) if facts else ()
     if missing:
         yield missing_packages_problem(require_cloud_extra(placement.provider_id), *missing)
 

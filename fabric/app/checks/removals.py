@@ -56,7 +56,7 @@ def _not_enabled_problem(record: Record, settings: Settings) -> Problem | None:
     """Require this cloud's own switch for deletion. The switch for all providers is not
     sufficient."""
     facts = find_provider_facts(record.provider_id)
-    if record.mode is Mode.SIMULATED or facts is None or not facts.deletes_by_own_switch:
+    if record.mode is Mode.SIMULATED or facts is None or not facts.traits.deletes_by_own_switch:
         return None
     if is_on(facts.real_deploy_variable, settings.env):
         return None

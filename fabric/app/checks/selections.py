@@ -49,7 +49,7 @@ def find_partial_deploys(work: Compiled, scope: DeployScope) -> Iterator[Problem
     for inputs in work.graph.inputs_of("deploy"):
         if isinstance(inputs, DeployInputs) and inputs.mode == Mode.REAL:
             facts = find_provider_facts(dict(inputs.place)["provider-id"])
-            if facts is not None and facts.is_one_version and inputs.others:
+            if facts is not None and facts.traits.is_one_version and inputs.others:
                 yield _partial_deploy_problem(inputs).of(inputs.service)
             elif facts is not None and facts.unit is DeployUnit.SERVICE and work.is_part:
                 yield from (

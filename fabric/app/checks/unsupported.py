@@ -49,7 +49,7 @@ def _find_record_problems(scope: DeployScope, ref: RecordRef) -> Sequence[Proble
     if not found:
         return ()
     with contextlib.suppress(OSError, FabricError):  # it was there a moment ago
-        text = read_bytes(Path(scope.placements[ref].folder, Path(config.file).name))
+        text = read_bytes(Path(scope.placements[ref].folder, Path(config.document.file).name))
         return with_places(
             config, text, [(_build_function_path(one), one.problem) for one in found]
         )
@@ -61,7 +61,7 @@ def _find_unknown_keys(config: Config) -> Iterator[Unsupported]:
     provider_id = config.provider.id
     if find_installed_facts(provider_id):
         return  # only its package knows its keys
-    given = json.loads(config.extensions).get(provider_id)
+    given = json.loads(config.provider.extensions).get(provider_id)
     known = list_extension_keys(provider_id)
     for key in sorted(given.keys() - known) if isinstance(given, dict) else ():
         message = f"`extensions.{provider_id}.{key}` has no effect on built-in deploys"

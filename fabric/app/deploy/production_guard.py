@@ -20,7 +20,7 @@ def confirm_stage(
     units: Iterable[ServiceUnit], stage: str, settings: Settings, ask: AskFor
 ) -> None:
     """Confirm the stage name before any change: by the variable, or by a prompt."""
-    if not any(unit.config.is_protected for unit in units):
+    if not any(unit.config.deploy.is_protected for unit in units):
         return
     if settings.env.get(CONFIRMING) == stage:
         return

@@ -136,7 +136,7 @@ def _warn_of_dependents(project: Project, refs: Iterable[RecordRef]) -> Iterator
 
 def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None:
     """Reject an unknown provider. A known provider without resources is accepted."""
-    labels = {label for unit in project.units for label in unit.config.labels}
+    labels = {label for unit in project.units for label in unit.config.targets.choices}
     if (
         not provider
         or found.records
@@ -243,7 +243,7 @@ def _warn_of_other_backends(project: Project) -> Iterator[Problem]:
     """Warn of labels whose records are in backends that were not checked."""
     for unit in project.units:
         config = unit.config
-        for one in config.overrides:
+        for one in config.targets.overrides:
             if one.has_backend and one.label != config.provider.label:
                 message = (
                     f"`{one.label}` of `{unit.service}` has a separate backend, which was not "

@@ -156,7 +156,7 @@ def _check_project_config(project: Project, request: Request, settings: Settings
         _plan_files(project, request, settings)
     except FabricError as error:
         return [make_failed_check("config", problem) for problem in error.problems]
-    return [make_passed_check("config", f"`{project.units[0].config.file}` is valid")]
+    return [make_passed_check("config", f"`{project.units[0].config.document.file}` is valid")]
 
 
 def _run_probes(

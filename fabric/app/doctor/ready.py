@@ -14,7 +14,7 @@ def check_config_readable(where: Where, settings: Settings) -> Check:
         project = open_project(where, settings)
     except FabricError as error:
         return make_failed_check("config", error.first)
-    return make_passed_check("config", f"`{project.units[0].config.file}` is valid")
+    return make_passed_check("config", f"`{project.units[0].config.document.file}` is valid")
 
 
 def reach_check(where: Where, settings: Settings) -> Check:

@@ -218,7 +218,7 @@ def _record(record_store: RecordStore, placement: Placement) -> Check:
 def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
     if holder is None:
         return make_passed_check("lock", "the state is not locked")
-    config = Path(where.placement.folder, Path(where.unit.config.file).name)
+    config = Path(where.placement.folder, Path(where.unit.config.document.file).name)
     options = format_record_options(where.placement.ref, config, where.settings)
     return make_warning_check(
         "lock", lock_conflict_problem(where.placement.ref, holder, where.settings.clock, options)
@@ -262,8 +262,8 @@ class NeededPackages(Struct, frozen=True):
 
 def _list_needed_packages(placement: Placement, settings: Settings) -> Iterator[NeededPackages]:
     facts = find_provider_facts(placement.provider_id)
-    if facts and facts.packages:
-        yield NeededPackages(require_cloud_extra(facts.id), facts.packages, is_for_real=True)
+    if facts and facts.access.packages:
+        yield NeededPackages(require_cloud_extra(facts.id), facts.access.packages, is_for_real=True)
     env = build_client_environment(placement.env_place, settings.env)
     of_state = list_backend_packages(BackendKind(placement.backend), dict(placement.settings), env)
     if of_state:

@@ -54,7 +54,7 @@ def find_calling_provider(
             provider=provider,
             runtime=function.runtime,
             triggers=[one for one in function.triggers if isinstance(one, dict)],
-            memory=own.memory if own else 0,
+            memory=own.capacity.memory if own else 0,
             host=urlsplit(entry.endpoint).netloc or "localhost",
             region=region,
             resource=_format_resource_id(provider, function, region),
@@ -74,7 +74,7 @@ def build_simulated_caller(config: Config, function: Function) -> CallingProvide
             config.provider.id,
             function.runtime or config.provider.runtime,
             [encode_trigger(one, frozenset()) for one in function.triggers],
-            function.memory,
+            function.capacity.memory,
             region=region,
             resource=resource,
         )
@@ -93,7 +93,7 @@ def build_calling_provider(called: CalledFunction) -> CallingProvider:
         path=_find_trigger_value(called.triggers, "http", "path") or "/",
         host=called.host,
         schedule=_find_trigger_value(called.triggers, "cron", "schedule"),
-        memory=called.memory or (facts.memory[0] if facts else 0),
+        memory=called.memory or (facts.limits.memory[0] if facts else 0),
         region=called.region,
         resource=called.resource,
         is_lambda=called.provider == _LAMBDA,
@@ -136,10 +136,10 @@ def _find_runtime_packages(provider_id: str, runtime: str, root: Path, top: Path
     # Below the workspace only: what lies above is nobody's of this project.
     folders = [folder for folder in (root, *root.parents) if folder.is_relative_to(top)]
     if runtime.startswith("python"):
-        wanted = [module for _, module in facts.python_packages]
+        wanted = [module for _, module in facts.platform.python_packages]
         found = (_find_module(folders, name) for name in wanted)
     else:
-        wanted = sorted({pattern.partition("/")[0] for pattern in facts.node_packages})
+        wanted = sorted({pattern.partition("/")[0] for pattern in facts.platform.node_packages})
         found = (
             _find_first_path(folder / "node_modules" / name for folder in folders)
             for name in wanted

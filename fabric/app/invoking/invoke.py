@@ -119,7 +119,7 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
         else (),
         caller=find_calling_provider(called.entry, called.function, unit.config if unit else None),
     )
-    secrets = unit.config.secret_values.reveal() if unit else ()
+    secrets = unit.config.document.secret_values.reveal() if unit else ()
     hide = build_redaction(secrets, env.reveal()).over
     path = call_log_path(home, settings.stage(request.where.stage), called.entry.service)
     with contextlib.closing(CallNotes(path, called.entry.provider, settings)) as notes:

@@ -49,7 +49,9 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     brought = {
         runtime: list_runtime_packages(project, unit, runtime) for runtime in {*found.values()}
     }
-    redaction = build_redaction(config.secret_values.reveal(), _list_variables(given.values))
+    redaction = build_redaction(
+        config.document.secret_values.reveal(), _list_variables(given.values)
+    )
     functions = {
         one.name: LocalFunction(
             name=one.name,
@@ -57,8 +59,8 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
             handler=artifacts.packages[one.name].handler,
             runtime=found[one.name],
             env=given.values[one.name],
-            timeout=float(one.timeout or _SECONDS),
-            memory=one.memory,
+            timeout=float(one.capacity.timeout or _SECONDS),
+            memory=one.capacity.memory,
             brought=brought[found[one.name]],
             caller=build_simulated_caller(config, one),
             hide=redaction.over,
@@ -71,7 +73,7 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
         provider=config.provider.label,
         functions=functions,
         routes=tuple(list_routes(chosen)),
-        memory={one.name: one.memory for one in chosen},
+        memory={one.name: one.capacity.memory for one in chosen},
         broken=artifacts.broken,
         warnings=given.warnings,
     )

@@ -49,7 +49,10 @@ def _depends_on_packages(unit: ServiceUnit) -> bool:
     """Return whether the graph depends on installed packages: a plan is not stored then, because
     another version of them can change it."""
     config = unit.config
-    return config.asked_managers or find_installed_facts(config.provider.id) is not None
+    return (
+        config.document.bindings.asked_managers
+        or find_installed_facts(config.provider.id) is not None
+    )
 
 
 def _list_placements(

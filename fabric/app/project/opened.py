@@ -38,7 +38,7 @@ class Project(Struct, frozen=True):
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        of_units = (warning for unit in self.units for warning in unit.config.warnings)
+        of_units = (warning for unit in self.units for warning in unit.config.document.warnings)
         return tuple(dict.fromkeys((*self.notes, *of_units)))
 
 

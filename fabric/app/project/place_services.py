@@ -35,7 +35,7 @@ def build_placement(unit: ServiceUnit, workspace: Path, home: str = "") -> Place
         home=home or str(folder / ".fabric"),
         backend=config.backend.kind.value,
         settings=config.backend.settings,
-        labels=config.labels,
+        labels=config.targets.choices,
         taken=_list_route_numbers(unit),
         workspace=str(workspace),
         declared=_list_declared_variables(unit),
@@ -46,10 +46,10 @@ def _list_declared_variables(unit: ServiceUnit) -> tuple[str, ...]:
     """Variables of bindings, of the backend's address, and of an installed provider."""
     config = unit.config
     facts = find_installed_facts(config.provider.id)
-    address = back_end_facts(config.backend.kind).address_setting
+    address = back_end_facts(config.backend.kind).client.address_setting
     given = dict(config.backend.settings).get(address, "")
     read = (*facts.credentials.names, *facts.account_variables) if facts else ()
-    return tuple(sorted({*config.bound_names, *((given,) if given else ()), *read}))
+    return tuple(sorted({*config.document.bindings.names, *((given,) if given else ()), *read}))
 
 
 def _list_route_numbers(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:

@@ -15,13 +15,13 @@ from fabric.model.secrecy import redact_userinfo, redact_values
 def build_service_row(unit: ServiceUnit, verb: Verb) -> PlannedService:
     config = unit.config
     change = "create" if verb is Verb.DEPLOY else "none"
-    secrets = config.secret_values.reveal()
+    secrets = config.document.secret_values.reveal()
     return PlannedService(
         config.service,
         config.provider.label,
         unit.mode,
         tuple(_build_function_row(function, change, secrets) for function in config.functions),
-        tuple(warning.message for warning in config.warnings),
+        tuple(warning.message for warning in config.document.warnings),
     )
 
 

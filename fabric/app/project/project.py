@@ -75,7 +75,7 @@ def open_project(where: Where, settings: Settings) -> Project:
 
 def _find_unused_params(where: Where, project: Project) -> Iterator[Problem]:
     units = (*project.units, *project.dependencies)
-    bound = sorted({name for unit in units for name in unit.config.bound_params})
+    bound = sorted({name for unit in units for name in unit.config.document.bindings.params})
     for name, _ in where.params:
         if name not in bound:
             message = f"ignoring --param {name}: no config uses `${{param:{name}}}`"
@@ -257,7 +257,7 @@ def _reject_duplicate_services(rows: list[tuple[str, Config]]) -> None:
                     f"duplicate service `{config.service}` in stage `{config.stage}`: "
                     f"`{first[config.service]}` and `{name}`",
                     hint="set another `service` in one of the configs",
-                    where=Place(config.file),
+                    where=Place(config.document.file),
                 )
             )
         first[config.service] = name
@@ -290,10 +290,15 @@ def _build_project(
         looked_for=(
             *looked,
             *dict.fromkeys((*(path.parent / ".env" for path in files), workspace / ".env")),
-            *sorted({Path(file) for row in everyone for file in row.config.bound_files}),
+            *sorted(
+                {Path(file) for row in everyone for file in row.config.document.bindings.files}
+            ),
         ),
         bound_names=frozenset().union(
-            *(row.config.bound_names | set(list_account_variables(row.config)) for row in everyone)
+            *(
+                row.config.document.bindings.names | set(list_account_variables(row.config))
+                for row in everyone
+            )
         ),
         dependencies=tuple(build_neighbor(row, workspace, settings) for row in run_services.others),
         entries=tuple(row.entry for row in run_services.rows),

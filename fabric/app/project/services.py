@@ -45,8 +45,7 @@ def build_service_unit(
     root = format_relative(row.file.parent, workspace)
     place = EnvPlace(row.file.parent, workspace, frozenset(list_account_variables(config)))
     listed = list_packages(config, workspace, root)
-    if listed.warnings:
-        config = replace(config, warnings=(*config.warnings, *listed.warnings))
+    config = config.with_warnings(listed.warnings)
     unit = ServiceUnit(
         config=config,
         root=root,
@@ -93,7 +92,7 @@ def _refuse_same_variables(
                 f"`{row.entry.name}` would receive the same `{variable}` for `{other}` and for "
             )
             hint = "rename one of the two services in the compose file"
-            where = Place(row.config.file)
+            where = Place(row.config.document.file)
             raise FabricError(
                 Problem("compose/same-variable", f"{message}`{upstream_service.name}`", hint, where)
             )
@@ -115,7 +114,7 @@ def _with_outputs(
     near = [one for one in upstream_services if one not in far]
     config = _add_upstream_outputs(row.config, build_upstream_placeholders(near))
     warning = _no_outputs_problem(row, far, crowded)
-    return replace(config, warnings=(*config.warnings, warning)), near
+    return config.with_warnings([warning]), near
 
 
 def _add_upstream_outputs(config: Config, outputs: Mapping[str, str]) -> Config:
@@ -138,7 +137,9 @@ def _find_crowded_function(config: Config) -> str:
 
 
 def _is_wanted(upstream_service: UpstreamService, row: ComposedService) -> bool:
-    is_bound = any(name in row.config.bound_names for name in upstream_service.variables)
+    is_bound = any(
+        name in row.config.document.bindings.names for name in upstream_service.variables
+    )
     return is_bound or upstream_service.name in row.entry.depends_on
 
 
@@ -154,7 +155,7 @@ def _no_outputs_problem(
         f"bytes, the limit of {format_provider_title(config.provider.id)}"
     )
     hint = f"add the services it calls to `dependsOn`, or bind `${{env:{far[0].variables[0]}}}`"
-    return Problem("config/upstreams-left-out", message, hint, Place(config.file))
+    return Problem("config/upstreams-left-out", message, hint, Place(config.document.file))
 
 
 def _read_account_values(config: Config, env: Mapping[str, str]) -> Pairs:
@@ -177,7 +178,7 @@ class ListedPackages(Struct, frozen=True):
 
 def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
     facts = find_provider_facts(config.provider.id)
-    brought = tuple(name for name, _ in facts.python_packages) if facts else ()
+    brought = tuple(name for name, _ in facts.platform.python_packages) if facts else ()
     lookup = PackageFolders(workspace, root)
     places = {one.name: lookup.of(one.entry) for one in config.functions if _is_python(config, one)}
     folders = {one.folder for one in places.values()}

@@ -22,7 +22,9 @@ from fabric.state.store import BackEndPair, RecordStore
 def check_backend_variables(placement: Placement, process: Mapping[str, str]) -> None:
     """Reject a backend that the checkout redirects, because that is as dangerous as a wrong
     host."""
-    address = dict(placement.settings).get(back_end_facts(placement.backend).address_setting, "")
+    address = dict(placement.settings).get(
+        back_end_facts(placement.backend).client.address_setting, ""
+    )
     found = [
         foreign_endpoint_problem(sources, name)
         for sources in list_env_sources(placement.env_place, process)

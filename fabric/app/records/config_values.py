@@ -34,7 +34,7 @@ class ConfigValues:
         found = _find_function(config, function)
         if unit is None or config is None or found is None:
             return Values()
-        hidden = config.secret_values.reveal()
+        hidden = config.document.secret_values.reveal()
         env = with_values(found.env, self._upstreams.all(ref))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
@@ -48,9 +48,9 @@ class ConfigValues:
             declared=Secret(found.env),
             spec=build_spec(unit, found),
             tags=found.tags,
-            reserved_concurrency=found.reserved_concurrency,
-            provisioned_concurrency=found.provisioned_concurrency,
-            secret=config.secret_names & {name for name, _ in env},
+            reserved_concurrency=found.capacity.reserved_concurrency,
+            provisioned_concurrency=found.capacity.provisioned_concurrency,
+            secret=config.document.secret_names & {name for name, _ in env},
         )
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
@@ -67,7 +67,7 @@ class ConfigValues:
         unit = self._work.units.get(ref)
         if config is None or unit is None:
             return ()
-        hidden = config.secret_values.reveal()
+        hidden = config.document.secret_values.reveal()
         return tuple(
             FunctionDraft(
                 name=one.name,
@@ -75,7 +75,7 @@ class ConfigValues:
                 triggers=_encode_triggers(one, hidden),
                 layers=one.layers,
                 variables=tuple(name for name, _ in one.env),
-                provisioned_concurrency=one.provisioned_concurrency,
+                provisioned_concurrency=one.capacity.provisioned_concurrency,
                 tags=one.tags,
                 known=_list_known_values(config, one),
             )
@@ -117,7 +117,7 @@ def _find_function(config: Config | None, name: str) -> Function | None:
 
 def _list_known_values(config: Config, function: Function) -> Secret[Pairs]:
     """List values without secrets and upstream outputs, which a plan does not always read."""
-    pairs = (pair for pair in function.env if pair[0] not in config.secret_names)
+    pairs = (pair for pair in function.env if pair[0] not in config.document.secret_names)
     return Secret(tuple(pair for pair in pairs if not find_late_names(pair[1])))
 
 

@@ -82,7 +82,7 @@ def find_config_file(work: DeployWork, ref: RecordRef) -> Path:
     """The path of a service's config, also of a dependency that is not part of the run."""
     placement = work.placements.get(ref) or work.dependencies[ref]
     config = work.config(ref)
-    return Path(placement.folder, Path(config.file).name if config else _USUAL)
+    return Path(placement.folder, Path(config.document.file).name if config else _USUAL)
 
 
 def format_record_options(ref: RecordRef, config: Path, settings: Settings) -> str:
@@ -138,7 +138,7 @@ class ProblemPlaces:
         with contextlib.suppress(OSError, FabricError):
             config = self._work.config(ref)
             if config is not None and placement is not None:
-                text = read_bytes(Path(placement.folder, Path(config.file).name))
+                text = read_bytes(Path(placement.folder, Path(config.document.file).name))
                 return ConfigPlaces(config, text)
         return None
 

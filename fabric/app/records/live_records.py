@@ -49,7 +49,7 @@ def find_records(project: Project, provider: str, settings: Settings) -> LiveRec
             own = build_placement(unit, project.workspace, project.home)
             record_store = back_ends.record_store(own)
             options = partial(
-                format_record_options, config=Path(unit.config.file), settings=settings
+                format_record_options, config=Path(unit.config.document.file), settings=settings
             )
             keys = record_store.stores.state.list(f"{own.service}/{own.stage}/")
             refs = {ref for key in keys if (ref := parse_record_key(key))}

@@ -89,9 +89,9 @@ class PlacedDeployers:
         return replace(
             address,
             resources=_list_resources(config, outputs),
-            workflows=tuple((one.name, one.steps) for one in config.workflows),
+            workflows=tuple((one.name, one.steps) for one in config.supplies.workflows),
             secret_refs=with_values(
-                tuple(pair for one in config.addons for pair in one.secrets), outputs
+                tuple(pair for one in config.supplies.addons for pair in one.secrets), outputs
             ),
         )
 
@@ -134,14 +134,14 @@ def collect_hidden_values(env: Mapping[str, str], config: Config | None) -> froz
     """Collect the values that must not be shown: config secrets and credentials."""
     found = {value for name, value in env.items() if is_secret_name(name)}
     if config is not None:
-        found |= config.secret_values.reveal()
+        found |= config.document.secret_values.reveal()
         pairs = (pair for function in config.functions for pair in function.env)
-        found |= {value for name, value in pairs if name in config.secret_names}
+        found |= {value for name, value in pairs if name in config.document.secret_names}
     return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
 
 
 def _find_extension(config: Config | None, provider_id: str) -> object:
-    extensions = json.loads(config.extensions) if config else {}
+    extensions = json.loads(config.provider.extensions) if config else {}
     return extensions.get(provider_id) or {}
 
 
@@ -150,7 +150,7 @@ def _list_resources(config: Config, outputs: Mapping[str, str]) -> tuple[Resourc
     values = dict(with_values(tuple(values.items()), outputs))
     return tuple(
         ResourceAddress(one.name, one.type, one.env_var, Secret(values.get(one.env_var, "")))
-        for one in config.resources
+        for one in config.supplies.resources
     )
 
 

@@ -144,7 +144,7 @@ class RouterScope(Struct, frozen=True):
 
     def at_config(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
         """Add the config place to these problems."""
-        place = Place(self.config.file)
+        place = Place(self.config.document.file)
         return tuple(one if one.where else replace(one, where=place) for one in problems)
 
     def require_addresses(self) -> None:
@@ -217,7 +217,7 @@ def _check_elsewhere(config: Config) -> Iterator[Problem]:
             "`fabric.healthCheck.url` is a full URL: only its path "
             f"`{extract_request_target(said)}` is used, with the URL of each endpoint",
             hint="set only the path",
-            where=Place(config.file),
+            where=Place(config.document.file),
         )
 
 
@@ -236,14 +236,14 @@ def _no_address_problem(target: RoutedTarget, config: Config) -> Problem:
             f"{redact_userinfo(target.url)}",
             hint="fix the URL that the custom deploy command returns, then deploy "
             f"`{target.label}` with --force",
-            where=Place(config.file),
+            where=Place(config.document.file),
         )
     return Problem(
         "router/no-address",
         f"endpoint `{target.label}` of `{config.service}` ({config.stage}) is not deployed",
         hint=f"run: fabric deploy --stage {config.stage} --provider {target.label}, or shift its "
         "traffic away: fabric router dns-shift",
-        where=Place(config.file),
+        where=Place(config.document.file),
     )
 
 

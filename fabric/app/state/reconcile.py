@@ -161,7 +161,7 @@ def _find_first_misfit(schema: str, document: object) -> str:
 
 def _list_config_functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
     config = scope.config
-    labels = {config.provider.label, *(one.label for one in config.overrides)}
+    labels = {config.provider.label, *(one.label for one in config.targets.overrides)}
     if ref.service != config.service or ref.provider not in labels:
         return None
     return frozenset(one.name for one in config.functions)

@@ -25,7 +25,7 @@ from fabric.model.problems import Place, Problem
 def plan_problems(config: Config) -> tuple[Problem, ...]:
     """Return why this config cannot be planned; empty if it can."""
     found = [
-        *config.unplannable,
+        *config.document.unplannable,
         *_place_problems(config, BACKEND, _find_backend_problems(config)),
         *(
             problem
@@ -49,8 +49,8 @@ def plan_problems(config: Config) -> tuple[Problem, ...]:
 def _place_problems(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Add the place of a setting to problems, or only the file if unknown."""
     for problem in problems:
-        spot = next((one for one in config.locations if one.pointer == pointer), None)
-        spot = spot or ConfigPlace(pointer, Place(config.file))
+        spot = next((one for one in config.document.locations if one.pointer == pointer), None)
+        spot = spot or ConfigPlace(pointer, Place(config.document.file))
         yield replace(problem, where=spot.where, frame=spot.frame)
 
 

@@ -19,7 +19,7 @@ SHORT_ADDRESS = 12
 def limit_of(provider_id: str) -> int:
     """Return the limit in bytes for names and values; 0 means no limit."""
     facts = find_provider_facts(provider_id)
-    return facts.env_bytes if facts else 0
+    return facts.limits.env_bytes if facts else 0
 
 
 def measure_environment(env: Iterable[tuple[str, str]], address: int) -> int:

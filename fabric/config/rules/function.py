@@ -138,7 +138,7 @@ def _check_batch_window(function: _FunctionNode, node: Mapping) -> Iterator[Find
     size = find_child(node, "batchSize")
     is_big = read.read_integer(node, "batchSize", _SMALL_BATCH) > _SMALL_BATCH
     has_window = read.read_integer(node, "maximumBatchingWindowSeconds") > 0
-    waits = function.facts is not None and function.facts.long_batches_wait
+    waits = function.facts is not None and function.facts.traits.long_batches_wait
     if size is not None and waits and is_big and not has_window:
         message = f"function `{function.name}`: a batchSize over 10 requires a batching window"
         hint = "set maximumBatchingWindowSeconds to 1 or more"
@@ -159,7 +159,7 @@ def _check_references(function: _FunctionNode) -> Iterator[Finding]:
 def _check_ignored_layers(function: _FunctionNode) -> Iterator[Finding]:
     layers = find_child(function.node, "layers")
     facts = function.facts
-    if facts is None or facts.attaches_layers or not _list_leaves(function.node, "layers"):
+    if facts is None or facts.traits.attaches_layers or not _list_leaves(function.node, "layers"):
         return
     message = (
         f"ignoring the layers of `{function.name}`: "

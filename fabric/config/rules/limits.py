@@ -74,7 +74,10 @@ def _check_variables(env: Node | None) -> Iterator[Problem]:
 def _check_sizes(planned: _Planned) -> Iterator[Problem]:
     if planned.facts is None:
         return
-    asked = (("memory", planned.facts.memory, "MB"), ("timeout", planned.facts.timeout, "s"))
+    asked = (
+        ("memory", planned.facts.limits.memory, "MB"),
+        ("timeout", planned.facts.limits.timeout, "s"),
+    )
     for key, (low, high), unit in asked:
         value, leaf = read.read_integer(planned.node, key), find_child(planned.node, key)
         if leaf is not None and high and not low <= value <= high:
@@ -86,7 +89,7 @@ def _check_sizes(planned: _Planned) -> Iterator[Problem]:
 
 
 def _name(planned: _Planned) -> Iterator[Problem]:
-    limit = planned.facts.name_length if planned.facts else 0
+    limit = planned.facts.limits.name_length if planned.facts else 0
     full = f"{planned.service}-{planned.stage}-{planned.name}"
     if limit and len(full) > limit:
         message = (
@@ -196,7 +199,7 @@ def _split_route(node: Mapping) -> tuple[str, str]:
 
 def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     leaf = find_child(node, "schedule")
-    if planned.facts is None or not planned.facts.cron_leaves_a_day_open or leaf is None:
+    if planned.facts is None or not planned.facts.traits.cron_leaves_a_day_open or leaf is None:
         return
     try:
         schedule = normalize_schedule(read.read_text(node, "schedule"))

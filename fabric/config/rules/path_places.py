@@ -30,8 +30,8 @@ class FunctionPath(Struct, frozen=True):
 def list_function_paths(config: Config) -> Iterator[FunctionPath]:
     for one in config.functions:
         yield FunctionPath(one.name, one.entry, ("entry",))
-        if one.build.tsconfig:
-            yield FunctionPath(one.name, one.build.tsconfig, ("build", "tsconfig"))
+        if one.build.bundle.tsconfig:
+            yield FunctionPath(one.name, one.build.bundle.tsconfig, ("build", "tsconfig"))
         for number, pattern in enumerate(one.include):
             yield FunctionPath(one.name, pattern, ("include",), number)
 
@@ -40,10 +40,10 @@ class ConfigPlaces:
     """Places of settings in one config, read once."""
 
     def __init__(self, config: Config, text: bytes) -> None:
-        document = open_document(config.file, text)
+        document = open_document(config.document.file, text)
         root = document.root if isinstance(document.root, Mapping) else EMPTY
         self._root = apply_stage_overlays(remove_anchor_keys(root), config.stage)
-        self._file, self._text = config.file, document.text
+        self._file, self._text = config.document.file, document.text
 
     def sort_problems(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
         """Add lines to the problems and sort them by file order."""

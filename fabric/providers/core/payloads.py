@@ -77,7 +77,7 @@ def build_payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) 
     ones."""
     environment = {_ENV: format_json({order.name: dict(order.env.reveal()) for order in orders})}
     facts = find_provider_facts(address.provider_id)
-    if facts is None or not facts.tells_documents:
+    if facts is None or not facts.traits.tells_documents:
         return environment
     documents = {
         _QUEUES: _build_trigger_rows(orders, "queue", _queue),

@@ -98,7 +98,7 @@ def test_plan_warns_if_current_addresses_exceed_the_limit(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)
 def test_each_provider_has_its_own_limit_or_none(facts: ProviderFacts) -> None:
-    ident, limit = facts.id, facts.env_bytes
+    ident, limit = facts.id, facts.limits.env_bytes
     head = f"service: a\nprovider: {{name: {ident}, runtime: nodejs}}\n"
     fits = "x" * (limit - 1 if limit else 100_000)
     for value, codes in ((fits, []), (fits + "x", ["config/environment-too-large"])):

@@ -13,7 +13,7 @@ ANSWER = """printf '{"url": "https://shop.example"}'"""
 
 
 def shop(folder: Path, facts: ProviderFacts) -> Project:
-    if "python" in facts.runtimes:
+    if "python" in facts.platform.families:
         text, sources = service("shop", "a", "b"), {f"{one}.py": handler(one) for one in "ab"}
         return project(folder, text.replace("cloud1-lambda", facts.id), sources)
     text = f"service: shop\nprovider: {{name: {facts.id}, runtime: nodejs22.x}}\nfunctions:\n"

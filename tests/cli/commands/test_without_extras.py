@@ -31,7 +31,7 @@ EXTRAS = {
     "daemon": Extra.DAEMON,
 }
 # Fabric has no deployer of its own for these, or none that needs a package.
-PLAIN = {one.id for one in PROVIDERS if one.id not in REAL_PROVIDERS or not one.packages}
+PLAIN = {one.id for one in PROVIDERS if one.id not in REAL_PROVIDERS or not one.access.packages}
 NEEDING = [
     name
     for name in NAMES
@@ -67,7 +67,7 @@ def test_missing_package_is_named_with_the_install_command(ended: Ended, name: s
 
 def test_unchecked_provider_call_reports_the_same_missing_package(ended: Ended) -> None:
     told = f"deploy/not-installed pip install '{format_requirement(Extra.CLOUD)}'"
-    assert ended.calls == dict.fromkeys((one.id for one in PROVIDERS if one.packages), told)
+    assert ended.calls == dict.fromkeys((one.id for one in PROVIDERS if one.access.packages), told)
 
 
 @pytest.mark.parametrize("name", NAMES)

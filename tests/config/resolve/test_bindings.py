@@ -71,8 +71,8 @@ def test_bindings_work_in_names_lists_and_nested_maps() -> None:
     config = loaded(text + ONE + "hooks: {a: [{b: '${env:B}'}]}\n", {"B": "deep"})
     assert config.service == "shop-dev"
     assert config.provider.id == "host1"
-    assert json.loads(config.resolved)["hooks"] == {"a": [{"b": "deep"}]}
-    assert config.bound_names == {"S", "P", "B"}
+    assert json.loads(config.document.resolved)["hooks"] == {"a": [{"b": "deep"}]}
+    assert config.document.bindings.names == {"S", "P", "B"}
 
 
 def test_a_binding_may_stand_for_a_number_or_a_flag() -> None:
@@ -141,9 +141,9 @@ def test_no_secret_is_shown_in_the_resolved_document() -> None:
     )
     config = loaded(text, {"r3f": "v4lue", "DB_PASSWORD": "p4ss"})
     for hidden in ("v4lue", "p4ss", "t0ken", "me:pw", "r3f", "c0nn"):
-        assert hidden not in config.resolved
-    assert "seen" in config.resolved
-    assert config.secret_names == {"A", "B", "API_TOKEN", "DB"}
+        assert hidden not in config.document.resolved
+    assert "seen" in config.document.resolved
+    assert config.document.secret_names == {"A", "B", "API_TOKEN", "DB"}
 
 
 def test_a_dotenv_file_is_read_line_by_line() -> None:
@@ -185,13 +185,13 @@ def test_printed_and_stored_fields_reject_secrets(text: str, bound: str) -> None
 def test_config_holds_its_secret_values_and_does_not_print_them() -> None:
     text = f"{HEAD}{ONE}env: {{A: '${{secret:K}}', B: 'x ${{env:MY_TOKEN}}', C: '${{env:C}}'}}\n"
     config = loaded(text, {"K": "one", "MY_TOKEN": "two", "C": "three"})
-    assert config.secret_values.reveal() == {"one", "two"}
+    assert config.document.secret_values.reveal() == {"one", "two"}
     assert "secret_values=Secret(***)" in repr(config)
 
 
 def test_no_message_has_a_secret_in_its_words() -> None:
     layer = "layers: [{name: 'l-${secret:K}', arn: 'arn:x'}]\n"
-    (found,) = loaded(HEAD + ONE + layer, {"K": "canary"}).warnings
+    (found,) = loaded(HEAD + ONE + layer, {"K": "canary"}).document.warnings
     assert "[REDACTED]" in found.message
     assert "canary" not in found.message
 

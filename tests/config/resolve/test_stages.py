@@ -20,7 +20,7 @@ def test_overlays_are_laid_on_from_least_to_most_specific() -> None:
         + "  '*': {env: {B: all, C: all, D: all}}\n  test: {env: {A: test}}\n"
     )
     assert _env(text, "prod-eu") == {"A": "base", "B": "all", "C": "glob", "D": "name"}
-    assert "stages" not in json.loads(loaded(text, stage="prod-eu").resolved)
+    assert "stages" not in json.loads(loaded(text, stage="prod-eu").document.resolved)
 
 
 def test_an_overlay_changes_functions_by_name_in_either_form() -> None:
@@ -28,9 +28,16 @@ def test_an_overlay_changes_functions_by_name_in_either_form() -> None:
     for overlay in ("{a: {memory: 9, env: {Y: 2}}}", "[{name: a, memory: 9, env: {Y: 2}}]"):
         config = loaded(f"{HEAD}{base}stages: {{dev: {{functions: {overlay}}}}}")
         first, second = config.functions
-        assert (first.memory, first.env, second.memory) == (9, (("X", "1"), ("Y", "2")), 0)
+        assert (first.capacity.memory, first.env, second.capacity.memory) == (
+            9,
+            (("X", "1"), ("Y", "2")),
+            0,
+        )
     overlay = "stages: {dev: {functions: {a: {memory: 9}}}}"
-    assert loaded(f"{HEAD}functions: {{a: {{entry: a.ts}}}}\n{overlay}").functions[0].memory == 9
+    assert (
+        loaded(f"{HEAD}functions: {{a: {{entry: a.ts}}}}\n{overlay}").functions[0].capacity.memory
+        == 9
+    )
 
 
 def test_an_overlay_for_an_unknown_function_is_refused() -> None:
@@ -74,8 +81,8 @@ def test_later_sources_of_the_environment_win() -> None:
         "UNSET": "there",
     }
     config = loaded(text, {"R": "resource"})
-    assert {"R", "UNSET", "NONE"} <= config.bound_names
-    assert dict(config.addons[0].secrets)["H"] == "${env:R}"
+    assert {"R", "UNSET", "NONE"} <= config.document.bindings.names
+    assert dict(config.supplies.addons[0].secrets)["H"] == "${env:R}"
 
 
 def test_a_function_may_choose_its_resources_and_addons() -> None:
