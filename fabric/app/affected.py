@@ -94,7 +94,7 @@ def _build_territory(project: Project, number: int, memory: Sequence[Sequence[Tr
     return Territory(
         project.entries[number].name,
         folder,
-        files=frozenset((str(project.sources[number]), f"{folder}/.env")),
+        files=frozenset((str(project.reads.sources[number]), f"{folder}/.env")),
         seen=frozenset(_list_recorded_paths(traces, unit, project.workspace)),
         searched=frozenset(_list_outside_folders(traces, folder, project.workspace)),
         manifests=_NODE_FILES if _has_node(unit) else frozenset(),

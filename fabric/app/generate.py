@@ -21,7 +21,7 @@ from fabric.app.project.files import (
 )
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
-from fabric.config.load import ConfigText
+from fabric.config.load import BindingInputs, ConfigText
 from fabric.config.overview import Overview, read_overview
 from fabric.config.yaml.nodes import Mapping
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
@@ -72,7 +72,7 @@ def open_config(config: str, settings: Settings) -> OpenConfig:
         raw,
         build_binding_environment(place, settings.env),
         settings.stage(""),
-        read_text=BoundFiles(path.parent).text,
+        bindings=BindingInputs(read_text=BoundFiles(path.parent).text),
     )
     return OpenConfig(path, path.resolve(), raw, source, read_overview(source))
 

@@ -108,7 +108,7 @@ def look(
             session = stack.enter_context(open_session(command, workspace))
             made = plan_graph(session, work.graph)
             entries = list_entry_files(session, made)
-            yield session, Preview(work, made, entries, sources=work.sources)
+            yield session, Preview(work, made, entries, sources=work.reads.sources)
             return
         opened = stack.enter_context(contextlib.ExitStack())
         try:

@@ -92,7 +92,7 @@ class Execution(Struct, frozen=True, kw_only=True):
 
 
 class Detail(Struct, frozen=True, kw_only=True):
-    """What a report contains beside its outcome."""
+    """Further contents of a report, beside its outcome."""
 
     # The critical path of the run.
     profiled: bool = False

@@ -158,14 +158,20 @@ def with_run(request: Request, run: "RunFlags") -> Request:
             fail_fast=run.fail_fast,
             strict=run.strict,
         ),
-        out=run.out,
-        detail=Detail(profiled=bool(run.profile)),
+        out=run.outputs.out,
+        detail=Detail(profiled=bool(run.outputs.profile)),
         executor=parse_executor(run.executor) if run.executor else None,
     )
 
 
 def list_outlets(run: "RunFlags") -> Outlets:
-    return Outlets(run.events, run.profile, run.logs, run.junit, run.otlp)
+    return Outlets(
+        run.outputs.events,
+        run.outputs.profile,
+        run.outputs.logs,
+        run.outputs.junit,
+        run.outputs.otlp,
+    )
 
 
 def build_question_request(command: str, where: Where) -> Request:

@@ -109,25 +109,9 @@ class RemovalFlags(Struct, frozen=True):
     logs: _Logs
 
 
-class RunFlags(Struct, frozen=True):
-    """How tasks are run, and the outputs of the run."""
+class OutputFlags(Struct, frozen=True):
+    """The outputs of a run."""
 
-    concurrency: _Concurrency
-    no_cache: Annotated[
-        bool,
-        click.option("--no-cache", is_flag=True, help="Run every task, and ignore cached results."),
-    ]
-    sharing: SharingFlags
-    executor: Executor
-    fail_fast: _FailFast
-    strict: Annotated[
-        bool,
-        click.option(
-            "--strict",
-            is_flag=True,
-            help="Fail if a Python import cannot be resolved.",
-        ),
-    ]
     out: Annotated[
         str,
         click.option(
@@ -156,7 +140,35 @@ class RunFlags(Struct, frozen=True):
         ),
     ]
 
+
+class RunFlags(Struct, frozen=True):
+    """How tasks are run, and the outputs of the run."""
+
+    concurrency: _Concurrency
+    no_cache: Annotated[
+        bool,
+        click.option("--no-cache", is_flag=True, help="Run every task, and ignore cached results."),
+    ]
+    sharing: SharingFlags
+    executor: Executor
+    fail_fast: _FailFast
+    strict: Annotated[
+        bool,
+        click.option(
+            "--strict",
+            is_flag=True,
+            help="Fail if a Python import cannot be resolved.",
+        ),
+    ]
+    outputs: OutputFlags
+
     @property
     def is_plain(self) -> bool:
         """Return whether the answer is the only output and can come from the cache."""
-        return not (self.no_cache or self.events or self.profile or self.junit or self.otlp)
+        return not (
+            self.no_cache
+            or self.outputs.events
+            or self.outputs.profile
+            or self.outputs.junit
+            or self.outputs.otlp
+        )

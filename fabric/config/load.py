@@ -54,14 +54,25 @@ _PARAM = re.compile(rf"\$\{{param:({PARAM_NAME.pattern})")
 _LATER = ("stages", "providerOverrides", "secrets", "params")
 
 
+class BindingInputs(Struct, frozen=True):
+    """`read_text` reads a file, `read_secret` calls a secret manager. `withheld` variables exist
+    but are forbidden."""
+
+    # From the command line.
+    params: Env[str, str] = {}
+    read_text: ReadText = refuse_files
+    read_secret: ReadSecret = refuse_managers
+    withheld: frozenset[str] = frozenset()
+    secret_use: SecretUse = SecretUse.READ
+
+
 class ConfigText(Struct, frozen=True):
-    """The inputs of a load. `read_text` reads a file, `read_secret` calls a secret manager.
+    """The inputs of a load.
 
     With `only_place` only record locations and function names are needed; other values can be
     missing.
 
-    `withheld` variables exist but are forbidden. A `strangers` config is more limited, and can use
-    no other backend than `own_backend`.
+    A `strangers` config is more limited, and can use no other backend than `own_backend`.
     """
 
     file: str
@@ -71,15 +82,10 @@ class ConfigText(Struct, frozen=True):
     stage: str
     # The `--provider` choice.
     provider: str = ""
-    # From the command line.
-    params: Env[str, str] = {}
-    read_text: ReadText = refuse_files
-    read_secret: ReadSecret = refuse_managers
+    bindings: BindingInputs = BindingInputs()
     only_place: bool = False
     # Adds the router.
     keeps_router: bool = False
-    withheld: frozenset[str] = frozenset()
-    secret_use: SecretUse = SecretUse.READ
     strangers: bool = False
     own_backend: str = ""
 
@@ -94,7 +100,7 @@ def load_config(source: ConfigText) -> Config:
         raise make_yaml_error(file, document.text, fatal)
     warnings = (*document.warnings, *(item.problem for item in findings))
     config = parse_config(loaded._replace(warnings=place_in_file(file, document.text, warnings)))
-    params = frozenset(_PARAM.findall(document.text)) if source.params else frozenset()
+    params = frozenset(_PARAM.findall(document.text)) if source.bindings.params else frozenset()
     described = replace(
         config.document,
         bindings=replace(config.document.bindings, params=params),
@@ -120,11 +126,11 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         stage=source.stage,
         secrets=list_secret_leaves(root),
         params=list_param_leaves(root),
-        given=source.params,
-        read_text=source.read_text,
-        read_secret=source.read_secret,
-        withheld=source.withheld,
-        secret_use=source.secret_use,
+        given=source.bindings.params,
+        read_text=source.bindings.read_text,
+        read_secret=source.bindings.read_secret,
+        withheld=source.bindings.withheld,
+        secret_use=source.bindings.secret_use,
     )
     filled = fill(remove_keys(root, *_LATER), scope)
     root = _with_later(filled.node, root)

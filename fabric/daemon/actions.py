@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import Endpoints
-from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, make_refusal
+from fabric.daemon.http_types import (
+    ApiAnswer,
+    ApiCall,
+    ApiRoute,
+    GoodAnswer,
+    Right,
+    RouteDocs,
+    make_refusal,
+)
 from fabric.daemon.parameters import CONFIRM, STAGE, WAIT
 from fabric.daemon.statuses import FAILED, NOT_NOW, OK, UNPROCESSABLE, choose_http_status
 from fabric.model.problems import FabricError, Problem
@@ -59,10 +67,9 @@ def _route(
         name=f"action-{name}",
         right=Right.CHANGE,
         answer=answer,
-        about=about,
-        parameters=(STAGE, CONFIRM, WAIT),
-        good=good,
-        statuses=_REFUSED,
+        docs=RouteDocs(
+            about=about, parameters=(STAGE, CONFIRM, WAIT), good=good, statuses=_REFUSED
+        ),
     )
 
 

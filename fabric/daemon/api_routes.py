@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints
-from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, RouteDocs
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT, Parameter
 
 _LOOKING = (400, 409, 502)
@@ -85,14 +85,14 @@ def _build_config_route(
         name=name,
         right=Right.LOOK,
         answer=answer,
-        about=about,
-        parameters=parameters,
-        good=(GoodAnswer(schema),),
-        statuses=_LOOKING,
         takes_config=True,
+        docs=RouteDocs(
+            about=about, parameters=parameters, good=(GoodAnswer(schema),), statuses=_LOOKING
+        ),
     )
 
 
 def _require_change_right(route: ApiRoute) -> ApiRoute:
-    good = (*route.good, GoodAnswer(schemas.ACCEPTED, 202))
-    return replace(route, right=Right.CHANGE, good=good, statuses=_CHANGING)
+    good = (*route.docs.good, GoodAnswer(schemas.ACCEPTED, 202))
+    docs = replace(route.docs, good=good, statuses=_CHANGING)
+    return replace(route, right=Right.CHANGE, docs=docs)

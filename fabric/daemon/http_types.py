@@ -63,10 +63,19 @@ class GoodAnswer(Struct, frozen=True):
     content: str = "application/json"
 
 
+class RouteDocs(Struct, frozen=True):
+    """`about` is one sentence. `good` are successful answers, `statuses` further specific ones."""
+
+    about: str
+    parameters: tuple[Parameter, ...] = ()
+    good: tuple[GoodAnswer, ...] = ()
+    statuses: tuple[int, ...] = ()
+
+
 class ApiRoute(Struct, frozen=True):
     """A route. `path` has variable parts as `<name>`; `name` is used in metrics and keys.
 
-    `good` are successful answers, `statuses` further specific ones. With `only_computes` the answer
+    With `only_computes` the answer
     waits for no run, backend or provider. `is_free` routes have no rate limit.
     """
 
@@ -75,11 +84,7 @@ class ApiRoute(Struct, frozen=True):
     name: str
     right: Right
     answer: Callable[[ApiCall], ApiAnswer]
-    # One sentence.
-    about: str
-    parameters: tuple[Parameter, ...] = ()
-    good: tuple[GoodAnswer, ...] = ()
-    statuses: tuple[int, ...] = ()
+    docs: RouteDocs
     takes_config: bool = False
     only_computes: bool = False
     is_free: bool = False

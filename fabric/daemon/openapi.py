@@ -64,10 +64,10 @@ def _build_operation(route: ApiRoute, *, has_keys: bool) -> JsonObject:
     body: JsonObject = {"required": False, "content": {"application/yaml": {"schema": _CONFIG}}}
     return {
         "operationId": f"{route.method.lower()}-{route.name}",
-        "summary": route.about,
+        "summary": route.docs.about,
         "parameters": [
             *_list_path_parameters(route.path),
-            *map(_build_query_parameter, route.parameters),
+            *map(_build_query_parameter, route.docs.parameters),
         ],
         **({"requestBody": body} if route.takes_config else {}),
         "responses": _build_responses(route, needs_key=needs_key),
@@ -110,10 +110,10 @@ def _build_query_parameter(parameter: Parameter) -> JsonObject:
 
 
 def _build_responses(route: ApiRoute, *, needs_key: bool) -> JsonObject:
-    refused = {*_OF_ALL, *route.statuses, *(_WITH_KEY if needs_key else (403,))}
+    refused = {*_OF_ALL, *route.docs.statuses, *(_WITH_KEY if needs_key else (403,))}
     reference: JsonObject = {"$ref": "#/components/schemas/Refused"}
     bad = {str(one): _build_response(one, reference, "application/json") for one in sorted(refused)}
-    return {**bad, **_build_good_responses(route.good)}
+    return {**bad, **_build_good_responses(route.docs.good)}
 
 
 def _build_good_responses(answers: Sequence[GoodAnswer]) -> JsonObject:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, RouteDocs
 from fabric.daemon.parameters import LIMIT
 from fabric.daemon.runs.daemon_run import run_document
 from fabric.daemon.runs.event_lines import StreamItem, encode_sse
@@ -68,9 +68,11 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
             name="runs",
             right=Right.LOOK,
             answer=endpoints.list,
-            about="List the runs, newest first.",
-            parameters=(LIMIT,),
-            good=(GoodAnswer(schemas.RUNS),),
+            docs=RouteDocs(
+                about="List the runs, newest first.",
+                parameters=(LIMIT,),
+                good=(GoodAnswer(schemas.RUNS),),
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -78,9 +80,9 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
             name="run",
             right=Right.LOOK,
             answer=endpoints.show,
-            about="Show a run and its result.",
-            good=(GoodAnswer(schemas.RUN),),
-            statuses=of_run,
+            docs=RouteDocs(
+                about="Show a run and its result.", good=(GoodAnswer(schemas.RUN),), statuses=of_run
+            ),
         ),
         ApiRoute(
             method="DELETE",
@@ -88,9 +90,11 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
             name="stop",
             right=Right.CHANGE,
             answer=endpoints.stop,
-            about="Stop a run. A second request cancels it immediately.",
-            good=(GoodAnswer(schemas.RUN),),
-            statuses=of_run,
+            docs=RouteDocs(
+                about="Stop a run. A second request cancels it immediately.",
+                good=(GoodAnswer(schemas.RUN),),
+                statuses=of_run,
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -98,9 +102,11 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
             name="events",
             right=Right.LOOK,
             answer=endpoints.events,
-            about="Stream the events of a run. `Last-Event-ID` resumes after that event.",
-            good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)),
-            statuses=of_run,
+            docs=RouteDocs(
+                about="Stream the events of a run. `Last-Event-ID` resumes after that event.",
+                good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)),
+                statuses=of_run,
+            ),
         ),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, RouteDocs
 from fabric.daemon.metrics import CONTENT_TYPE, Metrics
 from fabric.daemon.openapi import build_openapi_document
 from fabric.daemon.readiness import Readiness
@@ -51,9 +51,10 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
             name="healthz",
             right=Right.OPEN,
             answer=health,
-            about="Check that the server is running.",
             is_free=True,
-            good=(GoodAnswer(schemas.HEALTHY),),
+            docs=RouteDocs(
+                about="Check that the server is running.", good=(GoodAnswer(schemas.HEALTHY),)
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -61,8 +62,10 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
             name="readyz",
             right=Right.LOOK,
             answer=ready,
-            about="Check that the server is ready.",
-            good=(GoodAnswer(schemas.READY), GoodAnswer(schemas.READY, NOT_NOW)),
+            docs=RouteDocs(
+                about="Check that the server is ready.",
+                good=(GoodAnswer(schemas.READY), GoodAnswer(schemas.READY, NOT_NOW)),
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -70,8 +73,9 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
             name="version",
             right=Right.LOOK,
             answer=version,
-            about="Show the version of the server.",
-            good=(GoodAnswer(schemas.VERSION),),
+            docs=RouteDocs(
+                about="Show the version of the server.", good=(GoodAnswer(schemas.VERSION),)
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -79,8 +83,10 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
             name="metrics",
             right=Right.LOOK,
             answer=metrics,
-            about="Metrics in the Prometheus format.",
-            good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
+            docs=RouteDocs(
+                about="Metrics in the Prometheus format.",
+                good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -88,8 +94,7 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
             name="openapi",
             right=Right.LOOK,
             answer=describe_api,
-            about="This OpenAPI document.",
-            good=(GoodAnswer(schemas.ANYTHING),),
+            docs=RouteDocs(about="This OpenAPI document.", good=(GoodAnswer(schemas.ANYTHING),)),
         ),
     )
     routes = (*others, *own)

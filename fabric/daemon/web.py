@@ -68,7 +68,7 @@ def _call(
 ) -> ApiCall:
     admission = environ.get(ADMISSION)
     known = admission if isinstance(admission, Admission) else Admission("", right=Right.CHANGE)
-    parameters = read_parameters(_query(environ.get("QUERY_STRING", "")), route.parameters)
+    parameters = read_parameters(_query(environ.get("QUERY_STRING", "")), route.docs.parameters)
     right = known.right or Right.OPEN
     return ApiCall(
         id=known.id,

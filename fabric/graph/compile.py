@@ -150,7 +150,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
                 place_of(unit),
                 specs,
                 () if name else others,
-                unit.outside,
+                unit.needs.outside,
             ),  # fmt: skip
             (*(_build_archive_id(services, unit, function) for function in together), *waits),
         )
@@ -169,7 +169,7 @@ def _release(
     )
     inputs = ReleaseInputs(
         service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,
-        place=(*place_of(unit), *checks), functions=names, outside=unit.outside,
+        place=(*place_of(unit), *checks), functions=names, outside=unit.needs.outside,
     )  # fmt: skip
     needs = (*deploys, *_list_upstream_releases(services, unit))
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
@@ -226,7 +226,7 @@ def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
 
 
 def _list_upstream_releases(services: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
-    found = (services.by_service.get(service) for service in unit.upstream)
+    found = (services.by_service.get(service) for service in unit.needs.upstream)
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 

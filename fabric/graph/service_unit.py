@@ -19,25 +19,29 @@ class FunctionPackages(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-class ServiceUnit(Struct, frozen=True):
-    """A service for the compiler, beside its config.
+class ServiceNeeds(Struct, frozen=True):
+    """`upstream` are its direct and indirect dependencies in this run, `outside` the releases of
+    others."""
 
-    `upstream` are its direct and indirect dependencies in this run, `outside` the releases of
-    others. With `leads_name` DNS is updated whatever the config contains.
-    """
+    upstream: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    # Pairs variables with releases.
+    outputs: Pairs = ()
+    # All, also those without outputs for it.
+    services: tuple[str, ...] = ()
+
+
+class ServiceUnit(Struct, frozen=True):
+    """A service for the compiler, beside its config. With `leads_name` DNS is updated whatever the
+    config contains."""
 
     config: Config
     root: str
     mode: str = "simulated"
     packages: tuple[FunctionPackages, ...] = ()
-    upstream: tuple[str, ...] = ()
+    needs: ServiceNeeds = ServiceNeeds()
     # The account and API endpoint.
     account: Pairs = ()
-    outside: tuple[str, ...] = ()
-    # Pairs variables with releases.
-    upstream_outputs: Pairs = ()
-    # All, also those without outputs for it.
-    depends_on: tuple[str, ...] = ()
     # The target of its builds, if a run has several.
     apart: str = ""
     leads_name: bool = False

@@ -31,13 +31,29 @@ def build_output_folder(root: str, service: str, apart: str = "") -> str:
     return f"{prefix}.fabric/build/{service}{'@' if apart else ''}{apart}"
 
 
-class VendorInputs(Struct, frozen=True):
+class _Inputs(Struct, frozen=True):
+    """The defaults of a kind: it waits for others, has no visible output and no own function."""
+
+    kind: ClassVar[str]
+    owns_folder: ClassVar[bool] = False
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.IO
+
+    @property
+    def shown_in(self) -> str:
+        return ""
+
+    @property
+    def function(self) -> str:
+        return ""
+
+
+class VendorInputs(_Inputs, frozen=True):
     """Third-party packages of one lock file, for one platform and interpreter version."""
 
-    kind: ClassVar[str] = "vendor"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "vendor"
 
     service: str
     # The lock file's directory.
@@ -49,10 +65,6 @@ class VendorInputs(Struct, frozen=True):
     without: tuple[str, ...] = ()
     # The platform's minor version of glibc 2.
     glibc: int = OLDEST_GLIBC
-
-    @property
-    def function(self) -> str:
-        return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
         """Return the entries. `source` is the lock text, hashed."""
@@ -67,7 +79,7 @@ _ASKED_FOR = (
 )  # fmt: skip
 
 
-class BuildInputs(Struct, frozen=True):
+class BuildInputs(_Inputs, frozen=True):
     """One function's source and build settings.
 
     `external` to `banner` are bundler settings.
@@ -80,8 +92,8 @@ class BuildInputs(Struct, frozen=True):
     created for a cached result. A portable command gives the same result anywhere.
     """
 
-    kind: ClassVar[str] = "build"
-    owns_folder: ClassVar[bool] = True
+    kind = "build"
+    owns_folder = True
 
     service: str
     function: str
@@ -137,12 +149,10 @@ class BuildInputs(Struct, frozen=True):
         )
 
 
-class PackageInputs(Struct, frozen=True):
+class PackageInputs(_Inputs, frozen=True):
     """The archive of one function: its build and vendored packages."""
 
-    kind: ClassVar[str] = "package"
-    lane: ClassVar[Lane] = Lane.CPU
-    owns_folder: ClassVar[bool] = False
+    kind = "package"
 
     service: str
     function: str
@@ -150,6 +160,10 @@ class PackageInputs(Struct, frozen=True):
     # The modules of the provider's runtime; None if layers add unknown ones.
     brought: tuple[str, ...] | None = None
     apart: str = ""
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
 
     @property
     def shown_in(self) -> str:
@@ -164,13 +178,10 @@ class PackageInputs(Struct, frozen=True):
 Spec: TypeAlias = tuple[str, Pairs, Pairs]
 
 
-class DeployInputs(Struct, frozen=True):
+class DeployInputs(_Inputs, frozen=True):
     """The unit of one deploy: a function, or a whole service without `function`."""
 
-    kind: ClassVar[str] = "deploy"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "deploy"
 
     service: str
     function: str
@@ -202,13 +213,10 @@ class DeployInputs(Struct, frozen=True):
         )
 
 
-class ReleaseInputs(Struct, frozen=True):
+class ReleaseInputs(_Inputs, frozen=True):
     """The service-wide resources at a provider, after its functions are deployed."""
 
-    kind: ClassVar[str] = "release"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "release"
 
     service: str
     provider: str
@@ -219,22 +227,15 @@ class ReleaseInputs(Struct, frozen=True):
     functions: tuple[str, ...]
     outside: tuple[str, ...] = ()
 
-    @property
-    def function(self) -> str:
-        return ""
-
     def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
         return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in (*shared, *self.place))
 
 
-class RemoveInputs(Struct, frozen=True):
+class RemoveInputs(_Inputs, frozen=True):
     """A function to delete, or a whole service without `function`."""
 
-    kind: ClassVar[str] = "remove"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "remove"
 
     service: str
     function: str
@@ -246,16 +247,13 @@ class RemoveInputs(Struct, frozen=True):
         return list_option_entries(self, "service", "function")
 
 
-class RestoreInputs(Struct, frozen=True):
+class RestoreInputs(_Inputs, frozen=True):
     """Functions to restore from an earlier deployment's archives.
 
     Without functions it is the service-wide release after them.
     """
 
-    kind: ClassVar[str] = "restore"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "restore"
 
     service: str
     function: str
@@ -269,16 +267,13 @@ class RestoreInputs(Struct, frozen=True):
         return list_option_entries(self, "service", "function")
 
 
-class DnsSyncInputs(Struct, frozen=True):
+class DnsSyncInputs(_Inputs, frozen=True):
     """A router's hostname to point to released endpoints.
 
     Records contain the endpoints.
     """
 
-    kind: ClassVar[str] = "dns-sync"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "dns-sync"
 
     service: str
     provider: str
@@ -286,30 +281,19 @@ class DnsSyncInputs(Struct, frozen=True):
     # The hash of its config.
     router: str
 
-    @property
-    def function(self) -> str:
-        return ""
-
     def entries(self) -> tuple[InputEntry, ...]:
         return list_option_entries(self, "service")
 
 
-class ProbeInputs(Struct, frozen=True):
+class ProbeInputs(_Inputs, frozen=True):
     """One environment check of a service. Its result is valid only at that time."""
 
-    kind: ClassVar[str] = "probe"
-    lane: ClassVar[Lane] = Lane.IO
-    shown_in: ClassVar[str] = ""
-    owns_folder: ClassVar[bool] = False
+    kind = "probe"
 
     service: str
     provider: str
     stage: str
     check: str
-
-    @property
-    def function(self) -> str:
-        return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
         return list_option_entries(self, "service")

@@ -200,8 +200,8 @@ class DeployKind:
             resource_id=live.resource_id,
             endpoint=live.endpoint,
             handler=artifact.handler,
-            triggers=values.shown_triggers,
-            layers=values.shown_layers,
+            triggers=values.shown.triggers,
+            layers=values.shown.layers,
             # The same key, the same settings: they stay as they were written.
             settings=was.settings if was and unchanged else one.settings,
             environment=environment,

@@ -68,16 +68,22 @@ class Deployers(Protocol):
         """Raises when a service that asks for a check does not answer as it should."""
 
 
+class ShownTexts(Struct, frozen=True):
+    """Triggers and layers without secrets."""
+
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+
+
 class Values(Struct, frozen=True):
-    """The values of a function. `shown_*` are the same without secrets.
+    """The values of a function.
 
     `declared` is its environment with open upstream placeholders, `spec` the basis of its key.
     """
 
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
-    shown_triggers: tuple[str, ...] = ()
-    shown_layers: tuple[str, ...] = ()
+    shown: ShownTexts = ShownTexts()
     env: Secret[Pairs] = NO_PAIRS
     declared: Secret[Pairs] = NO_PAIRS
     spec: Spec = ("", (), ())

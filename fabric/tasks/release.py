@@ -89,7 +89,7 @@ def list_functions_to_release(
 
 
 def _with_values(one: LiveFunction, values: Values) -> LiveFunction:
-    is_same = one.triggers == values.shown_triggers
+    is_same = one.triggers == values.shown.triggers
     return replace(one, triggers=values.triggers if is_same else one.triggers, tags=values.tags)
 
 

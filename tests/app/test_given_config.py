@@ -87,7 +87,7 @@ def test_service_of_a_compose_file_receives_upstream_outputs(place: Workplace) -
     text = f"{HEAD}env: {{DB: '${{env:SERVICE_DB_URL}}'}}\n{FUNCTION}"
     work = compile_or_load(asked(text), callers(place))
     assert [one.name for one in work.units[0].config.functions] == ["a"]
-    assert dict(work.units[0].upstream_outputs)
+    assert dict(work.units[0].needs.outputs)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_change_that_is_not_everywhere_yet_holds_and_is_warned_of(tmp_path: Pa
         env={}, cwd=made.root, cores=1, stdout_is_terminal=False, stderr_is_terminal=False
     )
     with open_router(RouterRequest("router dns-shift", Where("fabric.yml")), settings) as opened:
-        scope = replace(opened, backend=_Late(opened.backend))
+        scope = replace(opened, dns=replace(opened.dns, backend=_Late(opened.dns.backend)))
         change = DnsChange("dns-shift")
         done = sync_router(
             scope, change, settings, lambda one: shift_weight(one.weights(), "spare", 70)

@@ -83,6 +83,7 @@ def test_missing_key_beyond_loopback_is_reported_as_insecure(tmp_path: Path) -> 
     shop = Workplace(tmp_path)
     settings = shop.settings
     for address, is_insecure in (("127.0.0.1", False), ("0.0.0.0", True)):  # noqa: S104
-        order = replace(order_of(settings), address=address)
+        order = order_of(settings)
+        order = replace(order, door=replace(order.door, address=address))
         with live_server(settings, order) as server, server.client() as http:
             assert http.get("/readyz").json()["insecure"] is is_insecure

@@ -8,7 +8,12 @@ import pytest
 
 from fabric.model.conventions import find_conventions
 from fabric.runtimes.archive import build_archive
-from fabric.runtimes.calls.function import CallingProvider, CodeArchive, LocalFunction
+from fabric.runtimes.calls.function import (
+    CalledExports,
+    CallingProvider,
+    CodeArchive,
+    LocalFunction,
+)
 from fabric.runtimes.contract import BuiltFile
 from tests.support.http_cases import HTTP_CASES
 from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of, joined
@@ -31,7 +36,11 @@ def function_of(case: HandlerCase, language: str) -> LocalFunction:
         language,
         timeout=float(case.timeout or 900),
         caller=CallingProvider(
-            calls.convention(["http"]), calls.names, calls.methods, ("http",), case.route
+            kinds=("http",),
+            path=case.route,
+            calls=CalledExports(
+                convention=calls.convention(["http"]), names=calls.names, methods=calls.methods
+            ),
         ),
     )
 

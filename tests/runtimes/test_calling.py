@@ -10,7 +10,7 @@ from fabric.model.conventions import CONVENTIONS, Convention, find_conventions
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.runtimes.archive import build_archive
-from fabric.runtimes.calls.function import CallingProvider
+from fabric.runtimes.calls.function import CalledExports, CallingProvider
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.invoke import Invocation, Invoked, invoke
 from tests.runtimes.nodejs import handler_cases as nodejs
@@ -25,15 +25,15 @@ RESOURCE = "arn:aws:lambda:eu-west-1:000000000000:function:shop"
 def provider_of(case: Case, runtime: str) -> CallingProvider:
     calls = find_conventions(case.provider).of(runtime)
     return CallingProvider(
-        calls.convention(case.kinds),
-        calls.names,
-        calls.methods,
-        case.kinds,
-        case.path,
+        kinds=case.kinds,
+        path=case.path,
         memory=256,
         region="eu-west-1",
         resource=RESOURCE,
         is_lambda=case.provider == "cloud1-lambda",
+        calls=CalledExports(
+            convention=calls.convention(case.kinds), names=calls.names, methods=calls.methods
+        ),
     )
 
 

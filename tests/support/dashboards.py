@@ -13,7 +13,7 @@ from typing import Any
 
 from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.order import ServeOrder
+from fabric.daemon.process.order import ServeDoor, ServeOrder
 from fabric.daemon.process.serving import EndingTimes, ServeTools, serve
 from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import KeyDigest
@@ -100,7 +100,11 @@ def dashboard(
     found, ear = ServedPage(shop), SignalQueue()
     project = ServedProject(str(shop.root), dashboard=is_shown)
     order = ServeOrder(
-        ServerKind.DAEMON, str(shop.root), "127.0.0.1", port, project, digests=digests
+        ServerKind.DAEMON,
+        str(shop.root),
+        project=project,
+        digests=digests,
+        door=ServeDoor(address="127.0.0.1", port=port),
     )
 
     def write(line: str) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.order import ServeOrder
+from fabric.daemon.process.order import ServeDoor, ServeOrder
 from fabric.daemon.process.serving import EndingTimes, ServeTools, serve
 from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import hash_server_key
@@ -40,7 +40,9 @@ class LiveServer:
 
 def order_of(settings: Settings, kind: ServerKind = ServerKind.DAEMON) -> ServeOrder:
     folder = str(settings.cwd)
-    return ServeOrder(kind, folder, "127.0.0.1", 0, ServedProject(folder))
+    return ServeOrder(
+        kind, folder, project=ServedProject(folder), door=ServeDoor(address="127.0.0.1", port=0)
+    )
 
 
 @contextlib.contextmanager

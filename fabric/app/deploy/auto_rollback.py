@@ -63,7 +63,7 @@ def take_back(
 
 def _sort_for_rollback(locked: Sequence[LockedRecord], scope: DeployScope) -> list[LockedRecord]:
     services = dict.fromkeys(one.base.ref.service for one in locked)
-    upstream = {unit.service: unit.upstream for unit in scope.work.units.all()}
+    upstream = {unit.service: unit.needs.upstream for unit in scope.work.units.all()}
     order = tuple(sort_needs_first(services, upstream))
     upstream_first = sorted(locked, key=lambda one: order.index(one.base.ref.service))
     old = [one for one in upstream_first if one.base.deployment_id]

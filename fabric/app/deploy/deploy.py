@@ -187,7 +187,7 @@ def _keep_next_answer(session: Session, work: Compiled, options: ScopeOptions) -
     On any failure the next run checks itself.
     """
     request, settings, command_line = session.request, session.settings, session.caches.command_line
-    if command_line is None or not (settings.takes_shortcuts and work.may_be_kept):
+    if command_line is None or not (settings.takes_shortcuts and work.reads.may_be_kept):
         return
     # Records were written a moment ago.
     let_settle(lambda: read_file_time_ns(settings.cwd))
@@ -197,7 +197,7 @@ def _keep_next_answer(session: Session, work: Compiled, options: ScopeOptions) -
         open_work(command, work, options) as opened,
     ):
         files, started_ns = opened.session.stores.files, session.caches.started_ns
-        if any(is_racy(files.full(path), started_ns) for path in work.sources):
+        if any(is_racy(files.full(path), started_ns) for path in work.reads.sources):
             return  # a source changed during the deploy
         seen = preview(opened)
         if seen.sources is not None and not seen.plan.anything_to_do:

@@ -79,7 +79,7 @@ def preview(opened: OpenWork, *, files: bool = False) -> Preview:
         plan,
         entries,
         session.runner.elsewhere,
-        wider.sources | _list_state_files(scope) if is_local and not has_names else None,
+        wider.reads.sources | _list_state_files(scope) if is_local and not has_names else None,
     )
 
 
@@ -254,7 +254,7 @@ def _list_upstream_variables(scope: DeployScope, taker: RecordRef) -> dict[Recor
     """Map each upstream to the variables that it provides to this record."""
     unit = scope.work.units.get(taker)
     found: dict[RecordRef, list[str]] = {}
-    for variable, release in unit.upstream_outputs if unit else ():
+    for variable, release in unit.needs.outputs if unit else ():
         found.setdefault(parse_release_ref(release, taker.stage), []).append(variable)
     return found
 

@@ -202,7 +202,7 @@ def _list_earlier_removals(
 def _map_dependents(project: Project) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for unit in project.units:
-        for upstream in unit.depends_on:
+        for upstream in unit.needs.services:
             found.setdefault(upstream, set()).add(unit.service)
     return {service: frozenset(names) for service, names in found.items()}
 

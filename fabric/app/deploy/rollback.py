@@ -252,7 +252,7 @@ def _list_variable_prefixes(
     unit = scope.work.units.get(ref)
     names = [
         name.removeprefix("SERVICE_").removesuffix("_URL")
-        for name, release in (unit.upstream_outputs if unit else ())
+        for name, release in (unit.needs.outputs if unit else ())
         if name.startswith("SERVICE_") and parse_release_ref(release, ref.stage).service in services
     ]
     return tuple(text for one in names for text in (f"SERVICE_{one}_URL", f"FABRIC_OUTPUT_{one}_"))

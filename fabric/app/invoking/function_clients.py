@@ -15,7 +15,7 @@ from fabric.model.catalog import find_provider_facts
 from fabric.model.conventions import find_conventions
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction
 from fabric.model.task import Pairs
-from fabric.runtimes.calls.function import CallingProvider
+from fabric.runtimes.calls.function import CalledExports, CallingProvider
 
 _LAMBDA = "cloud1-lambda"
 _NO_ACCOUNT = "000000000000"
@@ -86,9 +86,6 @@ def build_calling_provider(called: CalledFunction) -> CallingProvider:
     calls = find_conventions(called.provider).of(called.runtime)
     kinds = tuple(str(one.get("type")) for one in called.triggers)
     return CallingProvider(
-        convention=calls.convention(kinds),
-        names=calls.names,
-        methods=calls.methods,
         kinds=kinds,
         path=_find_trigger_value(called.triggers, "http", "path") or "/",
         host=called.host,
@@ -97,6 +94,9 @@ def build_calling_provider(called: CalledFunction) -> CallingProvider:
         region=called.region,
         resource=called.resource,
         is_lambda=called.provider == _LAMBDA,
+        calls=CalledExports(
+            convention=calls.convention(kinds), names=calls.names, methods=calls.methods
+        ),
     )
 
 

@@ -108,7 +108,7 @@ _UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")
 def _list_input_paths(work: Compiled, result: RunResult) -> Iterator[str]:
     """List the input paths of the build, without its output paths."""
     rows = [(task.inputs, one.trace) for task, one in result.rows if one.trace is not None]
-    basis = collect_basis(rows, work.sources)
+    basis = collect_basis(rows, work.reads.sources)
     outputs = {f"{inputs.shown_in}/" for inputs, _ in rows if inputs.shown_in}
     seen = {*basis.contents, *basis.absent, *basis.sources}
     return (path for path in seen if not path.startswith(tuple(outputs)))

@@ -66,7 +66,7 @@ class LocalBuild(Struct, frozen=True):
 
     def project_without(self, moved: Iterable[str]) -> Project | None:
         """Return the loaded project if none of its files changed."""
-        read = {str(path) for path in (*self.project.sources, *self.project.looked_for)}
+        read = {str(path) for path in (*self.project.reads.sources, *self.project.reads.looked_for)}
         return self.project if read.isdisjoint(moved) else None
 
     @property

@@ -134,7 +134,7 @@ def _build_environments(project: Project, unit: ServiceUnit, settings: Settings)
 
 
 def _warn_of_missing_values(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem]:
-    releases = dict(unit.upstream_outputs)
+    releases = dict(unit.needs.outputs)
     for variable, output in sorted(missing.items()):
         upstream = releases.get(output, output)
         yield Problem(
@@ -148,7 +148,7 @@ def _list_upstream_addresses(
     project: Project, unit: ServiceUnit, settings: Settings
 ) -> Mapping[str, str]:
     """List the addresses of deployed upstreams. Only this opens state backends."""
-    if not unit.upstream_outputs:
+    if not unit.needs.outputs:
         return {}
     from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 

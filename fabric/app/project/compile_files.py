@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fabric.app.project.compiled import Compiled
+from fabric.app.project.compiled import Compiled, CompiledReads
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.placement import Placement
@@ -36,12 +36,16 @@ def compile_project(project: Project, request: Request) -> Compiled:
             strict=request.execution.strict,
         ),
         services=tuple(build_service_row(unit, request.verb) for unit in project.units),
-        sources=frozenset(str(path) for path in (*project.sources, *project.looked_for)),
-        bound_names=project.bound_names,
         placements=_list_placements(project.units, project, request.where.home),
         dependencies=_list_placements(project.dependencies, project),
         units=project.units,
-        may_be_kept=not any(_depends_on_packages(unit) for unit in project.units),
+        reads=CompiledReads(
+            sources=frozenset(
+                str(path) for path in (*project.reads.sources, *project.reads.looked_for)
+            ),
+            bound_names=project.reads.bound_names,
+            may_be_kept=not any(_depends_on_packages(unit) for unit in project.units),
+        ),
     )
 
 

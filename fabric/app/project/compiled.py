@@ -14,10 +14,17 @@ if TYPE_CHECKING:
     from fabric.graph.service_unit import ServiceUnit
 
 
+class CompiledReads(Struct, frozen=True):
+    """All paths that were read or searched for, and the variables."""
+
+    sources: frozenset[str]
+    bound_names: frozenset[str]
+    # False if a secret manager was used, whose values can change.
+    may_be_kept: bool = True
+
+
 class Compiled(Struct, frozen=True):
     """A graph and the plan's facts of its services.
-
-    `sources` are all paths that were read or searched for; `bound_names` are the variables.
 
     `placements` locate the records of its services, `dependencies` those of their dependencies.
 
@@ -27,14 +34,11 @@ class Compiled(Struct, frozen=True):
     info: ProjectInfo
     graph: TaskGraph
     services: tuple[PlannedService, ...]
-    sources: frozenset[str]
-    bound_names: frozenset[str]
+    reads: CompiledReads
     placements: tuple[Placement, ...] = ()
     dependencies: tuple[Placement, ...] = ()
     # The record versions, once read.
     serials: Mapping[str, int] = field(default_factory=dict)
     # Set if configs were read.
     units: tuple["ServiceUnit", ...] = ()
-    # False if a secret manager was used, whose values can change.
-    may_be_kept: bool = True
     is_part: bool = False

@@ -35,7 +35,7 @@ from fabric.app.project.upstreams import (
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
 from fabric.config.compose import complete_compose
-from fabric.config.load import ConfigText, load_config
+from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.backends import is_of_other_back_end
 from fabric.model.bindable import EVERYTHING, SecretUse
@@ -158,15 +158,17 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             env={**variables.env, **asked.upstream_outputs},
             stage=asked.stage,
             provider=asked.provider,
-            params=asked.params,
-            read_text=refuse_file_binding if bindable.is_restrained else files.text,
-            read_secret=managers.read,
             only_place=asked.only_place,
             keeps_router=asked.keeps_router,
-            withheld=variables.withheld,
-            secret_use=bindable.secrets,
             strangers=bindable.is_restrained,
             own_backend=bindable.backend,
+            bindings=BindingInputs(
+                params=asked.params,
+                read_text=refuse_file_binding if bindable.is_restrained else files.text,
+                read_secret=managers.read,
+                withheld=variables.withheld,
+                secret_use=bindable.secrets,
+            ),
         )
     )
     told = dict.fromkeys(_warn_of_endpoints(config, list_env_sources(place, settings.env)))

@@ -13,11 +13,16 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.problems import Problem
 
 
+class ProjectReads(Struct, frozen=True):
+    """The files that determined the project, missing files that would have, and variables."""
+
+    sources: tuple[Path, ...] = ()
+    looked_for: tuple[Path, ...] = ()
+    bound_names: frozenset[str] = frozenset()
+
+
 class Project(Struct, frozen=True):
     """The services of one run and the directory that all their paths are relative to.
-
-    `sources` are the files that determined the project; `looked_for` are missing files that would
-    have.
 
     `entries` are the compose entries of the units; `listed` are all entries.
     """
@@ -27,9 +32,7 @@ class Project(Struct, frozen=True):
     units: tuple[ServiceUnit, ...]
     # The location of `.fabric` if it is not beside the configs.
     home: str = ""
-    sources: tuple[Path, ...] = ()
-    looked_for: tuple[Path, ...] = ()
-    bound_names: frozenset[str] = frozenset()
+    reads: ProjectReads = ProjectReads()
     # Services outside this run that its services depend on.
     dependencies: tuple[ServiceUnit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
@@ -64,9 +67,11 @@ def merge_targets(found: Sequence[Project], where: Where) -> Project:
     return replace(
         found[0],
         units=units,
-        sources=_merge_distinct(project.sources for project in found),
-        looked_for=_merge_distinct(project.looked_for for project in found),
-        bound_names=frozenset().union(*(project.bound_names for project in found)),
+        reads=ProjectReads(
+            sources=_merge_distinct(project.reads.sources for project in found),
+            looked_for=_merge_distinct(project.reads.looked_for for project in found),
+            bound_names=frozenset().union(*(project.reads.bound_names for project in found)),
+        ),
         dependencies=tuple(dependencies.values()),
         entries=tuple(entry for project in found for entry in project.entries),
         notes=_merge_distinct(project.notes for project in found),

@@ -53,11 +53,11 @@ def _list_declared_variables(unit: ServiceUnit) -> tuple[str, ...]:
 
 
 def _list_route_numbers(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:
-    if not unit.upstream_outputs:
+    if not unit.needs.outputs:
         return 0, ()
     size, names = find_fullest_function(unit.config)
     counts: Counter[str] = Counter()
-    for name, release in unit.upstream_outputs:
+    for name, release in unit.needs.outputs:
         counts[release] += names[name]
     return size, tuple((release, count) for release, count in counts.items() if count)
 

@@ -23,7 +23,7 @@ from fabric.app.project.files import (
     resolve_file,
 )
 from fabric.app.project.load_configs import ConfigRequest, SuppliedConfig, load_all, load_one
-from fabric.app.project.opened import Project, merge_targets
+from fabric.app.project.opened import Project, ProjectReads, merge_targets
 from fabric.app.project.services import (
     ComposedService,
     build_neighbor,
@@ -278,7 +278,8 @@ def _build_project(
         unit, found = build_service_unit(
             row, upstream_services[row.entry.name], workspace, settings
         )
-        units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
+        upstream = tuple(one for one in unit.needs.upstream if one in here)
+        units.append(replace(unit, needs=replace(unit.needs, upstream=upstream)))
         looked += found
     everyone = (*run_services.rows, *run_services.others)
     files = [row.file for row in everyone]
@@ -286,20 +287,22 @@ def _build_project(
         workspace,
         stage,
         tuple(with_outside(unit, here) for unit in units),
-        sources=tuple(files),
-        looked_for=(
-            *looked,
-            *dict.fromkeys((*(path.parent / ".env" for path in files), workspace / ".env")),
-            *sorted(
-                {Path(file) for row in everyone for file in row.config.document.bindings.files}
-            ),
-        ),
-        bound_names=frozenset().union(
-            *(
-                row.config.document.bindings.names | set(list_account_variables(row.config))
-                for row in everyone
-            )
-        ),
         dependencies=tuple(build_neighbor(row, workspace, settings) for row in run_services.others),
         entries=tuple(row.entry for row in run_services.rows),
+        reads=ProjectReads(
+            sources=tuple(files),
+            looked_for=(
+                *looked,
+                *dict.fromkeys((*(path.parent / ".env" for path in files), workspace / ".env")),
+                *sorted(
+                    {Path(file) for row in everyone for file in row.config.document.bindings.files}
+                ),
+            ),
+            bound_names=frozenset().union(
+                *(
+                    row.config.document.bindings.names | set(list_account_variables(row.config))
+                    for row in everyone
+                )
+            ),
+        ),
     )

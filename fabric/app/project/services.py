@@ -12,7 +12,7 @@ from fabric.app.project.upstreams import UpstreamService, build_upstream_placeho
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, measure_environment
 from fabric.config.values import ComposeService, Config, Function
-from fabric.graph.service_unit import FunctionPackages, ServiceUnit
+from fabric.graph.service_unit import FunctionPackages, ServiceNeeds, ServiceUnit
 from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_userinfo
@@ -51,21 +51,23 @@ def build_service_unit(
         root=root,
         mode=choose_mode(config.provider.id, settings.env),
         packages=listed.rows,
-        upstream=tuple(one.service for one in upstream_services),
         account=_read_account_values(config, build_client_environment(place, settings.env)),
-        upstream_outputs=tuple(
-            (name, one.release) for one in upstream_services for name in one.variables
+        needs=ServiceNeeds(
+            upstream=tuple(one.service for one in upstream_services),
+            outputs=tuple(
+                (name, one.release) for one in upstream_services for name in one.variables
+            ),
+            services=tuple(one.config.service for one in upstreams),
         ),
-        depends_on=tuple(one.config.service for one in upstreams),
     )
     return unit, listed.looked_at
 
 
 def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
     """Add the releases outside this run that the unit depends on."""
-    releases = dict.fromkeys(release for _, release in unit.upstream_outputs)
+    releases = dict.fromkeys(release for _, release in unit.needs.outputs)
     outside = (one for one in releases if name_of(one).service not in here)
-    return replace(unit, outside=tuple(outside))
+    return replace(unit, needs=replace(unit.needs, outside=tuple(outside)))
 
 
 def build_neighbor(row: ComposedService, workspace: Path, settings: Settings) -> ServiceUnit:

@@ -18,7 +18,7 @@ from fabric.model.secrecy import redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft
-from fabric.tasks.deploy_tools import Values
+from fabric.tasks.deploy_tools import ShownTexts, Values
 
 _TOO_LARGE = "deploy/environment-too-large"
 
@@ -42,8 +42,6 @@ class ConfigValues:
         return Values(
             triggers=_encode_triggers(found, frozenset()),
             layers=found.layers,
-            shown_triggers=_encode_triggers(found, hidden),
-            shown_layers=tuple(redact_values(layer, hidden) for layer in found.layers),
             env=Secret(env),
             declared=Secret(found.env),
             spec=build_spec(unit, found),
@@ -51,6 +49,10 @@ class ConfigValues:
             reserved_concurrency=found.capacity.reserved_concurrency,
             provisioned_concurrency=found.capacity.provisioned_concurrency,
             secret=config.document.secret_names & {name for name, _ in env},
+            shown=ShownTexts(
+                triggers=_encode_triggers(found, hidden),
+                layers=tuple(redact_values(layer, hidden) for layer in found.layers),
+            ),
         )
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
@@ -85,7 +87,7 @@ class ConfigValues:
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
         """List the variables that upstreams provide, deployed or not."""
         unit = self._work.units.get(ref)
-        return tuple(name for name, _ in unit.upstream_outputs) if unit else ()
+        return tuple(name for name, _ in unit.needs.outputs) if unit else ()
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self._upstreams.all(ref)

@@ -56,7 +56,7 @@ class UpstreamAddresses:
 
     def _upstreams(self, ref: RecordRef) -> dict[str, RecordRef]:
         unit = self._units.get(ref)
-        outputs = unit.upstream_outputs if unit else ()
+        outputs = unit.needs.outputs if unit else ()
         return {name: parse_release_ref(release, ref.stage) for name, release in outputs}
 
     def _find_endpoint(self, upstream: RecordRef, taker: RecordRef) -> str:

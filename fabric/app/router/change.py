@@ -101,7 +101,7 @@ def reconcile_dns(
                 summary=summarize_actions(drift.actions),
                 actions=list_action_rows(drift.actions),
             )
-            told = scope.at_config(list_routing_warnings(desired, scope.backend.kind))
+            told = scope.at_config(list_routing_warnings(desired, scope.dns.backend.kind))
             warnings = (*scope.warnings, *told)
             return Report(asked.command, outcome, warnings=warnings)
         _confirm(scope, change, settings, ask)

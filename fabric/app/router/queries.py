@@ -64,15 +64,15 @@ def report_router_status(asked: RouterRequest, settings: Settings) -> Report:
         unknown = [one for one in scope.targets if not one.host]
         drift = inspect_drift(scope, desired) if not unknown else None
         foreign = tuple(foreign_problem(one) for one in drift.foreign) if drift else ()
-        told = (*foreign, *list_routing_warnings(desired, scope.backend.kind))
+        told = (*foreign, *list_routing_warnings(desired, scope.dns.backend.kind))
         warnings = (*scope.warnings, *scope.at_config(told))
     outcome = RouterStatusOutcome(
         service=scope.config.service,
         stage=scope.config.stage,
         hostname=desired.hostname,
         provider=scope.router.provider,
-        simulated=scope.is_simulated,
-        place=scope.backend.place,
+        simulated=scope.dns.is_simulated,
+        place=scope.dns.backend.place,
         ttl=scope.router.ttl,
         routing=scope.config.targets.routing or "round-robin",
         endpoints=rows,
@@ -100,7 +100,7 @@ def verify_chaos(asked: RouterRequest, settings: Settings) -> Report:
     """Simulate endpoint failures without calls. A failed scenario fails the command."""
     with open_router(asked, settings) as scope:
         weights = scope.weights()
-        watch = watch_of(scope.backend.kind, scope.compute_routing(weights).check_path)
+        watch = watch_of(scope.dns.backend.kind, scope.compute_routing(weights).check_path)
         scenarios = list_scenarios(weights, watch)
     rows = tuple(
         ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios

@@ -58,8 +58,15 @@ class RoutedTarget(Struct, frozen=True):
         return extract_routable_host(self.url)
 
 
+class RouterDns(Struct, frozen=True):
+    """The DNS backend. With `is_simulated` it is a file."""
+
+    backend: DnsBackend
+    is_simulated: bool
+
+
 class RouterScope(Struct, frozen=True):
-    """A router. `backend` is its DNS backend; with `is_simulated` it is a file."""
+    """A router and its DNS backend."""
 
     config: Config
     router: RouterSettings
@@ -67,8 +74,7 @@ class RouterScope(Struct, frozen=True):
     files: RouterFiles
     record_store: RecordStore
     lock_policy: LockPolicy
-    backend: DnsBackend
-    is_simulated: bool
+    dns: RouterDns
     units: tuple[ServiceUnit, ...]
     env: Mapping[str, str]
     warnings: tuple[Problem, ...] = ()
@@ -110,7 +116,7 @@ class RouterScope(Struct, frozen=True):
         last = find_last_applied(self.files.readable_history())
         if last is not None:
             return read_weights(last.after)
-        there = self.backend.read(self.compute_routing(divide_evenly(self.labels)))
+        there = self.dns.backend.read(self.compute_routing(divide_evenly(self.labels)))
         return tuple(pair for part in there if part.is_ours for pair in part.weights)
 
     def compute_routing(self, weights: Weights) -> DesiredRouting:
@@ -185,11 +191,10 @@ def open_router(
             files=files,
             record_store=found.record_store,
             lock_policy=found.lock_policy,
-            backend=opened.backend,
-            is_simulated=opened.is_simulated,
             units=found.project.units,
             env=env,
             warnings=(*found.project.warnings, *opened.warnings, *_check_elsewhere(found.config)),
+            dns=RouterDns(backend=opened.backend, is_simulated=opened.is_simulated),
         )
 
 

@@ -91,7 +91,7 @@ def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
     Across machines the DNS backends detect conflicts.
     """
     folder = settings.name_locks
-    if scope.is_simulated or folder is None:
+    if scope.dns.is_simulated or folder is None:
         yield
         return
     make_folder(folder, 0o700)
@@ -103,7 +103,7 @@ def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
 def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
     """Require all confirmations before DNS changes."""
     refuse_change(scope.router, scope.config.stage, change.consent, scope.env)
-    if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.backend.place})?"):
+    if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.dns.backend.place})?"):
         raise FabricError(Problem("router/declined", "nothing was changed"))
 
 
@@ -117,17 +117,17 @@ def compute_router_drift(scope: RouterScope, desired: DesiredRouting) -> Drift:
 
 def inspect_drift(scope: RouterScope, desired: DesiredRouting) -> Drift:
     """Compute the drift, including foreign DNS records in its place."""
-    there = (*scope.backend.read(desired), *_list_former_parts(scope, desired))
-    return compute_drift(scope.backend.want(desired), there)
+    there = (*scope.dns.backend.read(desired), *_list_former_parts(scope, desired))
+    return compute_drift(scope.dns.backend.want(desired), there)
 
 
 def _list_former_parts(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
     """List leftovers at previous hostnames from the history. A deleted zone has none."""
-    if scope.backend.kind not in READ_BY_NAME:
+    if scope.dns.backend.kind not in READ_BY_NAME:
         return
     for name in list_former_names(scope.files.readable_history(), desired.hostname):
         with contextlib.suppress(FabricError):
-            parts = scope.backend.read(replace(desired, hostname=name))
+            parts = scope.dns.backend.read(replace(desired, hostname=name))
             yield from (one for one in parts if one.is_ours)
 
 
@@ -158,10 +158,10 @@ class _Step:
         else:
             damage = scope.files.add(entry)
         told = (
-            *list_routing_warnings(desired, scope.backend.kind),
-            *list_leftover_warnings(drift.actions, scope.backend.kind),
+            *list_routing_warnings(desired, scope.dns.backend.kind),
+            *list_leftover_warnings(drift.actions, scope.dns.backend.kind),
             *list_ineffective_shift_warnings(
-                desired, _read_state_weights(before), scope.backend.kind
+                desired, _read_state_weights(before), scope.dns.backend.kind
             ),
             *warn_of_unhealthy(rows),
         )
@@ -230,8 +230,8 @@ class _Step:
             stage=config.stage,
             hostname=desired.hostname,
             provider=scope.router.provider,
-            simulated=scope.is_simulated,
-            place=scope.backend.place,
+            simulated=scope.dns.is_simulated,
+            place=scope.dns.backend.place,
             operation=entry.operation,
             dry_run=entry.dry_run,
             weights=dict(desired.weights),
@@ -267,7 +267,7 @@ def _apply(
     if not drift.changes:
         return ()
     try:
-        scope.backend.apply(desired, drift.actions)
+        scope.dns.backend.apply(desired, drift.actions)
     except NotEverywhereError as error:
         return error.problems
     except FabricError:
@@ -279,7 +279,7 @@ def _apply(
 def refuse_simulated(scope: RouterScope) -> None:
     """Reject simulated endpoints, which have no server."""
     nowhere = [one.label for one in scope.targets if one.is_simulated]
-    if nowhere and not scope.is_simulated:
+    if nowhere and not scope.dns.is_simulated:
         message = (
             f"refusing to route `{scope.router.hostname}` to simulated endpoints: "
             f"{', '.join(nowhere)}; nothing was changed"

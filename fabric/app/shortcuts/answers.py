@@ -64,10 +64,10 @@ def _store(
     command_line: CommandLine, session: Session, work: Compiled, result: RunResult, report: Report
 ) -> None:
     pairs = list_result_traces(result)
-    if pairs is None or session.cache_problem or not work.may_be_kept:
+    if pairs is None or session.cache_problem or not work.reads.may_be_kept:
         return
     basis = collect_basis(pairs, _list_sources(work, session), _make_absence_test(session))
-    asked = _build_asked_command(command_line, work.bound_names, session)
+    asked = _build_asked_command(command_line, work.reads.bound_names, session)
     folder, files = _locate_answers(command_line, session), session.stores.files
     salt = store_answer(folder, asked, basis, files, command_line.shown(report))
     if salt is None or result.warnings:
@@ -120,9 +120,9 @@ def keep_preview(
     command_line = session.caches.command_line
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
-    if not session.cache.is_dir() or session.cache_problem or not seen.work.may_be_kept:
+    if not session.cache.is_dir() or session.cache_problem or not seen.work.reads.may_be_kept:
         return
-    work = replace(seen.work, sources=seen.sources)
+    work = replace(seen.work, reads=replace(seen.work.reads, sources=seen.sources))
     # Every remembered run, not only the newest: one that did not match may come to match.
     recall = session.stores.trace_store.traces
     rows = [(task.inputs, one) for task in work.graph.tasks for one in recall(task.id)]
@@ -136,7 +136,7 @@ def keep_preview(
         found.sources | seen.entries | stored | {str(session.cache / "memo" / STAMP)},
         found.places,
     )
-    asked = _build_asked_command(command_line, work.bound_names | names, session)
+    asked = _build_asked_command(command_line, work.reads.bound_names | names, session)
     folder, files = _locate_answers(command_line, session), session.stores.files
     store_answer(folder, asked, basis, files, command_line.shown(report))
 
@@ -179,4 +179,4 @@ def _list_sources(compiled: Compiled, session: Session) -> Iterable[str]:
     if isinstance(build, BuildKind):
         asked = (one for one in compiled.graph.inputs_of("build") if isinstance(one, BuildInputs))
         tools = {path for inputs in asked for path in build.toolchain(inputs).watch}
-    return compiled.sources | tools
+    return compiled.reads.sources | tools

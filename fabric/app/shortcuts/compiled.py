@@ -11,7 +11,7 @@ from msgspec.structs import astuple, replace
 
 from fabric.app.caching.cache_place import cache_to_read, list_parent_caches, open_usable_cache
 from fabric.app.caching.shared_cache import find_base_folder
-from fabric.app.project.compiled import Compiled
+from fabric.app.project.compiled import Compiled, CompiledReads
 from fabric.app.project.placement import pack_placements, unpack_placements
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -39,7 +39,7 @@ def _compile_afresh(request: Request, settings: Settings) -> Compiled:
     from fabric.app.project.compile_files import compile_files
 
     made = compile_files(request, settings)
-    if cache and made.may_be_kept:
+    if cache and made.reads.may_be_kept:
         _keep(cache, asked, made, settings, started_ns)
     return _add_cache_problem(made, settings)
 
@@ -61,10 +61,9 @@ def _load_compiled(cache: SealedPath, asked: Sequence[str], settings: Settings) 
         info=kept.info,
         graph=kept.graph,
         services=kept.services,
-        sources=kept.sources,
-        bound_names=kept.names,
         placements=placements,
         dependencies=dependencies,
+        reads=CompiledReads(sources=kept.sources, bound_names=kept.names),
     )
 
 
@@ -72,7 +71,7 @@ def _keep(
     cache: SealedPath, asked: Sequence[str], made: Compiled, settings: Settings, started_ns: int
 ) -> None:
     kept = stored_graph.StoredGraph(
-        made.info, made.graph, made.services, made.sources, made.bound_names,
+        made.info, made.graph, made.services, made.reads.sources, made.reads.bound_names,
         (pack_placements(made.placements), pack_placements(made.dependencies)),
     )  # fmt: skip
     # No session is open yet, whose marker would tell what a kill left here.

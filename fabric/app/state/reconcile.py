@@ -36,6 +36,7 @@ from fabric.state.records.transaction import lock_records, read_unlocked
 from fabric.state.records.unsure import build_unwritten_path
 from fabric.state.upkeep.reconcile import (
     Evidence,
+    EvidenceFiles,
     find_divergences,
     has_receipt_drift,
     summarize_divergences,
@@ -140,18 +141,20 @@ def _collect_evidence(
     return Evidence(
         ref=ref,
         record=record,
-        receipt=receipt,
-        deploy_record=deploy_record,
-        is_last_deploy=record is not None
-        and record.updated_at == max(one.updated_at for one in rivals),
         lost_archives=list_lost_archives(scope.record_store, record) if record else (),
         functions=_list_config_functions(scope, ref),
         live=found.live,
         is_errored=build_unwritten_path(home, ref).exists(),
-        receipt_misfit=_find_first_misfit("receipt", receipt),
-        deploy_record_misfit=_find_first_misfit("deploy-record", deploy_record),
         lost=found.lost,
         foreign=found.foreign,
+        files=EvidenceFiles(
+            receipt=receipt,
+            deploy_record=deploy_record,
+            is_last_deploy=record is not None
+            and record.updated_at == max(one.updated_at for one in rivals),
+            receipt_misfit=_find_first_misfit("receipt", receipt),
+            deploy_record_misfit=_find_first_misfit("deploy-record", deploy_record),
+        ),
     )
 
 
@@ -219,6 +222,8 @@ def _repair_records(scope: StateScope, drifted: list[Evidence]) -> None:
     ):
         for one in drifted:
             record = read_unlocked(record_store, one.ref)
-            own = one.deploy_record is None or is_receipt_for(one.deploy_record, one.ref)
+            own = one.files.deploy_record is None or is_receipt_for(
+                one.files.deploy_record, one.ref
+            )
             if record is not None:
-                write_receipts(record_store.home, record, last=own and one.is_last_deploy)
+                write_receipts(record_store.home, record, last=own and one.files.is_last_deploy)

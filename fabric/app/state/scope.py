@@ -92,7 +92,7 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
             provider=label if asked.where.provider else "",
             lock_policy=replace(
                 lock_policy(settings, asked.lock_timeout),
-                options=lambda ref: format_record_options(ref, project.sources[0], settings)
+                options=lambda ref: format_record_options(ref, project.reads.sources[0], settings)
                 + elsewhere,
             ),
             unknown=unknown,

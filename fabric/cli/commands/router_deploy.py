@@ -92,11 +92,11 @@ def _refuse_unfitting(flags: RouterDeployFlags) -> None:
         return
     run = flags.run
     told = {
-        "--events": run.events,
-        "--profile": run.profile,
-        "--junit": run.junit,
-        "--otlp": run.otlp,
-        "--out": run.out,
+        "--events": run.outputs.events,
+        "--profile": run.outputs.profile,
+        "--junit": run.outputs.junit,
+        "--otlp": run.outputs.otlp,
+        "--out": run.outputs.out,
     }
     given = tuple(name for name, value in told.items() if value)
     reject_ineffective_options(given, "remove one of them: --dry-run runs no tasks")

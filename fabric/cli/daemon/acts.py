@@ -87,7 +87,7 @@ def _serve_until_signal(
     urls: list[str] = []
 
     def report_ready(port: int) -> None:
-        urls.append(format_server_url(placed.order.address, port))
+        urls.append(format_server_url(placed.order.door.address, port))
         _tell((f"Serving at {urls[0]}  (press Ctrl-C to stop)",))
 
     with listen_for_signals() as ear:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.cli.daemon.flags import CacheFlags, ConfigApiFlags, DaemonFlags, DoorFlags, ProjectFlags
 from fabric.daemon.options import AnswerCache, BodyTrust, ServedProject, ServerKind
-from fabric.daemon.process.order import CACHE_VARIABLE, KEY_VARIABLE, ServeOrder
+from fabric.daemon.process.order import CACHE_VARIABLE, KEY_VARIABLE, ServeDoor, ServeOrder
 from fabric.daemon.server.clients import parse_network
 from fabric.daemon.server.hosts import normalize_host
 from fabric.daemon.server.keys import KeyDigest, hash_server_key, parse_server_keys
@@ -50,10 +50,9 @@ def build_daemon_order(flags: DaemonFlags, settings: Settings) -> PlacedOrder:
         ServeOrder(
             ServerKind.DAEMON,
             project.workspace,
-            flags.door.address,
-            flags.port,
-            project,
+            project=project,
             cache=cache,
+            door=ServeDoor(address=flags.door.address, port=flags.port),
         ),
         flags.door,
         settings,
@@ -63,7 +62,12 @@ def build_daemon_order(flags: DaemonFlags, settings: Settings) -> PlacedOrder:
 def build_config_api_order(flags: ConfigApiFlags, settings: Settings) -> PlacedOrder:
     folder = str(settings.cwd)
     project = ServedProject(folder, "", settings.stage(flags.stage))
-    order = ServeOrder(ServerKind.CONFIG_API, folder, flags.door.address, flags.port, project)
+    order = ServeOrder(
+        ServerKind.CONFIG_API,
+        folder,
+        project=project,
+        door=ServeDoor(address=flags.door.address, port=flags.port),
+    )
     return _place_order(order, flags.door, settings)
 
 
@@ -85,9 +89,12 @@ def _place_order(order: ServeOrder, door: DoorFlags, settings: Settings) -> Plac
     digests, warnings = _read_keys(door, settings)
     placed = replace(
         order,
-        per_minute=door.rate_limit,
-        proxies=door.proxies,
-        hosts=tuple(map(_check_host, door.hosts)),
+        door=replace(
+            order.door,
+            per_minute=door.rate_limit,
+            proxies=door.proxies,
+            hosts=tuple(map(_check_host, door.hosts)),
+        ),
         trust=BodyTrust(door.trust_bodies, door.prefixes, _list_key_files(door, settings)),
         digests=digests,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.http_types import ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiRoute, GoodAnswer, Right, RouteDocs
 from fabric.daemon.page.assets import FILE_TYPES
 from fabric.daemon.page.dashboard import Dashboard
 from fabric.daemon.parameters import STAGE
@@ -23,9 +23,11 @@ def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[
             name="dashboard",
             right=Right.OPEN,
             answer=dashboard.page,
-            about="The dashboard, or its sign-in form.",
-            parameters=(STAGE,),
-            good=(page, _UNCHANGED),
+            docs=RouteDocs(
+                about="The dashboard, or its sign-in form.",
+                parameters=(STAGE,),
+                good=(page, _UNCHANGED),
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -33,10 +35,12 @@ def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[
             name="dashboard-file",
             right=Right.OPEN,
             answer=dashboard.file,
-            about="A style sheet or a script of the dashboard.",
-            good=(*files, _UNCHANGED),
-            statuses=(404,),
             is_free=True,
+            docs=RouteDocs(
+                about="A style sheet or a script of the dashboard.",
+                good=(*files, _UNCHANGED),
+                statuses=(404,),
+            ),
         ),
         ApiRoute(
             method="GET",
@@ -44,10 +48,12 @@ def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[
             name="dashboard-status",
             right=Right.LOOK,
             answer=dashboard.status,
-            about="The status of a stage of the project of the daemon.",
-            parameters=(STAGE,),
-            good=(GoodAnswer(schemas.STATUS),),
-            statuses=(409, 502),
+            docs=RouteDocs(
+                about="The status of a stage of the project of the daemon.",
+                parameters=(STAGE,),
+                good=(GoodAnswer(schemas.STATUS),),
+                statuses=(409, 502),
+            ),
         ),
     )
     return (*own, *(_build_session_routes(dashboard) if has_keys else ()))
@@ -61,8 +67,10 @@ def _build_session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
             name="sign-in",
             right=Right.LOOK,
             answer=dashboard.sign_in,
-            about="Start a browser session with an API key. The response sets a cookie.",
-            good=(_DONE,),
+            docs=RouteDocs(
+                about="Start a browser session with an API key. The response sets a cookie.",
+                good=(_DONE,),
+            ),
         ),
         ApiRoute(
             method="DELETE",
@@ -70,7 +78,6 @@ def _build_session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
             name="sign-out",
             right=Right.OPEN,
             answer=dashboard.sign_out,
-            about="End the browser session of the cookie.",
-            good=(_DONE,),
+            docs=RouteDocs(about="End the browser session of the cookie.", good=(_DONE,)),
         ),
     )

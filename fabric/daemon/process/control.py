@@ -184,7 +184,7 @@ def _build_environment(settings: Settings) -> dict[str, str]:
 
 def _ask_once(order: ServeOrder, port: int) -> None:
     """Query the port once. A silent port is not a started daemon."""
-    address = choose_local_address(order.address)
+    address = choose_local_address(order.door.address)
     client = http.client.HTTPConnection(address, port, timeout=_ANSWER_SECONDS)
     try:
         with contextlib.closing(client):

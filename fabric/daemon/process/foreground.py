@@ -22,7 +22,7 @@ def run_daemon(order: ServeOrder, settings: Settings, tools: ServeTools) -> None
             tell(
                 lock,
                 folder,
-                RunningDaemon(identify_this_process(), order.address, port, VERSION, now),
+                RunningDaemon(identify_this_process(), order.door.address, port, VERSION, now),
             )
             tools.ready(port)
 

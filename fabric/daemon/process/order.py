@@ -21,18 +21,24 @@ CACHE_VARIABLE = "FABRIC_DAEMON_CACHE_URL"
 OWN_VARIABLES = frozenset((KEY_VARIABLE, CACHE_VARIABLE))
 
 
+class ServeDoor(Struct, frozen=True):
+    """The address, the rate limit, trusted proxies and accepted host names."""
+
+    address: str
+    port: int
+    per_minute: int = 0
+    proxies: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
 class ServeOrder(Struct, frozen=True):
     """A start order without keys; it has only their hashes."""
 
     kind: ServerKind
     # Contains `.fabric`.
     folder: str
-    address: str
-    port: int
+    door: ServeDoor
     project: ServedProject
-    per_minute: int = 0
-    proxies: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
     cache: AnswerCache = AnswerCache()
     trust: BodyTrust = BodyTrust()
     digests: tuple[KeyDigest, ...] = ()
@@ -43,12 +49,14 @@ class ServeOrder(Struct, frozen=True):
 
     @property
     def is_insecure(self) -> bool:
-        return not self.digests and not is_loopback(self.address)
+        return not self.digests and not is_loopback(self.door.address)
 
     @property
     def options(self) -> ServerOptions:
-        proxies = tuple(map(parse_network, self.proxies))
-        door = NetworkOptions(self.address, self.port, self.per_minute, proxies, self.hosts)
+        proxies = tuple(map(parse_network, self.door.proxies))
+        door = NetworkOptions(
+            self.door.address, self.door.port, self.door.per_minute, proxies, self.door.hosts
+        )
         return ServerOptions(self.kind, door, self.project, self.cache, self.trust)
 
     @property

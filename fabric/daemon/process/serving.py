@@ -142,13 +142,13 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
         is_insecure=order.is_insecure,
     )
     app = tools.make(around)
-    with contextlib.closing(listen(order.address, order.port)) as listening:
+    with contextlib.closing(listen(order.door.address, order.door.port)) as listening:
         take_over_warnings(log)
         server = ApiServer(listening, _build_parts(order, around, app, tools.limits))
         server.start()
         manager = ServiceManager(settings.env)
         tools.ready(server.port)
-        log.say("started", version=VERSION, address=order.address, port=server.port)
+        log.say("started", version=VERSION, address=order.door.address, port=server.port)
         manager.say("READY=1")
         wait_for_end(server, tools.heard, manager)
         log.say("stopping", runs=app.runs.under_way())

@@ -10,15 +10,21 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 
+class CalledExports(Struct, frozen=True):
+    """The calling convention, the fallback exports, and the methods of a handler object."""
+
+    convention: Convention = Convention.EVENT
+    names: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+
+
 class CallingProvider(Struct, frozen=True):
     """The calling conventions and metadata of a provider; empty and 0 mean unknown.
 
     `path` and `schedule` come from the first trigger of their kind.
     """
 
-    convention: Convention = Convention.EVENT
-    names: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
+    calls: CalledExports = CalledExports()
     # The kinds of its triggers.
     kinds: tuple[str, ...] = ()
     path: str = "/"
@@ -32,7 +38,7 @@ class CallingProvider(Struct, frozen=True):
     is_lambda: bool = False
 
 
-AS_EVENT = CallingProvider(names=("default",))
+AS_EVENT = CallingProvider(calls=CalledExports(names=("default",)))
 
 
 class CodeArchive(Struct, frozen=True):

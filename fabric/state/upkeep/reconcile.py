@@ -23,6 +23,16 @@ class SyncStatus(StrEnum):
     IN_SYNC = "in-sync"
 
 
+class EvidenceFiles(Struct, frozen=True):
+    """`receipt` and `deploy_record` are whole files, or None. Misfits describe invalid files."""
+
+    receipt: object = None
+    deploy_record: object = None
+    is_last_deploy: bool = False
+    receipt_misfit: str = ""
+    deploy_record_misfit: str = ""
+
+
 class Evidence(Struct, frozen=True):
     """All facts on a record. `receipt` and `deploy_record` are whole files, or None.
 
@@ -32,9 +42,7 @@ class Evidence(Struct, frozen=True):
 
     ref: RecordRef
     record: Record | None
-    receipt: object = None
-    deploy_record: object = None
-    is_last_deploy: bool = False
+    files: EvidenceFiles = EvidenceFiles()
     lost_archives: tuple[str, ...] = ()
     # The config's functions, None without a config.
     functions: frozenset[str] | None = None
@@ -42,8 +50,6 @@ class Evidence(Struct, frozen=True):
     live: Mapping[str, str | None] = field(default_factory=dict)
     # Means that an unwritten state waits on this machine.
     is_errored: bool = False
-    receipt_misfit: str = ""
-    deploy_record_misfit: str = ""
     lost: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
 
@@ -83,9 +89,9 @@ def has_receipt_drift(evidence: Evidence) -> bool:
 
 
 def _check_without_record(evidence: Evidence) -> Iterator[Divergence]:
-    if _find_receipt_entry(evidence.receipt, evidence.ref) is not None:
+    if _find_receipt_entry(evidence.files.receipt, evidence.ref) is not None:
         yield Divergence(SyncStatus.MISSING, "in the receipt, but not in the state backend")
-    elif is_receipt_for(evidence.deploy_record, evidence.ref):
+    elif is_receipt_for(evidence.files.deploy_record, evidence.ref):
         yield Divergence(
             SyncStatus.MISSING,
             "in the deploy record, but not in the state backend",
@@ -125,19 +131,19 @@ def _check_receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if not record.functions and not record.deployment_id:
         return
     wanted = encode_receipt_entry(record)
-    entry = _find_receipt_entry(evidence.receipt, record.ref)
+    entry = _find_receipt_entry(evidence.files.receipt, record.ref)
     if entry is None:
         yield Divergence(
             SyncStatus.DRIFTED,
             f"not in the receipt `{record.ref.stage}.json`"
-            + _describe_damage(evidence.receipt_misfit),
+            + _describe_damage(evidence.files.receipt_misfit),
         )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
         yield Divergence(
             SyncStatus.DRIFTED,
             f"the receipt differs: {names or 'other fields'}"
-            + _describe_damage(evidence.receipt_misfit),
+            + _describe_damage(evidence.files.receipt_misfit),
         )
     yield from _deploy_record(record, wanted, evidence)
 
@@ -145,15 +151,15 @@ def _check_receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
 def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterator[Divergence]:
     """Compare the deploy record. It describes a provider's last deploy, possibly of another stage
     or service."""
-    if evidence.deploy_record is None:
-        if evidence.is_last_deploy:
+    if evidence.files.deploy_record is None:
+        if evidence.files.is_last_deploy:
             yield Divergence(SyncStatus.DRIFTED, "`deployment.json` is missing or unreadable")
-    elif is_receipt_for(evidence.deploy_record, record.ref):
-        same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
+    elif is_receipt_for(evidence.files.deploy_record, record.ref):
+        same = evidence.files.deploy_record == {"stage": record.ref.stage, **wanted}
         if not same:
             yield Divergence(
                 SyncStatus.DRIFTED,
-                "`deployment.json` differs" + _describe_damage(evidence.deploy_record_misfit),
+                "`deployment.json` differs" + _describe_damage(evidence.files.deploy_record_misfit),
             )
 
 

@@ -56,7 +56,11 @@ def test_cached_graph_equals_the_compiled_graph(settings: Settings) -> None:
     assert is_kept(kept)
     assert tuple(kept.graph.tasks) == tuple(long.graph.tasks)
     assert replace(kept.graph, tasks=()) == replace(long.graph, tasks=())
-    assert (kept.info, kept.services, kept.sources) == (long.info, long.services, long.sources)
+    assert (kept.info, kept.services, kept.reads.sources) == (
+        long.info,
+        long.services,
+        long.reads.sources,
+    )
 
 
 def test_nothing_is_cached_without_a_cache_folder(settings: Settings) -> None:

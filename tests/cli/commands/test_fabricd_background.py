@@ -18,7 +18,7 @@ from fabric.cli.daemon.main import run
 from fabric.cli.start import CommandStart
 from fabric.daemon.options import ServedProject, ServerKind
 from fabric.daemon.process.control import launch_daemon, start
-from fabric.daemon.process.order import ServeOrder
+from fabric.daemon.process.order import ServeDoor, ServeOrder
 from fabric.daemon.process.running import RunningDaemon, StartNote, lock_path
 from fabric.system.pid_lock import LifeLock
 from fabric.system.process_identity import identify_this_process
@@ -124,7 +124,10 @@ def test_start_that_lost_the_lock_to_no_daemon_is_retried_once(folder: Path) -> 
             return notes[-1]
 
         order = ServeOrder(
-            ServerKind.DAEMON, str(folder), "127.0.0.1", 0, ServedProject(str(folder))
+            ServerKind.DAEMON,
+            str(folder),
+            project=ServedProject(str(folder)),
+            door=ServeDoor(address="127.0.0.1", port=0),
         )
         started = start(order, settings_in(folder), launch)
     assert [note.is_other for note in notes if note] == [True, False]

@@ -19,11 +19,11 @@ from fabric.daemon.application import (
     ServerSurroundings,
 )
 from fabric.daemon.composition import build_application
-from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, RouteDocs
 from fabric.daemon.options import NetworkOptions, ServedProject, ServerKind
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.listening import format_server_url, listen
-from fabric.daemon.process.order import ServeOrder
+from fabric.daemon.process.order import ServeDoor, ServeOrder
 from fabric.daemon.process.running import (
     AlreadyRunningError,
     RunningDaemon,
@@ -91,9 +91,25 @@ class Around:
             return ApiAnswer(200, {"ok": True})
 
         routes = (
-            ApiRoute("GET", "/healthz", "healthz", Right.OPEN, health, "Whether it lives."),
-            ApiRoute("GET", "/readyz", "ready", Right.LOOK, ready, "Whether it can work."),
-            ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, deploy, "Deploy."),
+            ApiRoute(
+                "GET",
+                "/healthz",
+                "healthz",
+                Right.OPEN,
+                health,
+                docs=RouteDocs(about="Whether it lives."),
+            ),
+            ApiRoute(
+                "GET",
+                "/readyz",
+                "ready",
+                Right.LOOK,
+                ready,
+                docs=RouteDocs(about="Whether it can work."),
+            ),
+            ApiRoute(
+                "POST", "/deploy", "deploy", Right.CHANGE, deploy, docs=RouteDocs(about="Deploy.")
+            ),
         )
         self.made.append(around)
         return Application(build_web_app(routes), routes, self.runs)
@@ -120,7 +136,9 @@ LIMITS = ServerLimits(threads=6)
 
 def order_in(folder: Path) -> ServeOrder:
     project = ServedProject(str(folder))
-    return ServeOrder(ServerKind.DAEMON, str(folder), "127.0.0.1", 0, project)
+    return ServeOrder(
+        ServerKind.DAEMON, str(folder), project=project, door=ServeDoor(address="127.0.0.1", port=0)
+    )
 
 
 def settings_in(folder: Path) -> Settings:

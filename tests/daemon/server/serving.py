@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, RouteDocs
 from fabric.daemon.options import NetworkOptions
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.gate import GateRules, RequestGate
@@ -30,14 +30,38 @@ def _nothing(_: ApiCall) -> ApiAnswer:
 
 
 ROUTES = (
-    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test.", is_free=True),
-    ApiRoute("GET", "/page", "page", Right.OPEN, _nothing, "A test."),
-    ApiRoute("GET", "/wait", "wait", Right.LOOK, _nothing, "A test."),
-    ApiRoute("POST", "/wait", "long", Right.LOOK, _nothing, "A test.", only_computes=True),
-    ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing, "A test."),
-    ApiRoute("POST", "/validate", "validate", Right.LOOK, _nothing, "A test.", only_computes=True),
-    ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, _nothing, "A test."),
-    ApiRoute("GET", "/runs/<run>", "run", Right.LOOK, _nothing, "A test."),
+    ApiRoute(
+        "GET",
+        "/healthz",
+        "health",
+        Right.OPEN,
+        _nothing,
+        is_free=True,
+        docs=RouteDocs(about="A test."),
+    ),
+    ApiRoute("GET", "/page", "page", Right.OPEN, _nothing, docs=RouteDocs(about="A test.")),
+    ApiRoute("GET", "/wait", "wait", Right.LOOK, _nothing, docs=RouteDocs(about="A test.")),
+    ApiRoute(
+        "POST",
+        "/wait",
+        "long",
+        Right.LOOK,
+        _nothing,
+        only_computes=True,
+        docs=RouteDocs(about="A test."),
+    ),
+    ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing, docs=RouteDocs(about="A test.")),
+    ApiRoute(
+        "POST",
+        "/validate",
+        "validate",
+        Right.LOOK,
+        _nothing,
+        only_computes=True,
+        docs=RouteDocs(about="A test."),
+    ),
+    ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, _nothing, docs=RouteDocs(about="A test.")),
+    ApiRoute("GET", "/runs/<run>", "run", Right.LOOK, _nothing, docs=RouteDocs(about="A test.")),
 )
 
 

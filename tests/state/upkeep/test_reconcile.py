@@ -7,6 +7,7 @@ from fabric.model.records.receipt import encode_receipt_entry, with_entry
 from fabric.model.records.record import Intent, Operation
 from fabric.state.upkeep.reconcile import (
     Evidence,
+    EvidenceFiles,
     SyncStatus,
     find_divergences,
     has_receipt_drift,
@@ -19,11 +20,17 @@ INTENT = Intent("deploy:shop/hello@cloud1-lambda", Operation.DEPLOY, "hello")
 GOOD = Evidence(
     RECORD.ref,
     RECORD,
-    with_entry(None, "dev", encode_receipt_entry(RECORD)),
-    {"stage": "dev", **encode_receipt_entry(RECORD)},
-    is_last_deploy=True,
     functions=frozenset({"hello"}),
+    files=EvidenceFiles(
+        receipt=with_entry(None, "dev", encode_receipt_entry(RECORD)),
+        deploy_record={"stage": "dev", **encode_receipt_entry(RECORD)},
+        is_last_deploy=True,
+    ),
 )
+
+
+def with_files(**files: object) -> Evidence:
+    return replace(GOOD, files=replace(GOOD.files, **files))
 
 
 def status(evidence: Evidence) -> SyncStatus:
@@ -39,14 +46,14 @@ def test_matching_evidence_is_in_sync() -> None:
     ("evidence", "expected"),
     [
         (replace(GOOD, record=None), SyncStatus.MISSING),
-        (replace(GOOD, record=None, receipt=None), SyncStatus.MISSING),
-        (replace(GOOD, record=None, receipt=None, deploy_record=None), SyncStatus.IN_SYNC),
-        (replace(GOOD, receipt=None), SyncStatus.DRIFTED),
-        (replace(GOOD, receipt=[1]), SyncStatus.DRIFTED),
-        (replace(GOOD, deploy_record=None), SyncStatus.DRIFTED),
-        (replace(GOOD, deploy_record=None, is_last_deploy=False), SyncStatus.IN_SYNC),
-        (replace(GOOD, deploy_record={"service": "shop", "stage": "prod"}), SyncStatus.IN_SYNC),
-        (replace(GOOD, deploy_record={"service": "shop", "stage": "dev"}), SyncStatus.DRIFTED),
+        (replace(with_files(receipt=None), record=None), SyncStatus.MISSING),
+        (replace(with_files(receipt=None, deploy_record=None), record=None), SyncStatus.IN_SYNC),
+        (with_files(receipt=None), SyncStatus.DRIFTED),
+        (with_files(receipt=[1]), SyncStatus.DRIFTED),
+        (with_files(deploy_record=None), SyncStatus.DRIFTED),
+        (with_files(deploy_record=None, is_last_deploy=False), SyncStatus.IN_SYNC),
+        (with_files(deploy_record={"service": "shop", "stage": "prod"}), SyncStatus.IN_SYNC),
+        (with_files(deploy_record={"service": "shop", "stage": "dev"}), SyncStatus.DRIFTED),
         (replace(GOOD, lost_archives=("a" * 64,)), SyncStatus.DRIFTED),
         (replace(GOOD, is_errored=True), SyncStatus.DRIFTED),
         (replace(GOOD, record=replace(RECORD, pending=(INTENT,))), SyncStatus.DRIFTED),
@@ -64,13 +71,13 @@ def test_mismatches_have_specific_statuses(evidence: Evidence, expected: SyncSta
 
 def test_the_worst_is_the_status_and_all_is_in_the_detail() -> None:
     found = summarize_divergences(
-        find_divergences(replace(GOOD, live={"hello": None}, receipt=None, functions=None))
+        find_divergences(replace(with_files(receipt=None), live={"hello": None}, functions=None))
     )
     assert found.status is SyncStatus.MISSING
     assert found.detail.count(";") == 2
 
 
 def test_only_receipts_can_be_recreated() -> None:
-    assert has_receipt_drift(replace(GOOD, receipt=None))
+    assert has_receipt_drift(with_files(receipt=None))
     assert not has_receipt_drift(replace(GOOD, record=None))
     assert not has_receipt_drift(replace(GOOD, lost_archives=("a",), functions=None))
