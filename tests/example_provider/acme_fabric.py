@@ -30,7 +30,7 @@ from fabric.providers.core.redaction import Redaction
 FACTS = ProviderFacts(
     id="acme",
     title="Acme Functions",
-    prefix="ACME",
+    prefix="ACME",  # FABRIC_ACME_REAL_DEPLOY, FABRIC_ACME_DEPLOY_CMD
     triggers=frozenset({TriggerKind.HTTP, TriggerKind.CRON}),
     unit=DeployUnit.FUNCTION,
     credentials=Credentials((("ACME_FOLDER",),)),
