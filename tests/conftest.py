@@ -6,6 +6,7 @@ import random
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
@@ -47,6 +48,9 @@ __all__ = [
     "whisk_served",
 ]
 
+_TESTS = Path(__file__).parent
+# The tests of the packages with a threshold of coverage: of the rules, and of whole commands.
+_MEASURED = frozenset(("graph", "config", "engine", "app", "tasks", "cli"))
 _STRIDE = 4
 _SAMPLE = 3
 
@@ -79,6 +83,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Of each test with the marker `sampled`, run a random third of the parameters.",
     )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    folder = item.path.relative_to(_TESTS).parts[0]
+    if folder in _MEASURED and not any(map(item.get_closest_marker, ("flow", "sampled"))):
+        item.add_marker(pytest.mark.measured)
 
 
 @pytest.hookimpl(trylast=True)
