@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from fabric.local.http_answer import ServedAnswer
-from fabric.local.http_request import RequestHead
+from fabric.system.http.answers import ServedAnswer
+from fabric.system.http.requests import RequestHead
 
 _PATH = "/.fabric/dev/"
 

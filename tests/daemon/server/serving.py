@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, RouteDocs
 from fabric.daemon.options import NetworkOptions
 from fabric.daemon.server.access_log import LineLog
+from fabric.daemon.server.api_server import ApiServer, ServerLimits, ServerParts
 from fabric.daemon.server.gate import GateRules, RequestGate
 from fabric.daemon.server.hosts import build_host_names
-from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.keys import Keys
 from fabric.daemon.server.route_table import ApiRouteTable
-from fabric.daemon.server.server_parts import ServerLimits, ServerParts, StartResponse
 from fabric.system.clock import SystemClock
+from fabric.system.http.wsgi import StartResponse
 
 LIMITS = ServerLimits(threads=12)
 
@@ -177,7 +177,14 @@ def serving(
     names = build_host_names(asked.address, "here", asked.hosts)
     rules = GateRules(asked, keys or Keys(), names, ApiRouteTable(ROUTES), limits.body_bytes)
     gate, numbers = RequestGate(rules, log.monotonic), itertools.count(1)
-    parts = ServerParts(app, gate.admit, log, lambda: f"r{next(numbers)}", shared, limits)
+    parts = ServerParts(
+        app=app,
+        admit=gate.admit,
+        log=log,
+        new_id=lambda: f"r{next(numbers)}",
+        shares_address=shared,
+        limits=limits,
+    )
     server = ApiServer(listening, parts)
     server.start()
     try:

@@ -2,7 +2,7 @@
 
 import socket
 
-from fabric.daemon.server.server_parts import ServerLimits
+from fabric.daemon.server.api_server import ServerLimits
 from tests.daemon.server.serving import all_of, reply_in, request, serving
 from tests.support.until import until
 

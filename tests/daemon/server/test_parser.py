@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fabric.daemon.server.server_parts import ServerLimits
+from fabric.daemon.server.api_server import ServerLimits
 from tests.daemon.server.serving import Reply, all_of, reply_in, request, serving
 from tests.support.until import until
 
@@ -207,7 +207,7 @@ def test_longest_idle_connection_is_closed_if_all_are_taken() -> None:
     few = ServerLimits(threads=4, connections=20)
     with serving(limits=few) as found:
         idle = [found.dial() for _ in range(20)]
-        until(lambda: len(found.server.active_channels) == 20)
+        until(lambda: found.server.connections == 20)
         assert found.ask(request()).status == 200
         assert idle[0].recv(1) == b""
         idle[-1].sendall(request())
@@ -234,15 +234,15 @@ def test_busy_response_is_returned_if_all_connections_are_working() -> None:
 
 
 def test_idle_connections_per_address_are_limited() -> None:
-    few = ServerLimits(threads=4, waiting_of_one=5)
+    few = ServerLimits(threads=4, idle_per_address=5)
     with serving(limits=few, shared=lambda _: False) as found:
         idle = [found.dial() for _ in range(5)]
-        until(lambda: len(found.server.active_channels) == 5)
+        until(lambda: found.server.connections == 5)
         since = time.monotonic()
         until(lambda: time.monotonic() > since + 1.1)
         assert found.ask(request()).status == 200
         assert idle[0].recv(1) == b""
-        assert len(found.server.active_channels) <= 5
+        assert found.server.connections <= 5
         for one in idle:
             one.close()
 
