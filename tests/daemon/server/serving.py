@@ -80,9 +80,9 @@ class Application:
         if path == "/stream":
             start("200 OK", [("Content-Type", "text/event-stream")])
             return self._bits()
-        if path in ("/endless", "/beats"):
+        if path == "/beats":
             start("200 OK", [("Content-Type", "text/event-stream")])
-            return itertools.repeat(b"x" * 1_000_000) if path == "/endless" else self._beats()
+            return self._beats()
         if path == "/wait":
             self.go_on.wait(30)
         said = {"path": path, "size": len(body), "client": environ["fabric.admission"].client}
