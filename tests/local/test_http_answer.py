@@ -1,6 +1,5 @@
 """What functions answer, as hosts pass it on; and what no host would."""
 
-
 import pytest
 
 from fabric.local.http_answer import BadAnswerError, convert_answer
