@@ -25,7 +25,7 @@ class Requests:
         return self
 
     def admit(self, head: RequestHead) -> None:
-        return
+        del head
 
     def refuse(self, error: BadRequestError) -> ServedAnswer:
         return ServedAnswer(error.status)
