@@ -8,8 +8,9 @@ from fabric.daemon.server.api_server import ServerLimits
 from fabric.system.event_loop import EventLoop
 from fabric.system.http.answers import ServedAnswer
 from fabric.system.http.connection import ConnectionEnds, Reply
+from fabric.system.http.listening import bind_socket
 from fabric.system.http.requests import BadRequestError, RequestHead, ServedRequest
-from fabric.system.http.server import HttpServer, HttpService, bind_socket
+from fabric.system.http.server import HttpServer, HttpService
 from fabric.system.http.wsgi import ThreadPool, WsgiResponse, build_environ
 
 

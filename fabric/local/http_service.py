@@ -7,8 +7,9 @@ from collections.abc import Callable
 from fabric.model.problems import FabricError, Problem
 from fabric.system.http.answers import ServedAnswer, build_json_answer
 from fabric.system.http.connection import SendReply
+from fabric.system.http.listening import bind_socket, find_free_port
 from fabric.system.http.requests import BadRequestError, RequestHead, ServedRequest
-from fabric.system.http.server import HttpService, bind_socket, find_free_port
+from fabric.system.http.server import HttpService
 
 _LOOPBACK = re.compile(r"localhost|[A-Za-z0-9.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\]")
 

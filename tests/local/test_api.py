@@ -20,7 +20,8 @@ from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.runtimes.contract import BuiltFile
 from fabric.system.event_loop import EventLoop
-from fabric.system.http.server import HttpServer, bind_socket
+from fabric.system.http.listening import bind_socket
+from fabric.system.http.server import HttpServer
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.until import until
 

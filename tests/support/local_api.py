@@ -11,7 +11,8 @@ from fabric.local.routes import HttpRoute, RouteTable
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.event_loop import EventLoop
-from fabric.system.http.server import HttpServer, bind_socket
+from fabric.system.http.listening import bind_socket
+from fabric.system.http.server import HttpServer
 from tests.support.bundler_cache import ENVIRONMENT
 
 

@@ -5,7 +5,7 @@ import os
 import socket
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.http.server import bind_socket, find_free_port
+from fabric.system.http.listening import bind_socket, find_free_port
 
 
 def listen(address: str, port: int) -> socket.socket:

@@ -69,7 +69,7 @@ def shut_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingT
 def _close_server(server: ApiServer, heard: Heard, times: EndingTimes) -> None:
     """Stop accepting connections and finish the current answers."""
     server.stop_listening()
-    _wait_until_over(lambda: not server.in_flight, heard, times.answers)
+    _wait_until_over(lambda: not server.http.in_flight, heard, times.answers)
     server.stop(1.0)
 
 
@@ -150,8 +150,8 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
         server = ApiServer(listening, _build_parts(order, around, app, tools.limits))
         server.start()
         manager = ServiceManager(settings.env)
-        tools.ready(server.port)
-        log.say("started", version=VERSION, address=order.door.address, port=server.port)
+        tools.ready(server.http.port)
+        log.say("started", version=VERSION, address=order.door.address, port=server.http.port)
         manager.say("READY=1")
         wait_for_end(server, tools.heard, manager)
         log.say("stopping", runs=app.runs.under_way())
@@ -185,7 +185,7 @@ def _build_parts(
     )
     return ServerParts(
         app=app.wsgi,
-        admit=RequestGate(rules, log.monotonic).admit,
+        admit=RequestGate(rules, log.clock.monotonic).admit,
         log=log,
         new_id=lambda: around.settings.chance(_ID_BYTES),
         shares_address=lambda peer: is_loopback(peer) or is_proxy(peer, door.proxies),

@@ -3,7 +3,6 @@
 import json
 import traceback
 from collections.abc import Callable
-from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -32,18 +31,12 @@ class LineLog:
     """Hands each line to `write`."""
 
     def __init__(self, clock: Clock, write: Callable[[str], None]) -> None:
-        self._clock, self._write = clock, write
+        self.clock, self._write = clock, write
         self._hearers: list[Callable[[AccessLine], None]] = []
 
     def tell_too(self, hear: Callable[[AccessLine], None]) -> None:
         """Add a receiver of answered requests, before anything is served."""
         self._hearers.append(hear)
-
-    def now(self) -> datetime:
-        return self._clock.now()
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic()
 
     def write_response(self, line: AccessLine) -> None:
         for hear in self._hearers:
@@ -60,4 +53,4 @@ class LineLog:
         self.say("error", id=request_id, error=type(error).__name__, trace=trace)
 
     def say(self, event: str, **facts: object) -> None:
-        self._write(json.dumps({"time": stamp(self._clock), "event": event, **facts}))
+        self._write(json.dumps({"time": stamp(self.clock), "event": event, **facts}))

@@ -19,7 +19,7 @@ from fabric.daemon.server.answers import (
     serve_answer,
 )
 from fabric.daemon.server.gate import ADMISSION, Admission, CallHead
-from fabric.system.event_loop import Callback, EventLoop
+from fabric.system.event_loop import EventLoop
 from fabric.system.http.answers import ServedAnswer
 from fabric.system.http.connection import ConnectionEnds, HttpLimits, Reply
 from fabric.system.http.requests import BadRequestError, Headers, RequestHead, ServedRequest
@@ -72,41 +72,24 @@ class ServerParts(Struct, frozen=True, kw_only=True):
     limits: ServerLimits = ServerLimits()
 
 
-Submit = Callable[[Admission, Callback], None]
-
-
 class ApiServer:
     """Connections belong to the thread of `start`; answers are computed in other threads."""
 
     def __init__(self, listening: socket.socket, parts: ServerParts) -> None:
-        self._parts = parts
-        self._loop = EventLoop()
-        self._threads = ThreadPool(parts.limits.threads, "fabric-http-answer")
-        self._computing = ThreadPool(parts.limits.computing_threads, "fabric-http-compute")
+        self.parts, self.loop = parts, EventLoop()
+        self.threads = ThreadPool(parts.limits.threads, "fabric-http-answer")
+        self.computing = ThreadPool(parts.limits.computing_threads, "fabric-http-compute")
         busy = serve_answer(busy_answer(), {})
-        service = HttpService(self._open_request, busy, parts.shares_address)
-        self._server = HttpServer(self._loop, listening, service, parts.limits)
+        service = HttpService(partial(ApiRequest, self), busy, parts.shares_address)
+        self.http = HttpServer(self.loop, listening, service, parts.limits)
         self._is_over = False
         # Grows while the loop handles events.
         self.turns = 0
         self._thread = threading.Thread(target=self._run, name="fabric-http", daemon=True)
 
     @property
-    def port(self) -> int:
-        return self._server.port
-
-    @property
     def is_alive(self) -> bool:
         return self._thread.is_alive()
-
-    @property
-    def connections(self) -> int:
-        return len(self._server)
-
-    @property
-    def in_flight(self) -> int:
-        """Return the number of connections with unfinished answers."""
-        return self._server.in_flight
 
     def start(self) -> None:
         self._count_turn()
@@ -114,45 +97,37 @@ class ApiServer:
 
     def stop_listening(self) -> None:
         """Accept no new connections. Existing ones are served."""
-        self._loop.post(self._server.stop_listening)
+        self.loop.post(self.http.stop_listening)
 
     def stop(self, seconds: float) -> None:
         """Stop, and cut off answers that are not finished by then."""
         self._is_over = True
-        self._loop.post(lambda: None)
+        self.loop.post(lambda: None)
         self._thread.join()
-        self._server.close()
-        self._computing.close(seconds)
-        self._threads.close(seconds)
-        self._loop.close()
+        self.http.close()
+        self.computing.close(seconds)
+        self.threads.close(seconds)
+        self.loop.close()
 
     def _run(self) -> None:
         while not self._is_over:
             try:
-                self._loop.turn()
+                self.loop.turn()
             except Exception as error:  # noqa: BLE001 - one connection ends no server
-                self._parts.log.write_failure("", error)
+                self.parts.log.write_failure("", error)
 
     def _count_turn(self) -> None:
         self.turns += 1
-        self._loop.later(_HEARTBEAT_SECONDS, self._count_turn)
-
-    def _open_request(self, ends: ConnectionEnds) -> "ApiRequest":
-        return ApiRequest(self._parts, self._loop, self._submit, ends)
-
-    def _submit(self, admission: Admission, call: Callback) -> None:
-        (self._computing if admission.only_computes else self._threads).submit(call)
+        self.loop.later(_HEARTBEAT_SECONDS, self._count_turn)
 
 
 class ApiRequest:
     """One request, also a rejected or malformed one: from its headers to its log line."""
 
-    def __init__(
-        self, parts: ServerParts, loop: EventLoop, submit: Submit, ends: ConnectionEnds
-    ) -> None:
-        self._parts, self._loop, self._submit, self._ends = parts, loop, submit, ends
-        self._admission = Admission(parts.new_id(), ends.peer)
-        self._began = parts.log.monotonic()
+    def __init__(self, server: ApiServer, ends: ConnectionEnds) -> None:
+        self._server, self._parts, self._ends = server, server.parts, ends
+        self._admission = Admission(self._parts.new_id(), ends.peer)
+        self._began = self._parts.log.clock.monotonic()
         self._method = self._path = self._traceparent = ""
 
     def admit(self, head: RequestHead) -> None:
@@ -178,7 +153,9 @@ class ApiRequest:
     def answer(self, request: ServedRequest, reply: Reply) -> None:
         # Unverified and used for traces only.
         self._traceparent = request.head.header("traceparent")
-        self._submit(self._admission, partial(self._respond, request, reply))
+        computes = self._admission.only_computes
+        threads = self._server.computing if computes else self._server.threads
+        threads.submit(partial(self._respond, request, reply))
 
     def refuse(self, error: BadRequestError) -> ServedAnswer:
         if not self._method:
@@ -191,13 +168,15 @@ class ApiRequest:
 
     def _respond(self, request: ServedRequest, reply: Reply) -> None:
         """Compute the answer, in a thread. Its log line is written before it is sent."""
-        self._began = self._parts.log.monotonic()
+        self._began = self._parts.log.clock.monotonic()
         headers = self._own_headers()
-        response = WsgiResponse(self._loop, reply, lambda given: complete_headers(given, headers))
+        response = WsgiResponse(
+            self._server.loop, reply, lambda given: complete_headers(given, headers)
+        )
         answer = self._compute(request, response)
         self._write_line(response.status, response.size)
         if answer is not None:
-            self._loop.post(partial(reply, answer))
+            self._server.loop.post(partial(reply, answer))
 
     def _compute(self, request: ServedRequest, response: WsgiResponse) -> ServedAnswer | None:
         environ = {**build_environ(request, self._ends), ADMISSION: self._admission}
@@ -210,7 +189,7 @@ class ApiRequest:
             return response.fail(serve_answer(internal_error_answer(self._admission.id), {}))
 
     def _own_headers(self) -> Mapping[str, str]:
-        date = format_datetime(self._parts.log.now(), usegmt=True)
+        date = format_datetime(self._parts.log.clock.now(), usegmt=True)
         return {**self._admission.headers, "X-Request-Id": self._admission.id, "Date": date}
 
     def _write_line(self, status: int, size: int) -> None:
@@ -223,7 +202,7 @@ class ApiRequest:
                 path=self._path[:_LONGEST_PATH],
                 route=known.route,
                 status=status,
-                ms=round((log.monotonic() - self._began) * 1000, 1),
+                ms=round((log.clock.monotonic() - self._began) * 1000, 1),
                 bytes=size,
                 traceparent=self._traceparent,
             )

@@ -47,13 +47,6 @@ class ConnectionEnds(Struct, frozen=True):
     port: int = 0
 
 
-class StreamSource(Protocol):
-    """The writer of an answer in parts. Both methods are called in the loop's thread."""
-
-    def note_unsent(self, size: int) -> None: ...
-    def note_closed(self) -> None: ...
-
-
 class RequestHandler(Protocol):
     """Handles one request, in the loop's thread."""
 
@@ -95,28 +88,34 @@ class Reply:
         self.has_body = head.method != "HEAD"
 
     def __call__(self, answer: ServedAnswer) -> None:
-        self._connection.send_answer(self, answer)
+        if not self.is_over:
+            keeps = self.head.keeps and not self._connection.has_input_ended
+            data = answer.as_bytes(keeps=keeps, with_body=self.has_body)
+            self._connection.finish(data, keeps=keeps)
 
-    def begin(self, answer: ServedAnswer, source: StreamSource) -> None:
-        """Send the head of an answer in parts. The connection ends with the answer."""
-        framing = ("transfer-encoding: chunked",) if self.head.is_new and self.has_body else ()
-        head = answer.encode_head(*framing, "connection: close")
-        self._connection.begin_stream(self, head, source)
+    def begin(self, answer: ServedAnswer, note_unsent: Callable[[int], None]) -> None:
+        """Send the head of an answer in parts. The connection ends with the answer. `note_unsent`
+        receives the number of unsent bytes after each change."""
+        if not self.is_over:
+            framing = ("transfer-encoding: chunked",) if self.head.is_new and self.has_body else ()
+            self._connection.note_unsent = note_unsent
+            self._connection.send(answer.encode_head(*framing, "connection: close"))
 
     def send_part(self, part: bytes) -> None:
-        if self.has_body and part:
-            frame = b"%x\r\n%b\r\n" % (len(part), part) if self.head.is_new else part
-            self._connection.send_part(self, frame)
+        if part and self.has_body and not self.is_over:
+            is_chunk = self.head.is_new
+            self._connection.send(b"%x\r\n%b\r\n" % (len(part), part) if is_chunk else part)
 
     def end(self, *, is_complete: bool = True) -> None:
         """End an answer in parts. An incomplete one has no last chunk."""
-        has_end = is_complete and self.has_body and self.head.is_new
-        self._connection.end_stream(self, b"0\r\n\r\n" if has_end else b"")
+        if not self.is_over:
+            has_end = is_complete and self.has_body and self.head.is_new
+            self._connection.finish(b"0\r\n\r\n" if has_end else b"", keeps=False)
 
     @property
     def is_over(self) -> bool:
         """Return whether the answer has ended or the connection is closed. Thread-safe."""
-        return not self._connection.is_answering(self)
+        return self._connection.reply is not self
 
 
 SendReply = Callable[[ServedAnswer], None]
@@ -137,11 +136,12 @@ class Connection:
         self._handler: RequestHandler | None = None
         self._head: RequestHead | None = None
         self._body: BodyReader | None = None
-        # Of the answer.
-        self._reply: Reply | None = None
-        self._source: StreamSource | None = None
+        # Of the request that is being answered.
+        self.reply: Reply | None = None
+        self.note_unsent: Callable[[int], None] | None = None
+        self.has_input_ended = False
         self._keeps = True
-        self._has_begun = self._has_input_ended = self._is_serving = False
+        self._has_begun = self._is_serving = False
         self._watching: Callback | None = None
         self._deadline = Deadline(self._loop, self._handle_deadline)
         self._deadline.put_off(self._limits.idle_seconds)
@@ -155,20 +155,18 @@ class Connection:
     def close(self) -> None:
         if self._phase is _Phase.CLOSED:
             return
-        self._phase, self._reply = _Phase.CLOSED, None
+        self._phase, self.reply = _Phase.CLOSED, None
         self._deadline.close()
         self._loop.unwatch(self._fd)
         self._socket.close()
-        if self._source is not None:
-            self._source.note_closed()
+        if self.note_unsent is not None:
+            self.note_unsent(0)
         self._rules.forget(self)
 
-    def _watch(self, call: Callback | None) -> None:
-        if call is None:
-            self._loop.unwatch(self._fd)
-        else:
-            self._loop.watch(self._fd, call, WRITE if call == self._push_on else READ)
-        self._watching = call
+    def _watch(self, call: Callback, events: int = READ) -> None:
+        if self._watching != call:
+            self._loop.watch(self._fd, call, events)
+            self._watching = call
 
     def _handle_deadline(self) -> None:
         if self._phase is _Phase.READING and self._has_begun and not self._unsent:
@@ -211,12 +209,13 @@ class Connection:
         except OSError:
             self.close()
             return
-        self._has_input_ended = not data
-        self._watch(None)
+        self.has_input_ended = not data
+        self._loop.unwatch(self._fd)
+        self._watching = None
 
     def _serve_received(self) -> None:
-        """Hand over the received requests. One that is answered during the call is followed by the
-        next in the same loop, not by recursion."""
+        """Hand over the received requests. After a request that is answered during the call, the
+        loop continues, without recursion."""
         if self._is_serving:
             return
         self._is_serving = True
@@ -238,8 +237,8 @@ class Connection:
         self._has_begun = False
         self._deadline.call_off()
         self._phase = _Phase.ANSWERING
-        self._reply = Reply(self, request.head)
-        handler.answer(request, self._reply)
+        self.reply = Reply(self, request.head)
+        handler.answer(request, self.reply)
         return True
 
     def _read_head(self) -> bool:
@@ -252,7 +251,7 @@ class Connection:
         self._open_handler().admit(self._head)
         self._body = BodyReader(self._head.size, self._limits.body_bytes)
         if self._head.expects and self._head.size:
-            self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         return True
 
     def _read_body(self) -> bytes | None:
@@ -274,52 +273,29 @@ class Connection:
         method = self._head.method if self._head is not None else error.method
         answer = self._open_handler().refuse(error)
         self._received.clear()
-        self._finish(answer.as_bytes(keeps=False, with_body=method != "HEAD"), keeps=False)
+        self.finish(answer.as_bytes(keeps=False, with_body=method != "HEAD"), keeps=False)
 
     # Answers
 
-    def is_answering(self, reply: Reply) -> bool:
-        return self._reply is reply
-
-    def send_answer(self, reply: Reply, answer: ServedAnswer) -> None:
-        if self._reply is reply:
-            keeps = reply.head.keeps and not self._has_input_ended
-            self._finish(answer.as_bytes(keeps=keeps, with_body=reply.has_body), keeps=keeps)
-
-    def begin_stream(self, reply: Reply, head: bytes, source: StreamSource) -> None:
-        if self._reply is reply:
-            self._source = source
-            self._send(head)
-        else:
-            source.note_closed()
-
-    def send_part(self, reply: Reply, part: bytes) -> None:
-        if self._reply is reply:
-            self._send(part)
-
-    def end_stream(self, reply: Reply, end: bytes) -> None:
-        if self._reply is reply:
-            self._finish(end, keeps=False)
-
-    def _finish(self, rest: bytes, *, keeps: bool) -> None:
+    def finish(self, rest: bytes, *, keeps: bool) -> None:
+        """Send the end of an answer."""
         self._phase, self._keeps = _Phase.FLUSHING, keeps
-        self._reply = None
-        self._send(rest)
+        self.reply = None
+        self.send(rest)
         self._go_on()
 
     def _go_on(self) -> None:
         """Continue with the next request once the answer is sent."""
         if self._phase is not _Phase.FLUSHING or self._unsent:
             return
-        self._source = None
+        self.note_unsent = None
         if not self._keeps:
             self._leave()
             return
         self._phase = _Phase.READING
         self.waits_since = time.monotonic()
         self._deadline.put_off(self._limits.idle_seconds)
-        if self._watching != self._receive:
-            self._watch(self._receive)
+        self._watch(self._receive)
         self._serve_received()
 
     def _leave(self) -> None:
@@ -342,24 +318,28 @@ class Connection:
 
     # Sent data
 
-    def _send(self, data: bytes) -> None:
-        if self._phase is not _Phase.CLOSED:
-            self._unsent += data
+    def send(self, data: bytes) -> None:
+        if self._phase is _Phase.CLOSED:
+            return
+        self._unsent += data
+        # More data for a client that does not read does not extend its time.
+        if self._watching != self._push_on:
             self._push()
+        elif self.note_unsent is not None:
+            self.note_unsent(len(self._unsent))
 
     def _push(self) -> None:
         try:
             while self._unsent:
                 del self._unsent[: self._socket.send(self._unsent)]
         except BlockingIOError:
-            if self._watching != self._push_on:
-                self._watch(self._push_on)
+            self._watch(self._push_on, WRITE)
             self._deadline.put_off(self._limits.request_seconds)
         except OSError:
             self.close()
             return
-        if self._source is not None:
-            self._source.note_unsent(len(self._unsent))
+        if self.note_unsent is not None:
+            self.note_unsent(len(self._unsent))
 
     def _push_on(self) -> None:
         self._push()

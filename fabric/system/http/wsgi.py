@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from fabric.system.event_loop import Callback, EventLoop
@@ -19,11 +19,6 @@ Wsgi: TypeAlias = Callable[[dict[str, object], StartResponse], Iterable[bytes]]
 # More unsent data of one answer blocks its writer.
 _MOST_UNSENT = 1024 * 1024
 _LOOK_SECONDS = 1.0
-
-
-@runtime_checkable
-class Closable(Protocol):
-    def close(self) -> None: ...
 
 
 class ClientGoneError(Exception):
@@ -84,7 +79,7 @@ class AnswerStream:
         self._changed = threading.Condition()
         # Bytes on the way to the loop's thread, and those that the socket does not accept yet.
         self._posted = self._unsent = 0
-        loop.post(partial(reply.begin, answer, self))
+        loop.post(partial(reply.begin, answer, self._note_unsent))
 
     def write(self, part: bytes) -> None:
         with self._changed:
@@ -104,13 +99,10 @@ class AnswerStream:
             self._posted -= len(part)
             self._changed.notify()
 
-    def note_unsent(self, size: int) -> None:
+    def _note_unsent(self, size: int) -> None:
         with self._changed:
             self._unsent = size
             self._changed.notify()
-
-    def note_closed(self) -> None:
-        self.note_unsent(0)
 
 
 class WsgiResponse:
@@ -138,8 +130,9 @@ class WsgiResponse:
             for part in parts:
                 self._write(part)
         finally:
-            if isinstance(parts, Closable):
-                parts.close()
+            close = getattr(parts, "close", None)
+            if close is not None:
+                close()
         if self._stream is None:
             return self.build_answer(b"")
         self._stream.end()

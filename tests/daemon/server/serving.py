@@ -109,7 +109,7 @@ class Serving:
 
     @property
     def port(self) -> int:
-        return self.server.port
+        return self.server.http.port
 
     def dial(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
@@ -176,7 +176,7 @@ def serving(
     log = LineLog(SystemClock(), lambda line: lines.append(json.loads(line)))
     names = build_host_names(asked.address, "here", asked.hosts)
     rules = GateRules(asked, keys or Keys(), names, ApiRouteTable(ROUTES), limits.body_bytes)
-    gate, numbers = RequestGate(rules, log.monotonic), itertools.count(1)
+    gate, numbers = RequestGate(rules, log.clock.monotonic), itertools.count(1)
     parts = ServerParts(
         app=app,
         admit=gate.admit,

@@ -11,8 +11,9 @@ from functools import partial
 from fabric.system.event_loop import EventLoop
 from fabric.system.http.answers import ServedAnswer, build_json_answer
 from fabric.system.http.connection import ConnectionEnds, HttpLimits, Reply
+from fabric.system.http.listening import bind_socket
 from fabric.system.http.requests import BadRequestError, RequestHead, ServedRequest
-from fabric.system.http.server import HttpServer, HttpService, bind_socket
+from fabric.system.http.server import HttpServer, HttpService
 from fabric.system.http.wsgi import (
     ClientGoneError,
     StartResponse,
@@ -59,6 +60,10 @@ class Echo:
             self.waiting.append(reply)
         elif head.path == "/large":
             reply(ServedAnswer(200, (), b"x" * 20_000_000))
+        elif head.path == "/drip":
+            reply.begin(ServedAnswer(200), lambda _: None)
+            reply.send_part(b"x" * 20_000_000)
+            self._drip(reply)
         elif head.path.startswith("/app/"):
             self.threads.submit(partial(self._respond, request, reply))
         else:
@@ -66,6 +71,11 @@ class Echo:
             reply(
                 build_json_answer(200, {"method": head.method, "target": head.target, "size": size})
             )
+
+    def _drip(self, reply: Reply) -> None:
+        reply.send_part(b"beat")
+        if not reply.is_over:
+            self.loop.later(0.01, partial(self._drip, reply))
 
     def go_on(self) -> None:
         for reply in self.waiting:

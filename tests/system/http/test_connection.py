@@ -173,9 +173,10 @@ def test_keep_alive_connection_times_out_like_a_new_one() -> None:
         assert client.recv(1) == b""
 
 
-def test_a_client_that_does_not_read_its_answer_is_closed() -> None:
+@pytest.mark.parametrize("path", ["/large", "/drip"])
+def test_a_client_that_does_not_read_its_answer_is_closed(path: str) -> None:
     with serving(QUICK) as found, found.dial() as client:
-        client.sendall(request("/large"))
+        client.sendall(request(path))
         until(lambda: bool(found.echo.answered))
         assert found.server.in_flight == 1
         until(lambda: len(found.server) == 0)

@@ -4,7 +4,7 @@ import contextlib
 import time
 
 from fabric.system.http.connection import HttpLimits
-from fabric.system.http.server import bind_socket, find_free_port
+from fabric.system.http.listening import bind_socket, find_free_port
 from tests.support.until import until
 from tests.system.http.serving import LAST, all_of, request, serving
 
