@@ -19,7 +19,7 @@ class Requests:
 
     def __init__(self, loop: EventLoop, app: bottle.Bottle, limits: ServerLimits) -> None:
         self._loop, self._app = loop, app
-        self._threads = ThreadPool(limits.threads, "answers")
+        self._threads = ThreadPool(limits.threads, "answers", print)
 
     def open_request(self, ends: ConnectionEnds) -> "Requests":
         del ends

@@ -77,11 +77,12 @@ class ApiServer:
 
     def __init__(self, listening: socket.socket, parts: ServerParts) -> None:
         self.parts, self.loop = parts, EventLoop()
-        self.threads = ThreadPool(parts.limits.threads, "fabric-http-answer")
-        self.computing = ThreadPool(parts.limits.computing_threads, "fabric-http-compute")
+        limits, report = parts.limits, partial(parts.log.write_failure, "")
+        self.threads = ThreadPool(limits.threads, "fabric-http-answer", report)
+        self.computing = ThreadPool(limits.computing_threads, "fabric-http-compute", report)
         busy = serve_answer(busy_answer(), {})
         service = HttpService(partial(ApiRequest, self), busy, parts.shares_address)
-        self.http = HttpServer(self.loop, listening, service, parts.limits)
+        self.http = HttpServer(self.loop, listening, service, limits)
         self._is_over = False
         # Grows while the loop handles events.
         self.turns = 0
@@ -174,9 +175,11 @@ class ApiRequest:
             self._server.loop, reply, lambda given: complete_headers(given, headers)
         )
         answer = self._compute(request, response)
-        self._write_line(response.status, response.size)
-        if answer is not None:
-            self._server.loop.post(partial(reply, answer))
+        try:
+            self._write_line(response.status, response.size)
+        finally:
+            if answer is not None:
+                self._server.loop.post(partial(reply, answer))
 
     def _compute(self, request: ServedRequest, response: WsgiResponse) -> ServedAnswer | None:
         environ = {**build_environ(request, self._ends), ADMISSION: self._admission}

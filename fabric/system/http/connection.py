@@ -229,6 +229,8 @@ class Connection:
 
     def _serve_next(self) -> bool:
         body = self._read_body() if self._read_head() else None
+        if self._phase is not _Phase.READING:  # closed, because 100 Continue could not be sent
+            return False
         if body is None or self._head is None or self._handler is None:
             self._await_rest()
             return False
@@ -279,6 +281,8 @@ class Connection:
 
     def finish(self, rest: bytes, *, keeps: bool) -> None:
         """Send the end of an answer."""
+        if self._phase is _Phase.CLOSED:
+            return
         self._phase, self._keeps = _Phase.FLUSHING, keeps
         self.reply = None
         self.send(rest)

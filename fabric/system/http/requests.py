@@ -1,6 +1,6 @@
 """Parse bytes to one HTTP request, strictly, to prevent request smuggling.
 
-A request that two parsers could read differently is rejected.
+Requests that parsers could read differently are rejected.
 """
 
 import re

@@ -26,10 +26,11 @@ class ClientGoneError(Exception):
 
 
 class ThreadPool:
-    """Threads that are started when they are needed, and do not delay the end of the process."""
+    """Threads that are started when they are needed, and do not delay the end of the process.
+    `report` receives unexpected errors."""
 
-    def __init__(self, most: int, name: str) -> None:
-        self._most, self._name = most, name
+    def __init__(self, most: int, name: str, report: Callable[[BaseException], None]) -> None:
+        self._most, self._name, self._report = most, name, report
         self._changed = threading.Condition()
         self._calls: collections.deque[Callback] = collections.deque()
         self._threads: list[threading.Thread] = []
@@ -56,7 +57,10 @@ class ThreadPool:
 
     def _work(self) -> None:
         while call := self._wait_for_call():
-            call()
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001 - one call ends no thread
+                self._report(error)
 
     def _wait_for_call(self) -> Callback | None:
         with self._changed:

@@ -174,7 +174,7 @@ def request(path: str = "/", *more: str, method: str = "GET", version: str = "1.
 def serving(
     limits: HttpLimits | None = None, shared: Callable[[str], bool] = lambda _: True
 ) -> Iterator[Serving]:
-    loop, threads = EventLoop(), ThreadPool(4, "answers")
+    loop, threads = EventLoop(), ThreadPool(4, "answers", list[BaseException]().append)
     echo = Echo(loop, threads)
     service = HttpService(echo.open_request, build_json_answer(503, {"message": "busy"}), shared)
     server = HttpServer(loop, bind_socket("127.0.0.1", 0), service, limits)

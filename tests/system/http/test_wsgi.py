@@ -101,13 +101,15 @@ def test_stream_ends_at_the_next_write_after_the_reader_disconnects() -> None:
 
 
 def test_threads_are_started_as_needed_up_to_a_limit() -> None:
-    pool, names = ThreadPool(2, "named"), list[str]()
+    errors, names = list[BaseException](), list[str]()
+    pool = ThreadPool(2, "named", errors.append)
     go_on, begun = threading.Event(), threading.Semaphore(0)
 
     def work() -> None:
         names.append(threading.current_thread().name)
         begun.release()
         go_on.wait(30)
+        raise ValueError
 
     for _ in range(3):
         pool.submit(work)
@@ -117,4 +119,4 @@ def test_threads_are_started_as_needed_up_to_a_limit() -> None:
     go_on.set()
     assert begun.acquire(timeout=30)
     pool.close(5)
-    assert len(names) == 3
+    assert len(names) == len(errors) == 3
