@@ -11,9 +11,8 @@ from msgspec import Struct
 from fabric.local.exchange import Exchange, ServedCall, build_failure_answer, build_problem_answer
 from fabric.local.http_answer import BadAnswerError, convert_answer
 from fabric.local.http_event import Arrival, convert_request_to_event
-from fabric.local.http_service import is_loopback
+from fabric.local.http_service import TunnelEnd, is_loopback
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
-from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem

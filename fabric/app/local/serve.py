@@ -19,9 +19,8 @@ from fabric.app.settings import Settings
 from fabric.engine.bus import MakeListeners
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
 from fabric.local.exchange import ServedCall
-from fabric.local.http_service import build_local_service, listen
+from fabric.local.http_service import TunnelEnd, build_local_service, listen
 from fabric.local.routes import RouteTable
-from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.queried import ServedOutcome
 from fabric.model.report import Report
