@@ -9,8 +9,8 @@ from fabric.app.settings import Settings
 from fabric.daemon.http_types import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.server.access_log import LineLog
-from fabric.daemon.server.server_parts import Wsgi
 from fabric.daemon.server.sessions import BrowserSessions
+from fabric.system.http.wsgi import Wsgi
 
 
 class RunsUnderWay(Protocol):

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fabric.daemon.http_types import RequestOrigin
-from fabric.daemon.server.access_log import LineLog
-from fabric.daemon.server.tasks import AccessLine
+from fabric.daemon.server.access_log import AccessLine, LineLog
 from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.run_spans import RunSpans
 from fabric.manifest import VERSION

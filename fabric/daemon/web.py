@@ -9,11 +9,11 @@ import bottle  # type: ignore[import-untyped]
 from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, make_refusal
 from fabric.daemon.parameters import read_parameters
 from fabric.daemon.server.answers import encode_body
-from fabric.daemon.server.gate import Admission, too_large_answer
-from fabric.daemon.server.server_parts import ServerLimits, Wsgi
-from fabric.daemon.server.tasks import ADMISSION
+from fabric.daemon.server.api_server import ServerLimits
+from fabric.daemon.server.gate import ADMISSION, Admission, too_large_answer
 from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, choose_http_status
 from fabric.model.problems import FabricError, Problem
+from fabric.system.http.wsgi import Wsgi
 
 _MOST_BYTES = ServerLimits().body_bytes
 _MOST_PARAMETERS = 64

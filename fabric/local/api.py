@@ -8,13 +8,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fabric.local.connection import SendReply
 from fabric.local.exchange import Exchange, ServedCall, build_failure_answer, build_problem_answer
-from fabric.local.http_answer import BadAnswerError, ServedAnswer, build_json_answer, convert_answer
+from fabric.local.http_answer import BadAnswerError, convert_answer
 from fabric.local.http_event import Arrival, convert_request_to_event
-from fabric.local.http_request import RequestHead, ServedRequest, is_loopback
+from fabric.local.http_service import TunnelEnd, is_loopback
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
-from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
@@ -22,6 +20,9 @@ from fabric.model.task import Pairs
 from fabric.runtimes.calls.call_end import CallEnd, decode_response, format_version_notice
 from fabric.runtimes.calls.event_lines import encode_call_event, parse_event
 from fabric.runtimes.calls.pool import HandlerPool
+from fabric.system.http.answers import ServedAnswer, build_json_answer
+from fabric.system.http.connection import SendReply
+from fabric.system.http.requests import RequestHead, ServedRequest
 
 _EVENTS = "/_fabric/events/"
 

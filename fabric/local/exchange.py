@@ -5,12 +5,12 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from fabric.local.connection import SendReply
-from fabric.local.http_answer import ServedAnswer, build_json_answer
-from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, Failing
+from fabric.system.http.answers import ServedAnswer, build_json_answer
+from fabric.system.http.connection import SendReply
+from fabric.system.http.requests import RequestHead, ServedRequest
 
 _STATUS = {
     Failing.THREW: HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -2,13 +2,11 @@
 
 import base64
 import binascii
-import http
 import json
 import re
 
-from msgspec import Struct
-
 from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.system.http.answers import ServedAnswer, build_json_answer
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
@@ -20,45 +18,6 @@ _LOWEST, _HIGHEST = 200, 599
 
 class BadAnswerError(Exception):
     """A result that no host would accept."""
-
-
-class ServedAnswer(Struct, frozen=True):
-    status: int
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
-
-    def as_bytes(self, *, keeps: bool, with_body: bool = True) -> bytes:
-        has_body = self.status not in _WITHOUT_BODY
-        lines = [
-            f"HTTP/1.1 {self.status} {find_reason(self.status)}",
-            *(f"{name}: {value}" for name, value in self.headers),
-            *([f"content-length: {len(self.body)}"] if has_body else []),
-            f"connection: {'keep-alive' if keeps else 'close'}",
-        ]
-        head = b"\r\n".join(map(_encode_header, lines)) + b"\r\n\r\n"
-        return head + self.body if has_body and with_body else head
-
-
-def _encode_header(line: str) -> bytes:
-    """Encode a header line as Latin-1, other characters as UTF-8, which most clients use."""
-    try:
-        return line.encode("latin-1")
-    except UnicodeEncodeError:
-        return line.encode(errors="replace")
-
-
-def find_reason(status: int) -> str:
-    try:
-        return http.HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
-
-
-def build_json_answer(
-    status: int, document: Json, headers: tuple[tuple[str, str], ...] = ()
-) -> ServedAnswer:
-    body = json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass")
-    return ServedAnswer(status, (("content-type", "application/json"), *headers), body)
 
 
 def convert_answer(response: Json) -> ServedAnswer:

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
-from fabric.local.http_request import ServedRequest
 from fabric.local.routes import Matched
 from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.system.http.requests import ServedRequest
 
 _TEXTS = ("text/", "application/json", "application/xml", "application/javascript")
 _FORM = "application/x-www-form-urlencoded"

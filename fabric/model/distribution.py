@@ -35,7 +35,7 @@ MODULES: Mapping[Extra, tuple[str, ...]] = {
     Extra.POSTGRES: ("psycopg",),
     Extra.SEALED: ("cryptography",),
     Extra.WATCH: ("watchfiles",),
-    Extra.DAEMON: ("bottle", "waitress"),
+    Extra.DAEMON: ("bottle",),
     Extra.REDIS: ("redis",),
     Extra.OTEL: ("opentelemetry",),
     Extra.DASK: ("distributed",),

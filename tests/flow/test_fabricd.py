@@ -189,7 +189,7 @@ def test_daemon_that_exits_at_once_is_reported_with_its_last_output(
     place: Workspace, tmp_path: Path
 ) -> None:
     (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "waitress.py").write_text("raise SystemExit('no luck today')")
+    (tmp_path / "broken" / "bottle.py").write_text("raise SystemExit('no luck today')")
     paths = f"{tmp_path / 'broken'}:{REPO}"
     refused = place.fabricd("start", "--address", "127.0.0.1", "--json", PYTHONPATH=paths)
     assert refused.code == 1

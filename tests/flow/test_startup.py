@@ -11,7 +11,7 @@ from fabric.cli.commands_table import COMPOSE, GENERATE, ROOT
 from tests.support.project import environment, project
 
 HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3", "bottle",
-         "waitress", "fabric.daemon.application"}  # fmt: skip
+         "fabric.system.http.server", "fabric.daemon.application"}  # fmt: skip
 COMMANDS = (
     (),
     *((row.name,) for row in ROOT),

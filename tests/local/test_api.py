@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings, merge_event
 from fabric.local.exchange import ServedCall
-from fabric.local.http_server import HttpServer, listen
+from fabric.local.http_service import build_local_service
 from fabric.local.routes import HttpRoute, RouteTable
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Place, Problem
@@ -20,6 +20,8 @@ from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.runtimes.contract import BuiltFile
 from fabric.system.event_loop import EventLoop
+from fabric.system.http.listening import bind_socket
+from fabric.system.http.server import HttpServer
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.until import until
 
@@ -82,7 +84,8 @@ def api(template: JsonObject | None = None) -> Iterator[Client]:
     functions = ServedFunctions(
         RouteTable(ROUTES), {"echo": 1, "broken": 0}, {"echo": "python3.99"}, {"broken": BROKEN}
     )
-    server = HttpServer(loop, listen("127.0.0.1", 0), LocalApi(pool, functions, around).answer)
+    service = build_local_service(LocalApi(pool, functions, around).answer)
+    server = HttpServer(loop, bind_socket("127.0.0.1", 0), service)
     thread = threading.Thread(target=loop.run_until, args=(lambda: bool(over),))
     thread.start()
     try:

@@ -3,13 +3,13 @@
 import pytest
 
 from fabric.local.api import build_answer_headers, build_preflight_headers, is_foreign
-from fabric.local.http_request import RequestHead
 from fabric.model.cors import parse_cors_setting
+from fabric.system.http.requests import RequestHead
 
 
 def head(method: str = "GET", **headers: str) -> RequestHead:
     pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return RequestHead(method, "/", pairs)
+    return RequestHead(method=method, target="/", headers=pairs)
 
 
 def test_without_settings_there_is_nothing_to_say() -> None:

@@ -1,10 +1,9 @@
 """What the guide of local runs tells is as the code is."""
 
-from fabric.local.connection import HttpLimits
-from fabric.local.http_request import LARGEST_BODY, LARGEST_HEAD
 from fabric.model.names import TriggerKind
 from fabric.runtimes.calls.call_end import LARGEST_ANSWER
 from fabric.runtimes.calls.pool import PoolLimits
+from fabric.system.http.connection import HttpLimits
 from tests.support.project import REPO
 
 
@@ -18,8 +17,8 @@ def test_documented_limits_match_the_code() -> None:
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     limits, megabyte = HttpLimits(), 1024 * 1024
     for what, most in (
-        ("body of a request", f"{LARGEST_BODY // megabyte} MB"),
-        ("headers of a request", f"{LARGEST_HEAD // 1024} KB"),
+        ("body of a request", f"{limits.body_bytes // megabyte} MB"),
+        ("headers of a request", f"{limits.header_bytes // 1024} KB"),
         ("time for a request", f"{limits.request_seconds} s"),
         ("answer of a function", f"{LARGEST_ANSWER // megabyte} MB"),
     ):

@@ -3,9 +3,9 @@
 import datetime
 
 from fabric.local.http_event import Arrival, convert_request_to_event
-from fabric.local.http_request import ServedRequest, take_body, take_head
 from fabric.local.routes import HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.system.http.requests import ServedRequest, take_head
 
 TABLE = RouteTable([HttpRoute("ANY", "/shop/{id}", "one"), HttpRoute("GET", "/plain", "two")])
 AT = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
@@ -15,14 +15,11 @@ def event_of(text: str, body: bytes = b"") -> JsonObject:
     lines = [*text.splitlines(), "Host: localhost:8787"]
     if body:
         lines.append(f"Content-Length: {len(body)}")
-    buffer = bytearray("\r\n".join((*lines, "", "")).encode()) + body
-    head = take_head(buffer)
+    head = take_head(bytearray("\r\n".join((*lines, "", "")).encode()), 1000)
     assert head
-    content = take_body(buffer, head.size, bytearray())
-    assert content is not None
     found = TABLE.find(head.method, head.path)
     assert isinstance(found, Matched)
-    return convert_request_to_event(ServedRequest(head, content), found, Arrival(AT, "id-1"))
+    return convert_request_to_event(ServedRequest(head, body), found, Arrival(AT, "id-1"))
 
 
 def test_an_event_has_the_shape_of_the_platforms_second_version() -> None:

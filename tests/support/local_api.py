@@ -6,11 +6,13 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
-from fabric.local.http_server import HttpServer, listen
+from fabric.local.http_service import build_local_service
 from fabric.local.routes import HttpRoute, RouteTable
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.event_loop import EventLoop
+from fabric.system.http.listening import bind_socket
+from fabric.system.http.server import HttpServer
 from tests.support.bundler_cache import ENVIRONMENT
 
 
@@ -24,7 +26,8 @@ def served_locally(function: LocalFunction, routes: Sequence[tuple[str, str]]) -
     around = Surroundings(lambda: now, lambda: "id", lambda _call: None)
     table = RouteTable(HttpRoute(method, path, function.name) for method, path in routes)
     functions = ServedFunctions(table, {function.name: 0})
-    server = HttpServer(loop, listen("127.0.0.1", 0), LocalApi(pool, functions, around).answer)
+    service = build_local_service(LocalApi(pool, functions, around).answer)
+    server = HttpServer(loop, bind_socket("127.0.0.1", 0), service)
     thread = threading.Thread(target=loop.run_until, args=(lambda: bool(over),))
     thread.start()
     try:

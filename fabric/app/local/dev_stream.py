@@ -31,7 +31,7 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.rules.config import PRODUCTION
 from fabric.engine.bus import MakeListeners
-from fabric.local.tunnel_end import TunnelEnd
+from fabric.local.http_service import TunnelEnd
 from fabric.model.outcomes.queried import RestoredService, StreamedOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report

@@ -5,8 +5,8 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.model.problems import FabricError, Problem
+from fabric.system.http.requests import RequestHead, ServedRequest
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _SAFE = "/%:@!$&'()*+,;=~-._"
@@ -23,7 +23,12 @@ class HttpInput(Struct, frozen=True):
     def request(self) -> ServedRequest:
         names = {name for name, _ in self.headers}
         host = () if "host" in names else (("host", "localhost"),)
-        head = RequestHead(self.method, self.target, (*host, *self.headers), len(self.body))
+        head = RequestHead(
+            method=self.method,
+            target=self.target,
+            headers=(*host, *self.headers),
+            size=len(self.body),
+        )
         return ServedRequest(head, self.body)
 
 

@@ -18,17 +18,16 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.bus import MakeListeners
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
-from fabric.local.connection import HttpLimits
 from fabric.local.exchange import ServedCall
-from fabric.local.http_server import HttpServer, listen
+from fabric.local.http_service import TunnelEnd, build_local_service, listen
 from fabric.local.routes import RouteTable
-from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.queried import ServedOutcome
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
+from fabric.system.http.server import HttpServer
 
 HOST = "127.0.0.1"
 
@@ -112,13 +111,15 @@ class ServedService:
             options.template,
             options.tunnel,
         )
-        self._limits = HttpLimits(hosts=frozenset({options.tunnel.host} if options.tunnel else ()))
+        self._hosts = frozenset({options.tunnel.host} if options.tunnel else ())
         self._api = LocalApi(self._pool, _build_served_functions(first.service), around)
         self._put(first.service)
 
     @contextlib.contextmanager
     def listening_at(self, listening: socket.socket) -> Iterator[None]:
-        server = HttpServer(self.loop, listening, self._api.answer, self._limits)
+        server = HttpServer(
+            self.loop, listening, build_local_service(self._api.answer, self._hosts)
+        )
         self._port = server.port
         try:
             with (

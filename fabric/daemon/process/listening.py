@@ -5,27 +5,15 @@ import os
 import socket
 
 from fabric.model.problems import FabricError, Problem
-
-_BACKLOG = 1024
-_NEARBY = 100
+from fabric.system.http.listening import bind_socket, find_free_port
 
 
 def listen(address: str, port: int) -> socket.socket:
     """Port 0 is any that is free."""
     try:
-        return _bind_socket(address, port)
+        return bind_socket(address, port)
     except (OSError, UnicodeError) as error:
         raise FabricError(_bind_problem(address, port, error)) from error
-
-
-def _bind_socket(address: str, port: int) -> socket.socket:
-    kind = socket.SOCK_STREAM
-    found = socket.getaddrinfo(address, port, type=kind, flags=socket.AI_PASSIVE)
-    family, *_, place = found[0]
-    both = family is socket.AF_INET6 and address == "::" and socket.has_dualstack_ipv6()
-    return socket.create_server(
-        (str(place[0]), port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
-    )
 
 
 def _bind_problem(address: str, port: int, error: OSError | UnicodeError) -> Problem:
@@ -34,7 +22,7 @@ def _bind_problem(address: str, port: int, error: OSError | UnicodeError) -> Pro
     said = os.strerror(number) if number > 0 else str(error)
     message = f"cannot listen on {address}:{port}: {said.lower()}"
     if number == errno.EADDRINUSE:
-        free = next((one for one in range(port + 1, port + _NEARBY) if _is_free(address, one)), 0)
+        free = find_free_port(address, port)
         hint = f"use --port {free}, which is free" if free else "use another port with --port"
         return Problem("daemon/port-taken", message, hint)
     if number == errno.EACCES:
@@ -42,14 +30,6 @@ def _bind_problem(address: str, port: int, error: OSError | UnicodeError) -> Pro
         return Problem("daemon/port-refused", message, hint)
     hint = "set --address to an address of this machine, such as 127.0.0.1 or 0.0.0.0"
     return Problem("daemon/bad-address", message, hint)
-
-
-def _is_free(address: str, port: int) -> bool:
-    try:
-        _bind_socket(address, port).close()
-    except (OSError, OverflowError):
-        return False
-    return True
 
 
 def choose_local_address(address: str) -> str:

@@ -20,13 +20,17 @@ from fabric.daemon.application import (
 )
 from fabric.daemon.process.listening import listen
 from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
-from fabric.daemon.server.access_log import LineLog, take_over_warnings
+from fabric.daemon.server.access_log import LineLog
+from fabric.daemon.server.api_server import (
+    ApiServer,
+    ServerLimits,
+    ServerParts,
+    compute_connection_limit,
+)
 from fabric.daemon.server.clients import is_loopback, is_proxy
 from fabric.daemon.server.gate import GateRules, RequestGate
 from fabric.daemon.server.hosts import build_host_names
-from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.route_table import ApiRouteTable
-from fabric.daemon.server.server_parts import ServerLimits, ServerParts, compute_connection_limit
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError, Problem
 
@@ -65,7 +69,7 @@ def shut_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingT
 def _close_server(server: ApiServer, heard: Heard, times: EndingTimes) -> None:
     """Stop accepting connections and finish the current answers."""
     server.stop_listening()
-    _wait_until_over(lambda: not server.in_flight, heard, times.answers)
+    _wait_until_over(lambda: not server.http.in_flight, heard, times.answers)
     server.stop(1.0)
 
 
@@ -143,12 +147,11 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
     )
     app = tools.make(around)
     with contextlib.closing(listen(order.door.address, order.door.port)) as listening:
-        take_over_warnings(log)
         server = ApiServer(listening, _build_parts(order, around, app, tools.limits))
         server.start()
         manager = ServiceManager(settings.env)
-        tools.ready(server.port)
-        log.say("started", version=VERSION, address=order.door.address, port=server.port)
+        tools.ready(server.http.port)
+        log.say("started", version=VERSION, address=order.door.address, port=server.http.port)
         manager.say("READY=1")
         wait_for_end(server, tools.heard, manager)
         log.say("stopping", runs=app.runs.under_way())
@@ -182,8 +185,8 @@ def _build_parts(
     )
     return ServerParts(
         app=app.wsgi,
-        admit=RequestGate(rules, log.monotonic).admit,
-        teller=log,
+        admit=RequestGate(rules, log.clock.monotonic).admit,
+        log=log,
         new_id=lambda: around.settings.chance(_ID_BYTES),
         shares_address=lambda peer: is_loopback(peer) or is_proxy(peer, door.proxies),
         limits=replace(limits, connections=compute_connection_limit(limits, _raise_file_limit())),

@@ -1,31 +1,42 @@
 """The server log: one JSON line per request and per error."""
 
 import json
-import logging
 import traceback
 from collections.abc import Callable
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from fabric.daemon.server.tasks import AccessLine
 from fabric.system.clock import Clock, stamp
 
 _FRAMES = 12
+
+
+class AccessLine(Struct, frozen=True, kw_only=True):
+    """The log data of a request, without the query, which can be confidential."""
+
+    id: str
+    client: str
+    method: str
+    path: str
+    route: str
+    status: int
+    ms: float
+    bytes: int
+    # Unverified and used for traces only.
+    traceparent: str = ""
 
 
 class LineLog:
     """Hands each line to `write`."""
 
     def __init__(self, clock: Clock, write: Callable[[str], None]) -> None:
-        self._clock, self._write = clock, write
+        self.clock, self._write = clock, write
         self._hearers: list[Callable[[AccessLine], None]] = []
 
     def tell_too(self, hear: Callable[[AccessLine], None]) -> None:
         """Add a receiver of answered requests, before anything is served."""
         self._hearers.append(hear)
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic()
 
     def write_response(self, line: AccessLine) -> None:
         for hear in self._hearers:
@@ -42,23 +53,4 @@ class LineLog:
         self.say("error", id=request_id, error=type(error).__name__, trace=trace)
 
     def say(self, event: str, **facts: object) -> None:
-        self._write(json.dumps({"time": stamp(self._clock), "event": event, **facts}))
-
-
-class ServerWarnings(logging.Handler):
-    """Logs the HTTP library's warnings as lines without stack traces."""
-
-    def __init__(self, log: LineLog) -> None:
-        super().__init__(logging.WARNING)
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._log.say("server", level=record.levelname.lower(), message=record.getMessage())
-
-
-def take_over_warnings(log: LineLog) -> None:
-    """How deep its queue is it need not say for each request."""
-    logging.getLogger("waitress.queue").disabled = True
-    under = logging.getLogger("waitress")
-    under.propagate = False
-    under.handlers = [ServerWarnings(log)]
+        self._write(json.dumps({"time": stamp(self.clock), "event": event, **facts}))

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from http import HTTPStatus
 
 from fabric.daemon.http_types import ApiAnswer, make_refusal
+from fabric.daemon.server.gate import too_large_answer
 from fabric.model.problems import Problem
+from fabric.system.http.answers import ServedAnswer
+from fabric.system.http.requests import BadRequestError, Headers
 
 # What goes with every answer that does not say otherwise by itself.
 GUARDS: Mapping[str, str] = {
@@ -22,37 +24,36 @@ def encode_body(answer: ApiAnswer) -> bytes:
     return (answer.text or json.dumps(answer.document) + "\n").encode()
 
 
-def format_status_line(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return f"{status} Unknown"
+def serve_answer(answer: ApiAnswer, more: Mapping[str, str]) -> ServedAnswer:
+    """Convert an answer of the server itself; `more` are further headers."""
+    given = (("Content-Type", answer.content_type), *answer.headers.items())
+    return ServedAnswer(answer.status, complete_headers(given, more), encode_body(answer))
 
 
-def bad_request_answer(why: str) -> ApiAnswer:
-    return _make_refusal(400, "request/malformed", f"malformed HTTP/1.1 request: {why}")
+def complete_headers(given: Headers, more: Mapping[str, str]) -> Headers:
+    """Add the headers that an answer does not contain."""
+    names = {name.lower() for name, _ in given}
+    missing = (one for one in {**GUARDS, **more}.items() if one[0].lower() not in names)
+    return (*given, *missing)
 
 
-def header_too_large_answer(most: int) -> ApiAnswer:
-    return _make_refusal(
-        431, "request/header-too-large", f"the headers are larger than {most:,} bytes"
-    )
-
-
-def timeout_answer(seconds: float) -> ApiAnswer:
-    message = f"the request was not complete within {seconds:.0f} s"
-    return _make_refusal(408, "request/too-slow", message)
-
-
-def not_implemented_answer() -> ApiAnswer:
-    message = "unsupported transfer encoding: only `chunked` is supported"
-    return _make_refusal(501, "request/unknown-encoding", message)
-
-
-def http_version_answer() -> ApiAnswer:
-    return _make_refusal(
-        505, "request/other-version", "unsupported HTTP version: use HTTP/1.1 or HTTP/1.0"
-    )
+def parse_error_answer(error: BadRequestError, body_bytes: int) -> ApiAnswer:
+    """Answer a request that is rejected before the gate, or while its body is read."""
+    message = error.message
+    match error.status:
+        case 408:
+            problem = Problem("request/too-slow", message)
+        case 413:
+            return too_large_answer(body_bytes)
+        case 431:
+            problem = Problem("request/header-too-large", message)
+        case 501:
+            problem = Problem("request/unknown-encoding", message)
+        case 505:
+            problem = Problem("request/other-version", message)
+        case _:
+            problem = Problem("request/malformed", f"malformed HTTP/1.1 request: {message}")
+    return make_refusal(error.status, (problem,))
 
 
 def busy_answer() -> ApiAnswer:
@@ -64,18 +65,3 @@ def internal_error_answer(request_id: str) -> ApiAnswer:
     """Answer an internal error. Details are only in the log."""
     hint = f"report this bug: the server log has the details of request {request_id}"
     return make_refusal(500, (Problem("internal/error", "unexpected server error", hint),))
-
-
-def parser_error_answer(status: int, why: str, header_bytes: int) -> ApiAnswer:
-    """Answer an error that the HTTP library's parser found."""
-    match status:
-        case 431:
-            return header_too_large_answer(header_bytes)
-        case 501:
-            return not_implemented_answer()
-        case _:
-            return bad_request_answer(why)
-
-
-def _make_refusal(status: int, code: str, message: str) -> ApiAnswer:
-    return make_refusal(status, (Problem(code, message),))

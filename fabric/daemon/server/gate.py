@@ -16,11 +16,13 @@ from fabric.daemon.server.route_table import ApiRouteTable
 from fabric.daemon.server.sessions import BrowserSessions
 from fabric.model.problems import Problem
 
+# The key of the admission in the WSGI environment.
+ADMISSION = "fabric.admission"
 _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="fabric"'}
 
 
 class CallHead(Struct, frozen=True):
-    """A request without its body. Header names are uppercase with `_`.
+    """A request without its body. Header names are lowercase.
 
     `length` is the announced body size, `local` the server's address of the connection.
     """
@@ -76,7 +78,7 @@ class RequestGate:
 
     def admit(self, head: CallHead, request_id: str) -> Admission:
         rules = self._rules
-        forwarded = head.headers.get("X_FORWARDED_FOR", "")
+        forwarded = head.headers.get("x-forwarded-for", "")
         client = find_client_address(head.peer, forwarded, rules.door.proxies)
         route = rules.routes.match(head.method, head.path)
         caller = self._identify_caller(head, route.right)
@@ -103,11 +105,11 @@ class RequestGate:
     def _identify_caller(self, head: CallHead, needed: Right) -> CallerRight:
         if not self._rules.keys:
             return CallerRight(Right.CHANGE)
-        given = head.headers.get("X_API_KEY")
+        given = head.headers.get("x-api-key")
         if given is not None:
             found = CallerRight(self._rules.keys.right_of(given))
         else:
-            found = self._find_session_right(head.headers.get("COOKIE", ""))
+            found = self._find_session_right(head.headers.get("cookie", ""))
         is_free = found.right is None and needed is Right.OPEN
         return CallerRight(Right.OPEN) if is_free else found
 
@@ -120,7 +122,7 @@ class RequestGate:
     def _refuse_stranger(
         self, head: CallHead, needed: Right, caller: CallerRight
     ) -> ApiAnswer | None:
-        host = head.headers.get("HOST", "localhost")
+        host = head.headers.get("host", "localhost")
         if not self._rules.hosts.knows(host, head.local):
             return _unknown_host_answer()
         if caller.right is None:

@@ -56,15 +56,15 @@ def is_cross_site(method: str, headers: Mapping[str, str]) -> bool:
     not a browser."""
     if is_safe(method):
         return False
-    site, origin = headers.get("SEC_FETCH_SITE"), headers.get("ORIGIN")
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site.strip().lower() != "same-origin":
         return True
-    return origin is not None and not _is_own(origin.strip().lower(), headers.get("HOST", ""))
+    return origin is not None and not _is_own(origin.strip().lower(), headers.get("host", ""))
 
 
 def is_unexplained(method: str, headers: Mapping[str, str]) -> bool:
     """Return whether a changing request lacks its origin."""
-    return not (is_safe(method) or "SEC_FETCH_SITE" in headers or "ORIGIN" in headers)
+    return not (is_safe(method) or "sec-fetch-site" in headers or "origin" in headers)
 
 
 def _is_own(origin: str, host: str) -> bool:

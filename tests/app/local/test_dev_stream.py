@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from fabric.app.local.dev_stream import Tunnel, parse_tunnel, verify_tunnel
-from fabric.local.tunnel_end import TunnelEnd
+from fabric.local.http_service import TunnelEnd
 from fabric.model.problems import FabricError
 
 END = TunnelEnd("name.example.net", "a-word-that-nobody-knows")

@@ -71,7 +71,7 @@ def test_start_command_prints_why_the_daemon_failed(folder: Path) -> None:
         here = command(folder, "--address", "127.0.0.1", "--port", port)
         assert here.error["code"] == "daemon/port-taken"
     (folder / "broken").mkdir()
-    (folder / "broken" / "waitress.py").write_text("raise SystemExit('no luck today')")
+    (folder / "broken" / "bottle.py").write_text("raise SystemExit('no luck today')")
     died = command(folder, "start", *HERE, PYTHONPATH=f"{folder / 'broken'}:{REPO}")
     assert died.error["code"] == "daemon/not-started"
     assert "no luck today" in died.error["message"]

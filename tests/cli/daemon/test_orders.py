@@ -155,7 +155,7 @@ def test_a_config_in_a_folder_is_enough_for_the_dashboard(tmp_path: Path) -> Non
 def test_missing_server_package_is_reported_with_the_install_command() -> None:
     refuse_uninstalled()
     with pytest.raises(FabricError) as caught:
-        refuse_uninstalled(("waitress", "no_such_package"))
+        refuse_uninstalled(("bottle", "no_such_package"))
     assert caught.value.first.code == "daemon/not-installed"
     assert "no_such_package" in caught.value.first.message
     assert caught.value.first.hint == "pip install 'serverless-fabric[daemon]'"

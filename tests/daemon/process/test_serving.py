@@ -39,8 +39,8 @@ from fabric.daemon.process.serving import (
     wait_for_end,
 )
 from fabric.daemon.process.signal_queue import SignalQueue
+from fabric.daemon.server.api_server import ServerLimits, compute_connection_limit
 from fabric.daemon.server.keys import hash_server_key
-from fabric.daemon.server.server_parts import ServerLimits, compute_connection_limit
 from fabric.daemon.web import build_web_app
 from fabric.model.problems import FabricError
 from tests.support.until import until

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, RouteDocs
 from fabric.daemon.options import NetworkOptions
 from fabric.daemon.server.access_log import LineLog
+from fabric.daemon.server.api_server import ApiServer, ServerLimits, ServerParts
 from fabric.daemon.server.gate import GateRules, RequestGate
 from fabric.daemon.server.hosts import build_host_names
-from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.keys import Keys
 from fabric.daemon.server.route_table import ApiRouteTable
-from fabric.daemon.server.server_parts import ServerLimits, ServerParts, StartResponse
 from fabric.system.clock import SystemClock
+from fabric.system.http.wsgi import StartResponse
 
 LIMITS = ServerLimits(threads=12)
 
@@ -80,9 +80,9 @@ class Application:
         if path == "/stream":
             start("200 OK", [("Content-Type", "text/event-stream")])
             return self._bits()
-        if path in ("/endless", "/beats"):
+        if path == "/beats":
             start("200 OK", [("Content-Type", "text/event-stream")])
-            return itertools.repeat(b"x" * 1_000_000) if path == "/endless" else self._beats()
+            return self._beats()
         if path == "/wait":
             self.go_on.wait(30)
         said = {"path": path, "size": len(body), "client": environ["fabric.admission"].client}
@@ -109,7 +109,7 @@ class Serving:
 
     @property
     def port(self) -> int:
-        return self.server.port
+        return self.server.http.port
 
     def dial(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
@@ -176,8 +176,15 @@ def serving(
     log = LineLog(SystemClock(), lambda line: lines.append(json.loads(line)))
     names = build_host_names(asked.address, "here", asked.hosts)
     rules = GateRules(asked, keys or Keys(), names, ApiRouteTable(ROUTES), limits.body_bytes)
-    gate, numbers = RequestGate(rules, log.monotonic), itertools.count(1)
-    parts = ServerParts(app, gate.admit, log, lambda: f"r{next(numbers)}", shared, limits)
+    gate, numbers = RequestGate(rules, log.clock.monotonic), itertools.count(1)
+    parts = ServerParts(
+        app=app,
+        admit=gate.admit,
+        log=log,
+        new_id=lambda: f"r{next(numbers)}",
+        shares_address=shared,
+        limits=limits,
+    )
     server = ApiServer(listening, parts)
     server.start()
     try:

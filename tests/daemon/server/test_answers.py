@@ -2,7 +2,7 @@
 
 import socket
 
-from fabric.daemon.server.server_parts import ServerLimits
+from fabric.daemon.server.api_server import ServerLimits
 from tests.daemon.server.serving import all_of, reply_in, request, serving
 from tests.support.until import until
 
@@ -89,12 +89,12 @@ def test_server_that_stops_listening_finishes_open_requests() -> None:
     with serving() as found, found.dial() as client:
         client.sendall(request("GET /wait"))
         until(lambda: found.app.asked == ["GET /wait"])
-        assert found.server.in_flight == 1
+        assert found.server.http.in_flight == 1
         found.server.stop_listening()
         until(lambda: refuses(found.port))
         found.app.go_on.set()
         assert reply_in(all_of(client)).status == 200
-        until(lambda: found.server.in_flight == 0)
+        until(lambda: found.server.http.in_flight == 0)
 
 
 def refuses(port: int) -> bool:
