@@ -7,6 +7,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 # Lines say who lives; at their end, whatever brought it about, those are ended. Of whoever is being
 # started only the pipe is known that its input will be: nobody else has that one.
@@ -39,6 +40,21 @@ _UNDOES = {"known": "soon", "ended": "begun"}
 _STARTING = threading.Lock()
 
 
+class _Keeper(NamedTuple):
+    """The process, and the pipe to it."""
+
+    pid: int
+    pipe: int
+
+    def send(self, lines: Iterable[tuple[str, int]]) -> bool:
+        """Send lines. Returns False if the process has ended."""
+        try:
+            os.write(self.pipe, "".join(f"{what} {one}\n" for what, one in lines).encode())
+        except BrokenPipeError:
+            return False
+        return True
+
+
 class ChildReaper:
     """A small process beside the children, in a separate process group. Thread-safe.
 
@@ -54,7 +70,7 @@ class ChildReaper:
 
     @property
     def pid(self) -> int | None:
-        return self._running[0] if self._running else None
+        return self._running.pid if self._running else None
 
     def soon(self, pipe: int) -> None:
         """Announce a child whose input is this pipe."""
@@ -72,10 +88,9 @@ class ChildReaper:
     def close(self) -> None:
         """End the keeper: all children have ended."""
         if self._running is not None:
-            pid, pipe = self._running
-            os.close(pipe)
+            os.close(self._running.pipe)
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+                os.waitpid(self._running.pid, 0)
 
     def _send_line(self, what: str, number: int) -> None:
         with self._lock:
@@ -83,28 +98,19 @@ class ChildReaper:
                 self._said.discard((_UNDOES[what], number))
             else:
                 self._said.add((what, number))
-            if not _is_told(self._running, [(what, number)]):
+            if self._running is not None and not self._running.send([(what, number)]):
                 self._replace_keeper()
 
     def _replace_keeper(self) -> None:
         """Start another keeper after a killed one and send it all known children."""
         self.close()
         self._running = _start_keeper(self._folder)
-        _is_told(self._running, sorted(self._said))
+        if self._running is not None:
+            self._running.send(sorted(self._said))
 
 
-def _is_told(running: tuple[int, int] | None, said: Iterable[tuple[str, int]]) -> bool:
-    if running is not None:
-        try:
-            os.write(running[1], "".join(f"{what} {one}\n" for what, one in said).encode())
-        except BrokenPipeError:
-            return False
-    return True
-
-
-def _start_keeper(folder: Path | None) -> tuple[int, int] | None:
-    """Start the process. Returns its pid and the pipe to it. Faster than `Popen`, which waits until
-    it runs."""
+def _start_keeper(folder: Path | None) -> _Keeper | None:
+    """Start the process. Faster than `Popen`, which waits until it runs."""
     try:
         theirs, ours = os.pipe()
     except OSError:
@@ -127,7 +133,7 @@ def _start_keeper(folder: Path | None) -> tuple[int, int] | None:
         return None
     finally:
         os.close(theirs)
-    return pid, ours
+    return _Keeper(pid, ours)
 
 
 def _list_inherited() -> Iterator[int]:

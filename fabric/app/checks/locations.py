@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.app.records.scope import DeployScope
 from fabric.model.catalog import format_provider_title
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.providers.core.contract import AccountBound, Deployer, RegionBound, SingleServiceTarget
 
@@ -44,11 +44,9 @@ def _list_record_deployers(
     record = scope.record(ref)
     if record is None or record.mode is not Mode.REAL:
         return
-    try:
-        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
-    except FabricError:  # the check `deployer` reports it
-        return
-    yield ref, record, deployer
+    deployer = scope.find_real_deployer(ref)
+    if deployer is not None:
+        yield ref, record, deployer
 
 
 def find_shared_targets(scope: DeployScope) -> Iterator[Problem]:
@@ -70,8 +68,7 @@ def find_shared_targets(scope: DeployScope) -> Iterator[Problem]:
 
 
 def _find_single_target(scope: DeployScope, ref: RecordRef) -> str:
-    try:
-        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
-    except FabricError:  # the check `deployer` reports it
+    deployer = scope.find_real_deployer(ref)
+    if deployer is None or not isinstance(deployer, SingleServiceTarget):
         return ""
-    return deployer.sole_place if isinstance(deployer, SingleServiceTarget) else ""
+    return deployer.sole_place

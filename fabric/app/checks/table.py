@@ -183,12 +183,15 @@ def _check_rollback(one: Candidate) -> Iterable[Problem]:
 
 _CHANGES = frozenset({Use.DEPLOY, Use.ROLLBACK})
 _REVIEWS = frozenset({Use.PLAN, Use.DOCTOR})
+_PLAN = frozenset({Use.PLAN})
+_REMOVE = frozenset({Use.REMOVE})
+_COMPILED = frozenset({Use.DEPLOY, Use.DOCTOR})
 
 _ACCESS = Check(
     name="access",
     find=_check_access,
     refuses=_CHANGES | {Use.REMOVE, Use.DEV},
-    warns=frozenset({Use.PLAN}),
+    warns=_PLAN,
     needs_changes=True,
 )
 
@@ -203,19 +206,19 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
     Check(
         name="lost-state",
         find=lambda one: find_lost_records(one.scope, one.at_once),
-        refuses=_CHANGES | {Use.PLAN},
+        refuses=_CHANGES | _PLAN,
     ),
     Check(
         name="upstreams",
         find=_check_upstreams,
-        refuses=frozenset({Use.DEPLOY, Use.DOCTOR}),
-        warns=frozenset({Use.PLAN}),
+        refuses=_COMPILED,
+        warns=_PLAN,
     ),
     Check(
         name="upstream-addresses",
         find=_check_addresses,
-        refuses=frozenset({Use.DEPLOY, Use.DOCTOR}),
-        warns=frozenset({Use.PLAN}),
+        refuses=_COMPILED,
+        warns=_PLAN,
     ),
     Check(
         name="place",
@@ -235,65 +238,65 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
     Check(
         name="whole-service",
         find=_check_partial_deploys,
-        refuses=frozenset({Use.DEPLOY, Use.DOCTOR}),
-        warns=frozenset({Use.PLAN}),
+        refuses=_COMPILED,
+        warns=_PLAN,
     ),
     Check(
         name="deployer",
         find=lambda one: find_unusable_deployers(one.scope),
         refuses=_CHANGES,
-        warns=frozenset({Use.PLAN}),
+        warns=_PLAN,
     ),
     Check(
         name="removal-switch",
         find=lambda one: find_disabled_removals(one.scope, one.refs),
-        refuses=frozenset({Use.REMOVE}),
+        refuses=_REMOVE,
     ),
     Check(
         name="mode",
         find=lambda one: find_mode_mismatches(one.scope),
         refuses=_CHANGES | {Use.DEV, Use.DOCTOR},
-        warns=frozenset({Use.PLAN}),
+        warns=_PLAN,
     ),
     Check(
         name="links",
         find=lambda one: find_linked_homes(one.scope),
         refuses=_CHANGES | {Use.DOCTOR},
-        warns=frozenset({Use.PLAN}),
+        warns=_PLAN,
     ),
     Check(
         name="unwritten-state",
         find=lambda one: find_unwritten_records(one.scope),
-        refuses=_CHANGES | {Use.REMOVE},
-        warns=frozenset({Use.PLAN}),
+        refuses=_CHANGES | _REMOVE,
+        warns=_PLAN,
     ),
     Check(
         name="destroy-command",
         find=lambda one: find_missing_destroy_commands(one.scope, one.refs),
-        refuses=frozenset({Use.REMOVE}),
+        refuses=_REMOVE,
     ),
     Check(
         name="diverted-traffic",
         find=lambda one: find_diverted_records(one.scope),
         refuses=_CHANGES | {Use.REMOVE, Use.DEV},
-        warns=frozenset({Use.PLAN}),
+        warns=_PLAN,
     ),
     Check(
         name="single-functions",
         find=lambda one: find_single_functions(one.scope, one.functions),
-        refuses=frozenset({Use.REMOVE}),
+        refuses=_REMOVE,
     ),
     Check(
         name="account",
         find=lambda one: find_account_problems(one.scope),
-        refuses=frozenset({Use.REMOVE}),
+        refuses=_REMOVE,
     ),
     _ACCESS,
     Check(
         name="rollback",
         find=_check_rollback,
         refuses=frozenset({Use.DEPLOY}),
-        warns=frozenset({Use.PLAN}),
+        warns=_PLAN,
         needs_changes=True,
     ),
 )

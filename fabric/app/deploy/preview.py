@@ -26,7 +26,7 @@ from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.backends import BackendKind
 from fabric.model.outcomes.planned import PlannedService
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
@@ -267,11 +267,8 @@ def _list_separate_functions(scope: DeployScope, ref: RecordRef) -> tuple[str, .
     """List the functions of a service that has no endpoint for all of them."""
     if scope.placements[ref].mode != Mode.REAL:
         return ()
-    try:
-        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
-    except FabricError:  # the check `deployer` reports it
-        return ()
-    if not isinstance(deployer, PerFunctionEndpoints):
+    deployer = scope.find_real_deployer(ref)
+    if deployer is None or not isinstance(deployer, PerFunctionEndpoints):
         return ()
     names = tuple(deployer.public(scope.values.drafts(ref)))
     return names if len(names) > 1 else ()

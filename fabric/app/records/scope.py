@@ -25,6 +25,7 @@ from fabric.model.task import Task
 from fabric.model.task_id import parse_task_kind
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
 from fabric.model.time_spans import FORMS, parse_seconds
+from fabric.providers.core.contract import Deployer
 from fabric.providers.core.provider import Connections
 from fabric.state.locks.leases import Terms
 from fabric.state.records.archives import build_archive_path, find_archive, keep_archive
@@ -75,6 +76,13 @@ class DeployScope(Struct, frozen=True):
     def record(self, ref: RecordRef) -> Record | None:
         """Return the deployed state, as far as this run knows it."""
         return self.transaction.record(ref)
+
+    def find_real_deployer(self, ref: RecordRef) -> Deployer | None:
+        """Open the deployer of the provider; None if that fails, which the check `deployer`
+        reports."""
+        with contextlib.suppress(FabricError):
+            return self.tools.deployers.deployer(ref, Mode.REAL)
+        return None
 
 
 # What brings names in line, from what a run works on and what it knows of records.

@@ -71,9 +71,13 @@ def _keep(
     cache: SealedPath, asked: Sequence[str], made: Compiled, settings: Settings, started_ns: int
 ) -> None:
     kept = stored_graph.StoredGraph(
-        made.info, made.graph, made.services, made.reads.sources, made.reads.bound_names,
-        (pack_placements(made.placements), pack_placements(made.dependencies)),
-    )  # fmt: skip
+        info=made.info,
+        graph=made.graph,
+        services=made.services,
+        sources=made.reads.sources,
+        names=made.reads.bound_names,
+        placements=(pack_placements(made.placements), pack_placements(made.dependencies)),
+    )
     # No session is open yet, whose marker would tell what a kill left here.
     with mark_writing(cache.path, ()):
         stored_graph.save(cache, asked, settings.env, kept, started_ns)
