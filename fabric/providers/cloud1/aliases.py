@@ -90,10 +90,10 @@ def cut_over(
     def move(one: LiveFunction) -> bool:
         with (
             attach_error_spot(one.name),
-            convert_client_errors(f"function `{one.name}`", work.quoted),
+            convert_client_errors(f"function `{one.name}`", work.scope.quoted),
         ):
             is_fresh = _point_alias(work, one, is_known=one.name in known)
-        work.watch.hear(
+        work.scope.watch.hear(
             f"{one.name}: alias `{ALIAS}` now points to version {read_live_version(one)}"
         )
         return is_fresh

@@ -106,9 +106,12 @@ def _set_all(wiring: Wiring, name: str, kept: StoredReleaseState) -> None:
             continue
         whose = f"function `{name}`, {format_wire(wire)}"
         number = wiring.wanted.numbers.get((name, wire))
-        with attach_error_spot(name, number), convert_client_errors(whose, wiring.work.quoted):
+        with (
+            attach_error_spot(name, number),
+            convert_client_errors(whose, wiring.work.scope.quoted),
+        ):
             _set(wiring, wire, wiring.aliases[name])
-        wiring.work.watch.hear(f"{name}: connected {format_wire(wire)}")
+        wiring.work.scope.watch.hear(f"{name}: connected {format_wire(wire)}")
 
 
 def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
@@ -138,7 +141,7 @@ def _tell(wiring: Wiring, bucket: str) -> None:
     )
     owner = wiring.wanted.owner
     entries = BucketEntries(rows, lambda row: is_of(row, owner))
-    with convert_client_errors(f"bucket `{bucket}`", wiring.work.quoted):
+    with convert_client_errors(f"bucket `{bucket}`", wiring.work.scope.quoted):
         set_entries(wiring.work, bucket, entries)
 
 
@@ -155,7 +158,7 @@ def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
                 shut_out(wiring.work, alias, build_rule_permission(alias, bus, rule))
             case BucketWire(bucket=bucket):
                 shut_out(wiring.work, alias, build_bucket_permission(alias, bucket))
-        wiring.work.watch.hear(f"{name}: disconnected {format_wire(wire)}")
+        wiring.work.scope.watch.hear(f"{name}: disconnected {format_wire(wire)}")
 
 
 def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:

@@ -91,4 +91,6 @@ def _drop_all(unwiring: Unwiring, name: str) -> None:
     stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
     if stays:
         listed = ", ".join(map(format_wire, stays))
-        unwiring.work.watch.hear(f"{name}: its event sources and their content are kept: {listed}")
+        unwiring.work.scope.watch.hear(
+            f"{name}: its event sources and their content are kept: {listed}"
+        )

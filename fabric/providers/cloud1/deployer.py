@@ -1,10 +1,9 @@
 """The built-in deployer for AWS Lambda: function versions, a live alias, and event sources."""
 
 import base64
-import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -30,33 +29,17 @@ from fabric.providers.cloud1.routes import (
     read_diversion,
     restore_api_routes,
 )
-from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings
+from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
 from fabric.providers.core.contract import (
-    NO_CONTEXT,
-    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
-    FunctionOrder,
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.core.deployer import (
-    GuardedDeployer,
-    Operations,
-    deploy_one_by_one,
-    find_versions,
-)
-from fabric.providers.core.errors import Quoted, extend_redaction
-from fabric.providers.core.redaction import Redaction, redact_errors
+from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
+from fabric.providers.core.work import CallScope
 
-_OPERATIONS = Operations(
-    deploy=deploy_one_by_one(deploy_function),
-    release=release_service,
-    delete_functions=delete_functions,
-    delete_service=delete_service,
-    find=find_function,
-)
 # No function is called so: who may look is told that it is not there.
 _NOBODYS = "fabric-doctor-looks"
 # So much of a log comes with an answer, at most.
@@ -65,113 +48,11 @@ _TAIL = 4096
 _MOST_BYTES = 64 << 20
 
 
-class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
-    """The AWS Lambda deployer. `connect` returns the clients of a region; `own` are the settings of
-    this provider's config section."""
-
-    connect: Callable[[str], Cloud1Clients]
-    own: OwnSettings
-
-    @property
-    def unit(self) -> DeployUnit:
-        return DeployUnit.FUNCTION
-
-    @property
-    def operations(self) -> Operations[Cloud1Work]:
-        return _OPERATIONS
-
-    def _open_client(
-        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
-    ) -> Cloud1Work:
-        return Cloud1Work(self.connect(address.region), self.own, watch, quoted, self.waiting)
-
-    def prepare(self, address: DeploymentAddress) -> None:
-        _ = self.connect(address.region).of("lambda")
-
-    def unfit(
-        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unsupported]:
-        return tuple(find_unsupported(self.own, address, functions))
-
-    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
-        return find_region_problem(address)
-
-    def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
-    ) -> None:
-        super().destroy(locate_deployment(address), functions, watch)
-
-    def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
-    ) -> None:
-        super().dissolve(locate_deployment(address), functions, watch)
-
-    def find(
-        self, address: DeploymentAddress, function: str, mark: str = ""
-    ) -> LiveFunction | None:
-        return super().find(locate_deployment(address), function, mark)
-
-    def find_versions(
-        self, address: DeploymentAddress, marks: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        return find_versions(self.find, address, marks)
-
-    def missing(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],  # noqa: ARG002 - what each has besides is not looked at
-    ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return tuple(_find_missing(work, address))
-
-    def identity(self, address: DeploymentAddress) -> str:
-        with self._call("`cloud1-lambda`", address) as work:
-            return _fetch_identity(work)
-
-    def call(
-        self, address: DeploymentAddress, function: LiveFunction, event: bytes
-    ) -> FunctionAnswer:
-        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
-            answer = _invoke_function(work, function, event)
-        hide = self.hide.over
-        return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
-
-    def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
-        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return read_diversion(work, address, url, mark)
-
-    def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return divert_api_routes(work, diversion)
-
-    def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        there = locate_diversion(address, diversion)
-        with self._call(f"`{address.service}`", there) as work:
-            return restore_api_routes(work, diversion)
-
-    @contextlib.contextmanager
-    def _translate_errors(
-        self, whose: str, orders: Sequence[FunctionOrder] = ()
-    ) -> Iterator[Redaction]:
-        hide = extend_redaction(self.hide, orders)
-        with redact_errors(hide), convert_client_errors(whose, hide.quote):
-            yield hide
-
-
 def _fetch_identity(work: Cloud1Work) -> str:
     who = work.clients.of("sts").get_caller_identity()["Arn"]
     with ignore_codes(GONE):
         work.functions.get_function(FunctionName=_NOBODYS)
     return str(who)
-
-
-# Check that the resources of a service on AWS other than its functions still exist.
 
 
 def _find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
@@ -209,3 +90,61 @@ def _read_error(response: str) -> str:
         return response
     kind, message = said.get("errorType", ""), said.get("errorMessage", "")
     return ": ".join(str(one) for one in (kind, message) if one) or response
+
+
+class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
+    """The AWS Lambda deployer. `connect` returns the clients of a region; `own` are the settings of
+    this provider's config section."""
+
+    unit: DeployUnit = DeployUnit.FUNCTION
+    operations: Operations[Cloud1Work] = Operations(
+        deploy=deploy_one_by_one(deploy_function),
+        release=release_service,
+        delete_functions=delete_functions,
+        delete_service=delete_service,
+        find_active=find_active_version,
+        find_by_mark=find_function,
+        find_missing=_find_missing,
+        fetch_identity=_fetch_identity,
+        convert_errors=convert_client_errors,
+    )
+    connect: Callable[[str], Cloud1Clients]
+    own: OwnSettings
+
+    def _open_work(self, scope: CallScope) -> Cloud1Work:
+        return Cloud1Work(self.connect(scope.address.region), self.own, scope)
+
+    def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
+        return locate_deployment(address)
+
+    def prepare(self, address: DeploymentAddress) -> None:
+        _ = self.connect(address.region).of("lambda")
+
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
+        return find_region_problem(address)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(self.own, address, functions))
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
+            answer = _invoke_function(work, function, event)
+        hide = self.hide.over
+        return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
+
+    def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return read_diversion(work, address, url, mark)
+
+    def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return divert_api_routes(work, diversion)
+
+    def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        there = locate_diversion(address, diversion)
+        with self._call(f"`{address.service}`", there) as work:
+            return restore_api_routes(work, diversion)

@@ -69,7 +69,7 @@ def release_attributes(
     def release(one: LiveFunction) -> None:
         with (
             attach_error_spot(one.name),
-            convert_client_errors(f"function `{one.name}`", work.quoted),
+            convert_client_errors(f"function `{one.name}`", work.scope.quoted),
         ):
             found = describe_function(work, one.resource_name)
             if found is not None:

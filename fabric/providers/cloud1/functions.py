@@ -39,7 +39,6 @@ from fabric.providers.cloud1.versions import (
     compare_configuration,
     describe_function,
     encode_code_hash,
-    find_active_version,
     find_by_mark,
     list_versions,
     mark_in,
@@ -102,12 +101,10 @@ def deploy_function(
 def find_function(
     work: Cloud1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """Find the version with a mark, or without one the version that receives traffic."""
+    """Find the version with a mark, which an interrupted run possibly did not wait for."""
     name = build_function_name(address, function)
-    if not mark:
-        return find_active_version(work, name, function)
     there = find_by_mark(work, name, function, mark)
-    if there is not None:  # whoever has made it may not have waited for it
+    if there is not None:
         wait_until_ready(work, name)
     return there
 
@@ -158,7 +155,7 @@ def _create_function(making: _FunctionMaking) -> str:
             )
         except ClientError as error:
             if is_role_too_new(error) and not has_waited(error):
-                making.work.watch.hear(
+                making.work.scope.watch.hear(
                     f"{making.order.name}: waiting until the role can be assumed"
                 )
                 return None
@@ -170,10 +167,10 @@ def _create_function(making: _FunctionMaking) -> str:
     def has_waited(error: ClientError) -> bool:
         refused.append(error)
         work = making.work
-        return work.clients.has_waited(work.own.role_arn, work.waiting.most)
+        return work.clients.has_waited(work.own.role_arn, work.scope.waiting.most)
 
     refused: list[ClientError] = []
-    arn = poll_until(create, making.work.waiting, making.work.watch)
+    arn = poll_until(create, making.work.scope.waiting, making.work.scope.watch)
     if arn is None:
         raise refused[-1]
     if arn:
@@ -245,7 +242,7 @@ def _build_code_argument(making: _FunctionMaking) -> dict[str, object]:
 
 def _report_live_function(making: _FunctionMaking, arn: str) -> LiveFunction:
     order = making.order
-    making.work.watch.hear(f"{order.name}: version {read_version(arn)} is ready")
+    making.work.scope.watch.hear(f"{order.name}: version {read_version(arn)} is ready")
     return LiveFunction(
         order.name,
         making.name,
@@ -330,7 +327,7 @@ def _try_delete(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
                 FunctionName=one.resource_name, Qualifier=str(number)
             )
     except (ClientError, BotoCoreError) as error:
-        pruning.work.watch.hear(f"{one.name}: version {number} could not be deleted: {error}")
+        pruning.work.scope.watch.hear(f"{one.name}: version {number} could not be deleted: {error}")
         return False
-    pruning.work.watch.hear(f"{one.name}: deleted unused version {number}")
+    pruning.work.scope.watch.hear(f"{one.name}: deleted unused version {number}")
     return True

@@ -132,7 +132,7 @@ def _create_api(gateway: GatewayOrder) -> Mapping[str, Any]:
             lambda: next(iter(_find_tagged_apis(gateway.calls, gateway.address)), None),
         )
 
-    made = poll_until(create, gateway.work.waiting, gateway.work.watch)
+    made = poll_until(create, gateway.work.scope.waiting, gateway.work.scope.watch)
     return require_created(made, "an HTTP API")
 
 
@@ -194,7 +194,8 @@ def _create_integration(gateway: GatewayOrder, alias: str) -> str:
         )
 
     return require_created(
-        poll_until(integrate, gateway.work.waiting, gateway.work.watch), "an integration"
+        poll_until(integrate, gateway.work.scope.waiting, gateway.work.scope.watch),
+        "an integration",
     )
 
 
@@ -209,7 +210,7 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
         whose = f"function `{route.function}`, route `{route.key}`"
         with (
             attach_error_spot(route.function, route.number),
-            convert_client_errors(whose, gateway.work.quoted),
+            convert_client_errors(whose, gateway.work.scope.quoted),
         ):
             _set_route(gateway, route.key, there.get(route.key), asked)
 

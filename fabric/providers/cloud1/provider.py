@@ -19,7 +19,9 @@ def open_cloud1_deployer(context: ProviderContext) -> Cloud1Lambda:
     """Open the deployer. A role in the config takes precedence over the environment."""
     said = context.read_settings(OwnSettings)
     own = replace(said, role_arn=said.role_arn or context.env.get(_ROLE, ""))
-    return Cloud1Lambda(build_client_factory(context), own, hide=context.build_redaction())
+    return Cloud1Lambda(
+        connect=build_client_factory(context), own=own, hide=context.build_redaction()
+    )
 
 
 def open_cloud1_observer(context: ProviderContext) -> Cloud1Observer:

@@ -184,11 +184,13 @@ def _delete(
         name = one.resource_name or build_function_name(address, one.name)
         found = describe_function(work, name)
         if found is not None and is_foreign(address, one.name, found):
-            work.watch.hear(f"{one.name}: `{name}` now belongs to another owner and is not deleted")
+            work.scope.watch.hear(
+                f"{one.name}: `{name}` now belongs to another owner and is not deleted"
+            )
             return
         with ignore_codes(GONE):
             work.functions.delete_function(FunctionName=name)
-        work.watch.hear(f"{one.name}: deleted with all its versions")
+        work.scope.watch.hear(f"{one.name}: deleted with all its versions")
 
     run_parallel(delete, functions, MAX_PARALLEL)
 

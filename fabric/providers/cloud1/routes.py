@@ -111,7 +111,7 @@ def _create_integration(work: Cloud1Work, api: str, diversion: Diversion) -> str
         )
         return str(made["IntegrationId"])
 
-    made = poll_until(lambda: create_once(make, look), work.waiting, work.watch)
+    made = poll_until(lambda: create_once(make, look), work.scope.waiting, work.scope.watch)
     return require_created(made, "the route to the tunnel")
 
 

@@ -159,7 +159,7 @@ def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
             done = there is None or there["State"] != "Deleting"
         return done or None
 
-    if poll_until(put, work.waiting, work.watch) is None:
+    if poll_until(put, work.scope.waiting, work.scope.watch) is None:
         message = f"the event source mapping of the queue `{wire.queue}` is still being deleted"
         raise FabricError(Problem("provider/not-ready", message, "deploy again in a minute"))
 
@@ -265,7 +265,7 @@ def set_statements(
     was = kept.texts.get(_KEPT, "")
     if policy.text and kept.sure(_KEPT) != said:
         _put(work, policy)
-        work.watch.hear(f"role {policy.role}: policy `{policy.name}` now matches the config")
+        work.scope.watch.hear(f"role {policy.role}: policy `{policy.name}` now matches the config")
     if was and (not policy.text or _read_role(was) != policy.role):
         _delete(work, _read_role(was), policy.name)
     return {_KEPT: said} if said else {}

@@ -7,16 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.client import GONE, Cloud1Clients, Quoted, is_busy
-from fabric.providers.core.contract import (
-    CallContext,
-    DeploymentAddress,
-    FunctionOrder,
-    LiveFunction,
-)
+from fabric.providers.cloud1.client import GONE, Cloud1Clients, is_busy
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import format_generic_hint
-from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until
+from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import format_resource_name, shorten_name
+from fabric.providers.core.work import CallScope
 from fabric.system.cloud1_account import read_error_code
 
 
@@ -62,9 +58,7 @@ class Cloud1Work(Struct, frozen=True):
 
     clients: Cloud1Clients
     own: OwnSettings
-    watch: CallContext
-    quoted: Quoted
-    waiting: RetryPolicy = WAITING
+    scope: CallScope
 
     @property
     def functions(self) -> Any:
@@ -79,8 +73,11 @@ def find_by_mark(work: Cloud1Work, name: str, function: str, mark: str) -> LiveF
     return None if newest is None else _build_live_function(name, function, newest)
 
 
-def find_active_version(work: Cloud1Work, name: str, function: str) -> LiveFunction | None:
+def find_active_version(
+    work: Cloud1Work, address: DeploymentAddress, function: str
+) -> LiveFunction | None:
     """Find the version that receives traffic."""
+    name = build_function_name(address, function)
     found = describe_function(work, name, ALIAS)
     return None if found is None else _build_live_function(name, function, found["Configuration"])
 
@@ -120,7 +117,7 @@ def wait_until_ready(work: Cloud1Work, name: str) -> None:
         states = (one.get("State", "Active"), one.get("LastUpdateStatus", "Successful"))
         return True if found and states == ("Active", "Successful") else None
 
-    if poll_until(look, work.waiting, work.watch) is None:
+    if poll_until(look, work.scope.waiting, work.scope.watch) is None:
         message = f"timeout: function `{name}` is not ready after one minute"
         hint = "check the state of the function in the AWS console, then run: fabric deploy"
         raise FabricError(Problem("provider/not-ready", message, hint))
@@ -141,7 +138,7 @@ def retry_on_conflict(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -
             busy.append(error)
             return None
 
-    answer = poll_until(call_once, work.waiting, work.watch)
+    answer = poll_until(call_once, work.scope.waiting, work.scope.watch)
     if answer is None:
         raise busy[-1]
     return answer

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
@@ -42,6 +43,19 @@ _ZIP = "application/zip"
 _PASSING = frozenset(("ABORTED", "ALREADY_EXISTS"))
 
 
+class Cloud2Call(ProviderCall, frozen=True):
+    """A call of one of Google's APIs."""
+
+    interface: str = FUNCTIONS
+
+
+def build_cloud2_call(
+    interface: str, method: str, path: str, document: object = None
+) -> Cloud2Call:
+    content = b"" if document is None else msgspec.json.encode(document)
+    return Cloud2Call(method, path, content, interface=interface)
+
+
 class Login(Struct, frozen=True):
     """The caller's name for messages, and the token, which is possibly fetched on demand."""
 
@@ -62,10 +76,10 @@ class Cloud2Api:
     def close(self) -> None:
         self._http.close()
 
-    def once(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
+    def once(self, call: Cloud2Call, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if a retry can help, otherwise a
         RefusedCallError."""
-        url = self._base_url or f"https://{interface}.googleapis.com"
+        url = self._base_url or f"https://{call.interface}.googleapis.com"
         reply = send_with_token(self._http, url, Secret(self._bearer.token()), call)
         if reply.ok:
             return decode_reply(call, reply, kind)

@@ -13,11 +13,10 @@ from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.sample_events import sample_event
-from fabric.providers.cloud2.client import DISABLED, RUN, SCHEDULER
+from fabric.providers.cloud2.client import DISABLED, RUN, SCHEDULER, build_cloud2_call
 from fabric.providers.cloud2.settings import Cloud2Owner
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
-from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import convert_to_five_fields
@@ -138,8 +137,8 @@ def _fetch_job_pages(work: Cloud2Work) -> Iterator[JobRow]:
     token = ""
     while True:
         query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
-        call = ProviderCall("GET", f"/v1/{work.place.path}/jobs?{query}")
-        page = work.ask(SCHEDULER, call, _JobPage)
+        call = build_cloud2_call(SCHEDULER, "GET", f"/v1/{work.place.path}/jobs?{query}")
+        page = work.ask(call, _JobPage)
         yield from page.jobs
         token = page.next_page_token
         if not token:
@@ -151,22 +150,24 @@ def set_job(work: Cloud2Work, wanted: DesiredJob, owner: Cloud2Owner) -> None:
     name = work.place.job(wanted.id)
 
     def act(work: Cloud2Work) -> None:
-        row = work.look(SCHEDULER, f"/v1/{name}", JobRow)
+        row = work.look(build_cloud2_call(SCHEDULER, "GET", f"/v1/{name}"), JobRow)
         if row is not None and not owner.is_in(row.description):
             raise FabricError(_foreign_job_problem(wanted.id, owner))
         if row is None:
             document = {"name": name, **wanted.document}
-            call = build_json_call("POST", f"/v1/{work.place.path}/jobs", document)
+            call = build_cloud2_call(SCHEDULER, "POST", f"/v1/{work.place.path}/jobs", document)
         else:
-            call = build_json_call("PATCH", f"/v1/{name}?updateMask={_SENT}", wanted.document)
-        work.api.once(SCHEDULER, call, object)
+            path = f"/v1/{name}?updateMask={_SENT}"
+            call = build_cloud2_call(SCHEDULER, "PATCH", path, wanted.document)
+        work.api.once(call, object)
 
     work.trying(act)
 
 
 def delete_job(work: Cloud2Work, ident: str) -> None:
     with ignore_missing():
-        work.ask(SCHEDULER, ProviderCall("DELETE", f"/v1/{work.place.job(ident)}"), object)
+        path = f"/v1/{work.place.job(ident)}"
+        work.ask(build_cloud2_call(SCHEDULER, "DELETE", path), object)
 
 
 def _foreign_job_problem(ident: str, owner: Cloud2Owner) -> Problem:
@@ -210,14 +211,15 @@ def let_call(
     service = f"/v2/{work.place.service(name)}"
 
     def act(work: Cloud2Work) -> bool:
-        look = ProviderCall("GET", f"{service}:getIamPolicy?{_ASKED}")
-        policy = work.api.once(RUN, look, _Policy)
+        look = build_cloud2_call(RUN, "GET", f"{service}:getIamPolicy?{_ASKED}")
+        policy = work.api.once(look, _Policy)
         there = {one for row in policy.bindings if _is_plain(row) for one in row.members}
         wanted = (there - set(others)) | set(members)
         if wanted == there:
             return False
         document = {"policy": _with(policy, wanted)}
-        work.api.once(RUN, build_json_call("POST", f"{service}:setIamPolicy", document), object)
+        call = build_cloud2_call(RUN, "POST", f"{service}:setIamPolicy", document)
+        work.api.once(call, object)
         return True
 
     return work.trying(act)

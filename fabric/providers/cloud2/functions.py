@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.client import FUNCTIONS
+from fabric.providers.cloud2.client import FUNCTIONS, Cloud2Call, build_cloud2_call
 from fabric.providers.cloud2.revisions import (
     UPDATED,
     Cloud2Plan,
@@ -38,7 +38,6 @@ from fabric.providers.cloud2.work import (
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
-from fabric.providers.core.http_calls import build_json_call
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.system.retry import TransientError
@@ -109,7 +108,7 @@ def _hash_parts(*parts: str) -> str:
 
 
 def fetch_function(work: Cloud2Work, name: str) -> Cloud2Row | None:
-    return work.look(FUNCTIONS, f"/v2/{work.place.function(name)}", Cloud2Row)
+    return work.look(Cloud2Call("GET", f"/v2/{work.place.function(name)}"), Cloud2Row)
 
 
 def wait_for_own_function(work: Cloud2Work, name: str, owner: Cloud2Owner) -> Cloud2Row | None:
@@ -152,11 +151,11 @@ def _build_revision(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> Live
     document = build_function_document(plan, source)
     if is_new:
         path = f"/v2/{work.place.path}/functions?functionId={plan.name}"
-        call = build_json_call("POST", path, document)
+        call = build_cloud2_call(FUNCTIONS, "POST", path, document)
     else:
         path = f"/v2/{work.place.function(plan.name)}?updateMask={','.join(UPDATED)}"
-        call = build_json_call("PATCH", path, document)
-    begun = work.api.once(FUNCTIONS, call, OperationRow)
+        call = build_cloud2_call(FUNCTIONS, "PATCH", path, document)
+    begun = work.api.once(call, OperationRow)
     wait_for_operation(work, FUNCTIONS, begun, f"function `{plan.order.name}`")
     row, found = fetch_function(work, plan.name), _find_matching_revision(work, plan)
     if row is None or found is None:
@@ -168,9 +167,8 @@ def _upload_source(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
     with mark_untouched():
         content = build_function_source(order, work.place.region)
     path = f"/v2/{work.place.path}/functions:generateUploadUrl"
-    upload = work.api.once(
-        FUNCTIONS, build_json_call("POST", path, {"environment": "GEN_2"}), _SignedPlace
-    )
+    call = build_cloud2_call(FUNCTIONS, "POST", path, {"environment": "GEN_2"})
+    upload = work.api.once(call, _SignedPlace)
     work.api.upload(upload.upload_url, content)
     return upload.storage_source
 
@@ -188,15 +186,6 @@ def _build_live_function(
         mark=order.mark,
         triggers=order.triggers,
     )
-
-
-def find_function(
-    work: Cloud2Work, address: DeploymentAddress, function: str, mark: str
-) -> LiveFunction | None:
-    """Find the revision with a mark, or without one the revision that receives traffic."""
-    if mark:
-        return find_by_mark(work, address, function, mark)
-    return find_active_version(work, address, function)
 
 
 def find_by_mark(

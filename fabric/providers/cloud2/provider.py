@@ -1,6 +1,7 @@
 """Create the Google Cloud deployer from the environment: project, token and endpoint."""
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import quote
 
 from fabric.model.problems import FabricError, Problem
@@ -18,9 +19,9 @@ _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
 def open_cloud2_deployer(context: ProviderContext) -> Cloud2Functions:
     env = context.env
     return Cloud2Functions(
-        lambda: _connect(context),
-        context.read_settings(Cloud2Settings),
-        _place(env),
+        connect=partial(_connect, context),
+        own=context.read_settings(Cloud2Settings),
+        place=_place(env),
         hide=context.build_redaction(*_list_secrets(env)),
     )
 

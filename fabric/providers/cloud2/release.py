@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS
+from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS, Cloud2Call
 from fabric.providers.cloud2.events import (
     EVERYBODY,
     ClockCall,
@@ -39,7 +39,6 @@ from fabric.providers.cloud2.work import (
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot
-from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.release_state import ReleaseState, read_kept_texts
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import (
@@ -236,8 +235,8 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
                 f"the function `{name}` does not belong to {owner.title} and was not deleted"
             )
             return False
-        call = ProviderCall("DELETE", f"/v2/{work.place.function(name)}")
-        begun = work.api.once(FUNCTIONS, call, OperationRow)
+        call = Cloud2Call("DELETE", f"/v2/{work.place.function(name)}")
+        begun = work.api.once(call, OperationRow)
         wait_for_operation(work, FUNCTIONS, begun, f"function `{one.name}`")
         return True
 

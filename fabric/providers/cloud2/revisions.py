@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.cloud2.client import RUN
+from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call
 from fabric.providers.cloud2.settings import NO_MARK, OWNER, Cloud2Owner, RevisionMark, mark_in
 from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
 from fabric.providers.core.contract import FunctionOrder
-from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.sources import TOO_LARGE, read_memory, read_timeout
 
 _BY_REVISION = "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION"
@@ -99,12 +98,12 @@ class ServingRow(Struct, frozen=True, rename="camel"):
 
 
 def fetch_serving(work: Cloud2Work, name: str) -> ServingRow | None:
-    return work.look(RUN, f"/v2/{work.place.service(name)}", ServingRow)
+    return work.look(build_cloud2_call(RUN, "GET", f"/v2/{work.place.service(name)}"), ServingRow)
 
 
 def fetch_revision(work: Cloud2Work, name: str, ident: str) -> RevisionRow | None:
     path = f"/v2/{work.place.service(name)}/revisions/{quote(ident, safe='')}"
-    return work.look(RUN, path, RevisionRow)
+    return work.look(build_cloud2_call(RUN, "GET", path), RevisionRow)
 
 
 def find_revision(work: Cloud2Work, name: str, wanted: RevisionMark) -> RevisionRow | None:
@@ -129,7 +128,7 @@ def _list_revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
     while True:
         query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
         path = f"/v2/{work.place.service(name)}/revisions?{query}"
-        page = work.look(RUN, path, _RevisionPage) or _RevisionPage()
+        page = work.look(build_cloud2_call(RUN, "GET", path), _RevisionPage) or _RevisionPage()
         yield from page.revisions
         token = page.next_page_token
         if not token:
@@ -145,7 +144,7 @@ def activate_version(work: Cloud2Work, name: str, ident: str) -> bool:
             raise FabricError(_missing_function_problem(name))
         if row.is_all_on(ident):
             return False
-        begun = work.api.once(RUN, _build_traffic_call(row, ident), OperationRow)
+        begun = work.api.once(_build_traffic_call(row, ident), OperationRow)
         wait_for_operation(work, RUN, begun, f"traffic to the revision `{ident}`")
         return True
 
@@ -159,10 +158,11 @@ def pin_traffic(work: Cloud2Work, name: str) -> None:
         activate_version(work, name, row.met)
 
 
-def _build_traffic_call(row: ServingRow, ident: str) -> ProviderCall:
+def _build_traffic_call(row: ServingRow, ident: str) -> Cloud2Call:
     tagged = [replace(one, percent=0) for one in row.traffic if one.tag]
     rows = [Traffic(_BY_REVISION, ident, _ALL), *tagged]
-    return build_json_call("PATCH", f"/v2/{row.name}?updateMask=traffic", {"traffic": rows})
+    path = f"/v2/{row.name}?updateMask=traffic"
+    return build_cloud2_call(RUN, "PATCH", path, {"traffic": rows})
 
 
 def _missing_function_problem(name: str) -> Problem:

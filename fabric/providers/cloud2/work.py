@@ -1,66 +1,36 @@
 """The context of Google Cloud calls, and long-running operations."""
 
 import contextlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import TypeVar
+from collections.abc import Iterator
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.cloud2.client import Cloud2Api, classify_refusal
+from fabric.providers.cloud2.client import Cloud2Api, build_cloud2_call, classify_refusal
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings, place_in
-from fabric.providers.core.contract import CallContext, DeploymentAddress
-from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.errors import Judged
 from fabric.providers.core.release_state import other_place_problem
-from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until, sleep_interruptibly
+from fabric.providers.core.retry import RetryPolicy, poll_until, sleep_interruptibly
+from fabric.providers.core.work import ApiWork
 from fabric.system.retry import TransientError
 
-T = TypeVar("T")
 # A build takes a minute or two, and more where many are built at once.
 BUILDING = RetryPolicy(base=1.0, cap=5.0, most=900.0)
-_ONCE = RetryPolicy(most=0)
 # Words for an operation that broke off, and may be begun again: ABORTED and UNAVAILABLE.
 _PASSING = frozenset((10, 14))
 
 
-class Cloud2Work(Struct, frozen=True):
-    """The context of one call. `quoted` redacts messages of Google Cloud; `building` limits the
-    wait for operations."""
+class Cloud2Work(ApiWork[Cloud2Api], frozen=True, kw_only=True):
+    """The context of one call. `building` limits the wait for operations."""
 
-    api: Cloud2Api
+    title: str = "Google Cloud"
+    judged: Judged = classify_refusal
     own: Cloud2Settings
     place: Cloud2Place
-    watch: CallContext
-    quoted: Quoted
-    waiting: RetryPolicy = WAITING
     building: RetryPolicy = BUILDING
-
-    def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
-        """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(interface, call, kind))
-
-    def look(self, interface: str, path: str, kind: type[T]) -> T | None:
-        """Fetch a resource, or return None if it does not exist."""
-        try:
-            return self.ask(interface, ProviderCall("GET", path), kind)
-        except RefusedCallError as error:
-            if error.is_gone:
-                return None
-            raise
-
-    def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, "Google Cloud", self.waiting, self.watch)
-
-    def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
-        """Retry a change as a whole; `act` must look first.
-
-        Its argument makes calls without retries, so that the total waiting time stays bounded.
-        """
-        return self.patient(lambda: act(replace(self, waiting=_ONCE)))
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -71,10 +41,6 @@ class Cloud2Work(Struct, frozen=True):
             yield
         finally:
             self.api.builds.release()
-
-    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
-        """Convert errors inside to problems of this resource."""
-        return convert_refusals(whose, self.quoted, classify_refusal)
 
 
 class OperationFault(Struct, frozen=True):
@@ -95,7 +61,7 @@ def wait_for_operation(
     """Wait until an operation is done. Raises a TransientError if it can be started again."""
 
     def look() -> OperationRow | None:
-        row = work.ask(interface, ProviderCall("GET", f"/v2/{begun.name}"), OperationRow)
+        row = work.ask(build_cloud2_call(interface, "GET", f"/v2/{begun.name}"), OperationRow)
         return row if row.done else None
 
     row = begun if begun.done else poll_until(look, work.building, work.watch)

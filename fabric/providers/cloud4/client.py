@@ -3,8 +3,7 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
 from typing import Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -15,21 +14,15 @@ from msgspec.structs import replace
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
-from fabric.providers.core.contract import CallContext
 from fabric.providers.core.errors import (
+    Judged,
     Quoted,
     RefusedCallError,
-    convert_refusals,
     format_generic_hint,
     ignore_missing,
 )
-from fabric.providers.core.http_calls import (
-    ProviderCall,
-    decode_reply,
-    open_provider_http,
-    retry_transient,
-)
-from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.http_calls import ProviderCall, decode_reply, open_provider_http
+from fabric.providers.core.work import ApiWork
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
@@ -222,7 +215,6 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
     return Problem("provider/refused", words, format_generic_hint("Alibaba Cloud"))
 
 
-_ONCE = RetryPolicy(most=0)
 _PAGE = 100
 
 
@@ -236,29 +228,13 @@ class Cloud4Page(Protocol):
 P = TypeVar("P", bound=Cloud4Page)
 
 
-class Cloud4Work(Struct, frozen=True):
-    """The context of one call. `quoted` redacts messages of Alibaba Cloud; `place` comes from the
-    environment."""
+class Cloud4Work(ApiWork[Cloud4Api], frozen=True, kw_only=True):
+    """The context of one call. `place` comes from the environment."""
 
-    api: Cloud4Api
+    title: str = "Alibaba Cloud"
+    judged: Judged = classify_refusal
     own: Cloud4Settings
     place: Cloud4Place
-    watch: CallContext
-    quoted: Quoted
-    waiting: RetryPolicy = WAITING
-
-    def ask(self, call: Cloud4Call, kind: type[T]) -> T:
-        """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(call, kind))
-
-    def look(self, call: Cloud4Call, kind: type[T]) -> T | None:
-        """Fetch a resource, or return None if it does not exist."""
-        try:
-            return self.ask(call, kind)
-        except RefusedCallError as error:
-            if error.is_gone:
-                return None
-            raise
 
     def pages(self, action: str, parts: tuple[str, ...], kind: type[P]) -> Iterator[P]:
         """Yield the pages of a list; none if the resource does not exist."""
@@ -278,14 +254,3 @@ class Cloud4Work(Struct, frozen=True):
         """Delete a resource. A missing one is not an error."""
         with ignore_missing():
             self.ask(Cloud4Call(action, "DELETE", parts), object)
-
-    def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, "Alibaba Cloud", self.waiting, self.watch)
-
-    def trying(self, act: Callable[["Cloud4Work"], T]) -> T:
-        """Retry a change as a whole; `act` must look first."""
-        return self.patient(lambda: act(replace(self, waiting=_ONCE)))
-
-    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
-        """Convert errors inside to problems of this resource."""
-        return convert_refusals(whose, self.quoted, classify_refusal)

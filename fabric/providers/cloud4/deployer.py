@@ -4,8 +4,8 @@ live alias."""
 import base64
 import binascii
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -44,147 +44,12 @@ from fabric.providers.core.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.core.deployer import (
-    GuardedDeployer,
-    Operations,
-    deploy_one_by_one,
-    find_versions,
-)
-from fabric.providers.core.errors import Quoted, convert_call_errors
+from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
+from fabric.providers.core.errors import convert_refusals
 from fabric.providers.core.payloads import format_json
-from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.triggers import list_public_functions
-
-_OPERATIONS = Operations(
-    deploy=deploy_one_by_one(deploy_function),
-    release=release_service,
-    delete_functions=delete_functions,
-    delete_service=delete_functions,
-    find=find_function,
-)
-
-
-class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
-    """The Alibaba Cloud deployer. `connect` returns the client of a region; `own` are the settings
-    of this provider's config section."""
-
-    connect: Callable[[str], Cloud4Api]
-    own: Cloud4Settings
-    # Comes from the environment.
-    place: Cloud4Place
-
-    @property
-    def unit(self) -> DeployUnit:
-        return DeployUnit.FUNCTION
-
-    @property
-    def operations(self) -> Operations[Cloud4Work]:
-        return _OPERATIONS
-
-    def _open_client(
-        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
-    ) -> Cloud4Work:
-        """Open the context of one call. Raises for a record of another account or region."""
-        said = self.find_region_problem(address)
-        if said is not None:
-            raise FabricError(said)
-        place = self._place(address.region)
-        self._refuse_region(place.region)
-        api = self.connect(place.region)
-        return Cloud4Work(
-            api=api, own=self.own, place=place, watch=watch, quoted=quoted, waiting=self.waiting
-        )
-
-    def _refuse_region(self, region: str) -> None:
-        if not Cloud4Place(region).is_sound:
-            raise FabricError(region_problem(region))
-
-    def _place(self, region: str) -> Cloud4Place:
-        return replace(self.place, region=region or self.place.region)
-
-    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
-        for order in orders:
-            refuse_order(order)
-
-    def prepare(self, address: DeploymentAddress) -> None:
-        region = self._place(address.region).region
-        self._refuse_region(region)
-        self.connect(region)
-
-    def elsewhere(self, record: Record) -> Problem | None:
-        """Compare accounts only: the region can come from the config, and a later call checks
-        it."""
-        return find_place_conflict(record, self.place, is_region_known=False)
-
-    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return list_public_functions(functions)
-
-    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
-        previous = address.previous
-        return find_place_conflict(previous, self._place(address.region)) if previous else None
-
-    def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
-    ) -> None:
-        super().destroy(locate_deployment(address), functions, watch)
-
-    def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
-    ) -> None:
-        # What has no function has nothing: where it lay is not known any more.
-        if functions:
-            super().dissolve(locate_deployment(address), functions, watch)
-
-    def find(
-        self, address: DeploymentAddress, function: str, mark: str = ""
-    ) -> LiveFunction | None:
-        return super().find(locate_deployment(address), function, mark)
-
-    def unfit(
-        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unsupported]:
-        region = self._place(address.region).region
-        return (
-            *find_unsupported(address, functions, self.own),
-            *find_setting_problems(self.own),
-            *find_unsupported_region(region),
-        )
-
-    def find_versions(
-        self, address: DeploymentAddress, marks: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        return find_versions(self.find, address, marks)
-
-    def call(
-        self, address: DeploymentAddress, function: LiveFunction, event: bytes
-    ) -> FunctionAnswer:
-        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
-            return invoke_function(work, function, event)
-
-    def missing(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
-    ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
-            return tuple(_find_missing(work, address))
-
-    def identity(self, address: DeploymentAddress) -> str:
-        """Fetch the identity with short waits, because a user waits for it."""
-        with self._call("`cloud4-fc`", address) as work:
-            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
-
-    def _translate_errors(
-        self, whose: str, orders: Sequence[FunctionOrder] = ()
-    ) -> AbstractContextManager[Redaction]:
-        return convert_call_errors(whose, classify_refusal, self.hide, orders)
+from fabric.providers.core.work import CallScope
 
 
 def _find_missing(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]:
@@ -218,7 +83,7 @@ class _ThrownError(Struct, frozen=True, rename="camel"):
     error_type: str = ""
 
 
-def invoke_function(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+def _invoke_function(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
     """Invoke once, without retries: a call with an unknown outcome possibly ran."""
     given: JsonObject = {"__fabric_event": msgspec.json.decode(event or b"null", type=Json)}
     call = Cloud4Call(
@@ -268,3 +133,81 @@ def _decode_lines(text: str) -> str:
         return base64.b64decode(text).decode(errors="replace")
     except binascii.Error:
         return ""
+
+
+class Cloud4Functions(VersionedDeployer[Cloud4Work], frozen=True, kw_only=True):
+    """The Alibaba Cloud deployer. `connect` returns the client of a region; `own` are the settings
+    of this provider's config section."""
+
+    unit: DeployUnit = DeployUnit.FUNCTION
+    operations: Operations[Cloud4Work] = Operations(
+        deploy=deploy_one_by_one(deploy_function),
+        release=release_service,
+        delete_functions=delete_functions,
+        delete_service=delete_functions,
+        find_active=find_function,
+        find_by_mark=find_function,
+        find_missing=_find_missing,
+        fetch_identity=_fetch_identity,
+        convert_errors=partial(convert_refusals, judged=classify_refusal),
+    )
+    connect: Callable[[str], Cloud4Api]
+    own: Cloud4Settings
+    # Comes from the environment.
+    place: Cloud4Place
+
+    def _open_work(self, scope: CallScope) -> Cloud4Work:
+        place = self._place(scope.address.region)
+        if not place.is_sound:
+            raise FabricError(region_problem(place.region))
+        return Cloud4Work(api=self.connect(place.region), scope=scope, own=self.own, place=place)
+
+    def _place(self, region: str) -> Cloud4Place:
+        return replace(self.place, region=region or self.place.region)
+
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        for order in orders:
+            refuse_order(order)
+
+    def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
+        return locate_deployment(address)
+
+    def _find_conflict(self, address: DeploymentAddress) -> Problem | None:
+        return self.find_region_problem(address)
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        """Compare accounts only: the region can come from the config, and a later call checks
+        it."""
+        return find_place_conflict(record, self.place, is_region_known=False)
+
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
+        previous = address.previous
+        return find_place_conflict(previous, self._place(address.region)) if previous else None
+
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        return list_public_functions(functions)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return (
+            *find_unsupported(address, functions, self.own),
+            *find_setting_problems(self.own),
+            *find_unsupported_region(self._place(address.region).region),
+        )
+
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallContext = NO_CONTEXT,
+    ) -> None:
+        """Delete the service. Without functions nothing exists, and its region is unknown."""
+        if functions:
+            super().dissolve(address, functions, watch)
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
+            return _invoke_function(work, function, event)

@@ -213,7 +213,7 @@ def _build_live_function(row: Cloud4Row, found: PublishedVersion, plan: Cloud4Pl
 
 
 def find_function(
-    work: Cloud4Work, address: DeploymentAddress, function: str, mark: str
+    work: Cloud4Work, address: DeploymentAddress, function: str, mark: str = ""
 ) -> LiveFunction | None:
     """Find the version with a mark, or without one the version that receives traffic.
 
@@ -223,9 +223,8 @@ def find_function(
     row = fetch_own_function(work, name, owner)
     if row is None:
         return None
-    version = (
-        find_version(work, name, PublishedMark(mark)) if mark else _find_active_version(work, name)
-    )
+    wanted = PublishedMark(mark)
+    version = find_version(work, name, wanted) if mark else _find_active_version(work, name)
     if version is None:
         return None
     said = version.mark

@@ -1,5 +1,7 @@
 """Create the Alibaba Cloud deployer from the environment: access key, region and endpoint."""
 
+from functools import partial
+
 from fabric.model.secret import Secret
 from fabric.providers.cloud4.client import AccessKey, Cloud4Api
 from fabric.providers.cloud4.deployer import Cloud4Functions
@@ -13,10 +15,12 @@ _ACCOUNT, _BASE_URL = "CLOUD4_ACCOUNT_ID", "CLOUD4_API_BASE_URL"
 
 def open_cloud4_deployer(context: ProviderContext) -> Cloud4Functions:
     env = context.env
-    place = Cloud4Place(env.get(_REGION, ""), env.get(_ACCOUNT, ""))
-    settings = context.read_settings(Cloud4Settings)
-    hide = context.build_redaction(env.get(_SECRET, ""))
-    return Cloud4Functions(lambda region: _connect(context, region), settings, place, hide=hide)
+    return Cloud4Functions(
+        connect=partial(_connect, context),
+        own=context.read_settings(Cloud4Settings),
+        place=Cloud4Place(env.get(_REGION, ""), env.get(_ACCOUNT, "")),
+        hide=context.build_redaction(env.get(_SECRET, "")),
+    )
 
 
 def _connect(context: ProviderContext, region: str) -> Cloud4Api:

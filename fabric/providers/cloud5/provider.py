@@ -1,6 +1,7 @@
 """Create the DigitalOcean deployer from the environment: namespace and token."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from msgspec import Struct
 
@@ -17,15 +18,13 @@ from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.whisk.client import (
     WhiskPlace,
-    WhiskTitles,
-    WhiskWork,
     build_refusal_classifier,
     refuse_ways_out,
 )
-from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
-from fabric.providers.whisk.events import WhiskClock
-from fabric.providers.whisk.functions import WhiskRuntimes, foreign_resource_problem
-from fabric.providers.whisk.limits import WhiskLimits
+from fabric.providers.whisk.deployer import WhiskFunctions, build_operations
+from fabric.providers.whisk.documents import WhiskRuntimes
+from fabric.providers.whisk.functions import foreign_resource_problem
+from fabric.providers.whisk.work import WhiskClock, WhiskProvider, WhiskWork
 
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
 _TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
@@ -35,7 +34,6 @@ _RUNTIMES = WhiskRuntimes(
     ("3.9", "3.11", "3.12", "3.13"),
     "use nodejs18.x, nodejs22.x, nodejs24.x, python3.9, or python3.11 to python3.13",
 )
-_LIMITS = WhiskLimits("DigitalOcean", _RUNTIMES, has_zones=False)
 _JUDGED = build_refusal_classifier(
     "cloud5",
     f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the ID of a namespace that it can access",
@@ -45,19 +43,22 @@ _JUDGED = build_refusal_classifier(
 
 def open_cloud5_deployer(context: ProviderContext) -> WhiskFunctions:
     env = context.env
-
-    def connect() -> Cloud5Api:
-        """Connect and require credentials only here: settings can be checked without them."""
-        account = _read_account(env)
-        key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
-        return context.connections.find_or_make(
-            (*key, account.api_host), lambda: Cloud5Api(account)
-        )
-
-    titles = WhiskTitles(_ID, "DigitalOcean")
-    provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))
-    hide = context.build_redaction(env.get(_TOKEN, ""))
-    return WhiskFunctions(hide=hide, provider=provider, place=WhiskPlace(env.get(_NAMESPACE, "")))
+    connect = partial(context.connect, _read_account, Cloud5Api)
+    provider = WhiskProvider(
+        id=_ID,
+        name="DigitalOcean",
+        runtimes=_RUNTIMES,
+        has_zones=False,
+        judged=_JUDGED,
+        clocks=Cloud5Clocks(connect),
+    )
+    return WhiskFunctions(
+        operations=build_operations(_JUDGED),
+        hide=context.build_redaction(env.get(_TOKEN, "")),
+        provider=provider,
+        connect=connect,
+        place=WhiskPlace(env.get(_NAMESPACE, "")),
+    )
 
 
 def _read_account(env: Mapping[str, str]) -> Cloud5Account:

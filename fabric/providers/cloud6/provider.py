@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from msgspec import Struct
 
@@ -23,8 +24,6 @@ from fabric.providers.whisk.client import (
     WhiskApi,
     WhiskDoor,
     WhiskPlace,
-    WhiskTitles,
-    WhiskWork,
     build_annotations,
     build_refusal_classifier,
     read_annotation,
@@ -33,12 +32,12 @@ from fabric.providers.whisk.client import (
 from fabric.providers.whisk.deployer import (
     Activation,
     WhiskFunctions,
-    WhiskProvider,
     activate_action,
+    build_operations,
 )
-from fabric.providers.whisk.events import WhiskClock
-from fabric.providers.whisk.functions import WhiskRuntimes, foreign_resource_problem
-from fabric.providers.whisk.limits import WhiskLimits
+from fabric.providers.whisk.documents import WhiskRuntimes
+from fabric.providers.whisk.functions import foreign_resource_problem
+from fabric.providers.whisk.work import WhiskClock, WhiskProvider, WhiskWork
 
 _ID = "cloud6-functions"
 _KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"
@@ -49,7 +48,6 @@ _RUNTIMES = WhiskRuntimes(
     "use nodejs18.x to nodejs24.x, or python3.9 to python3.14, as far as your OpenWhisk "
     "installation supports them",
 )
-_LIMITS = WhiskLimits("OpenWhisk", _RUNTIMES, has_zones=True)
 _JUDGED = build_refusal_classifier(
     "cloud6",
     f"check `{_KEY}`, which has the form user:password",
@@ -60,17 +58,25 @@ _JUDGED = build_refusal_classifier(
 def open_cloud6_deployer(context: ProviderContext) -> WhiskFunctions:
     env = context.env
     hide = context.build_redaction(*_list_key_parts(env.get(_KEY, "")))
-    url = _read_url(env)
-    place = WhiskPlace(env.get(_NAMESPACE, ""), extract_host(url))
+    provider = WhiskProvider(
+        id=_ID,
+        name="OpenWhisk",
+        runtimes=_RUNTIMES,
+        has_zones=True,
+        judged=_JUDGED,
+        clocks=Alarms(),
+    )
+    return WhiskFunctions(
+        operations=build_operations(_JUDGED),
+        hide=hide,
+        provider=provider,
+        connect=partial(context.connect, _read_door, _open_api),
+        place=WhiskPlace(env.get(_NAMESPACE, ""), extract_host(_read_url(env))),
+    )
 
-    def connect() -> WhiskApi:
-        """Connect and require credentials only here: settings can be checked without them."""
-        door = _read_door(env, url)
-        key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
-        return context.connections.find_or_make(key, lambda: WhiskApi(_ID, lambda _http: door))
 
-    provider = WhiskProvider(WhiskTitles(_ID, "OpenWhisk"), _LIMITS, _JUDGED, connect, Alarms())
-    return WhiskFunctions(hide=hide, provider=provider, place=place)
+def _open_api(door: WhiskDoor) -> WhiskApi:
+    return WhiskApi(_ID, lambda _http: door)
 
 
 def _list_key_parts(key: str) -> tuple[str, ...]:
@@ -86,8 +92,9 @@ def _read_url(env: Mapping[str, str]) -> str:
     return said if "://" in said else f"https://{said}"
 
 
-def _read_door(env: Mapping[str, str], url: str) -> WhiskDoor:
+def _read_door(env: Mapping[str, str]) -> WhiskDoor:
     require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE), any_letters=(_NAMESPACE,))
+    url = _read_url(env)
     if not url:
         refuse_other_host(_REGION, env[_REGION])
     key, namespace = env[_KEY], env[_NAMESPACE]
@@ -135,7 +142,7 @@ class Alarms(Struct, frozen=True):
         """Create or re-create a schedule: the settings of an existing alarm cannot be read."""
 
         def act(work: WhiskWork) -> None:
-            row = work.look(f"/triggers/{clock.id}", _AlarmedRow)
+            row = work.look(ProviderCall("GET", f"/triggers/{clock.id}"), _AlarmedRow)
             if row is not None and row.calls != clock.function:
                 raise FabricError(foreign_resource_problem("trigger", clock.id, clock.function))
             texts = {_CALLS: clock.function, "feed": f"/{_SYSTEM}/{_ALARM}"}
@@ -171,7 +178,7 @@ def _list_triggers(work: WhiskWork) -> Iterator[_AlarmedRow]:
 
 
 def _ensure_rule(work: WhiskWork, clock: WhiskClock) -> None:
-    if work.look(f"/rules/{clock.id}", object) is None:
+    if work.look(ProviderCall("GET", f"/rules/{clock.id}"), object) is None:
         begin = f"/{work.place.namespace}"
         document = {"trigger": f"{begin}/{clock.id}", "action": f"{begin}/{clock.function}"}
         work.change(build_json_call("PUT", f"/rules/{clock.id}?overwrite=false", document))

@@ -18,8 +18,8 @@ from fabric.providers.cluster.objects import (
     read_text_at,
     read_texts_at,
 )
-from fabric.providers.core.contract import CallContext, DeploymentAddress
-from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.work import CallScope
 
 _OF_OBJECTS = frozenset(("provider/refused", "provider/conflict"))
 
@@ -29,9 +29,11 @@ class ClusterWork(Struct, frozen=True):
 
     tool: ClusterTool
     own: ClusterSettings
-    address: DeploymentAddress
-    waiting: RetryPolicy
-    watch: CallContext
+    scope: CallScope
+
+    @property
+    def address(self) -> DeploymentAddress:
+        return self.scope.address
 
     def there(self) -> dict[str, KubeObject]:
         """Return the existing objects of the service, by `Kind/name`."""
@@ -54,9 +56,9 @@ def apply_changes(
     if not stale:
         return False
     _refuse_foreign(work, [format_key(one) for one in stale if format_key(one) not in there])
-    work.watch.hear(f"applying {_format_counts(stale)}")
+    work.scope.watch.hear(f"applying {_format_counts(stale)}")
     with _attribute_errors(work, stale):
-        work.tool.apply(stale, MANAGER, takes_over=work.own.take_over, watch=work.watch)
+        work.tool.apply(stale, MANAGER, takes_over=work.own.take_over, watch=work.scope.watch)
     return True
 
 

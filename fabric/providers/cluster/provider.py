@@ -29,7 +29,7 @@ def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
     # A rollout is looked at each second.
     waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
     hide = context.build_redaction()
-    return ClusterOrchestrator(_open_tool(context.around), own, hide=hide, waiting=waiting)
+    return ClusterOrchestrator(tool=_open_tool(context.around), own=own, hide=hide, waiting=waiting)
 
 
 def open_cluster_observer(context: ProviderContext) -> ClusterObserver:

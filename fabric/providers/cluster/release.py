@@ -38,11 +38,11 @@ def _wait_for_endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is
             next((read_endpoint(one, work.own) for one in work.tool.find_named([name])), "") or None
         )
 
-    work.watch.hear("waiting for the address of the Ingress")
-    waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))
-    address = poll_until(look, waiting, work.watch)
+    work.scope.watch.hear("waiting for the address of the Ingress")
+    waiting = replace(work.scope.waiting, most=min(work.scope.waiting.most, _ADDRESS_SECONDS))
+    address = poll_until(look, waiting, work.scope.watch)
     if address is None:
-        work.watch.hear("the Ingress has no address yet: requests use `hostname`")
+        work.scope.watch.hear("the Ingress has no address yet: requests use `hostname`")
     return address or ""
 
 
@@ -76,8 +76,8 @@ def _is_archive_part(name: str, archives: set[str]) -> bool:
 
 def _take_away(work: ClusterWork, names: Sequence[str]) -> None:
     if names:
-        work.watch.hear(f"deleting {', '.join(names)}")
-        work.tool.delete(names, work.watch)
+        work.scope.watch.hear(f"deleting {', '.join(names)}")
+        work.tool.delete(names, work.scope.watch)
 
 
 def _build_outputs(functions: Sequence[LiveFunction], endpoint: str) -> Iterator[tuple[str, str]]:

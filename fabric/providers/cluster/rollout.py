@@ -54,7 +54,7 @@ class _RolloutTalk:
         text = f"rollout: {seen.ready} of {seen.wanted} pods ready"
         if text != self._said:
             self._said = text
-            self._work.watch.hear(text)
+            self._work.scope.watch.hear(text)
 
 
 def wait_for_rollout(work: ClusterWork, names: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ def wait_for_rollout(work: ClusterWork, names: Sequence[str]) -> None:
         last[:] = [seen]
         return True if seen.is_done else None
 
-    if poll_until(look, work.waiting, work.watch) is None:
+    if poll_until(look, work.scope.waiting, work.scope.watch) is None:
         raise FabricError(_rollout_timeout_problem(work, last[-1]))
 
 
@@ -221,7 +221,7 @@ def _missing_object_problem(name: str) -> Problem:
 def _rollout_timeout_problem(work: ClusterWork, seen: _Rolling) -> Problem:
     message = (
         f"timeout: `{work.address.service}` has {seen.ready} of {seen.wanted} pods ready after "
-        f"{work.waiting.most:.0f} s"
+        f"{work.scope.waiting.most:.0f} s"
     )
     hint = "check the capacity of the cluster, or increase `rolloutSeconds`"
     return Problem("deploy/rollout", message, hint)

@@ -5,12 +5,14 @@ import contextlib
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct, StructMeta
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     NO_CONTEXT,
@@ -21,13 +23,18 @@ from fabric.providers.core.contract import (
     LiveFunction,
     Released,
 )
-from fabric.providers.core.errors import Quoted, mark_untouched, redact_progress
-from fabric.providers.core.redaction import Redaction
+from fabric.providers.core.errors import Quoted, extend_redaction, mark_untouched, redact_progress
+from fabric.providers.core.redaction import Redaction, redact_errors
 from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.work import CallScope
 
 Work = TypeVar("Work")
-# Somebody sits and waits for an answer to who we are.
+# A user waits for the answer of `identity`.
 _HURRIED = 3.0
+
+
+def _find_nothing(_work: object, _address: DeploymentAddress) -> tuple[str, ...]:
+    return ()
 
 
 class Operations(Struct, Generic[Work], frozen=True, kw_only=True):
@@ -37,7 +44,15 @@ class Operations(Struct, Generic[Work], frozen=True, kw_only=True):
     release: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], Released]
     delete_functions: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
     delete_service: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
-    find: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
+    # The version that receives traffic.
+    find_active: Callable[[Work, DeploymentAddress, str], LiveFunction | None]
+    find_by_mark: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
+    # The resources of the last release that no longer exist, other than functions.
+    find_missing: Callable[[Work, DeploymentAddress], Iterable[str]] = _find_nothing
+    # The identity of the credentials, and whether they can read functions. Changes nothing.
+    fetch_identity: Callable[[Work], str]
+    # Converts API errors inside the block to problems of a function or a service.
+    convert_errors: Callable[[str, Quoted], AbstractContextManager[None]]
 
 
 def deploy_one_by_one(
@@ -54,34 +69,31 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     """The base class of built-in deployers. `Work` is the provider's context of one call: its
     client and settings."""
 
+    unit: DeployUnit
+    operations: Operations[Work]
     # Holds values that no message can show.
     hide: Redaction
     waiting: RetryPolicy = WAITING
 
-    @property
     @abstractmethod
-    def unit(self) -> DeployUnit: ...
-
-    @property
-    @abstractmethod
-    def operations(self) -> Operations[Work]: ...
-
-    @abstractmethod
-    def _translate_errors(
-        self, whose: str, orders: Sequence[FunctionOrder] = ()
-    ) -> AbstractContextManager[Redaction]:
-        """Convert API errors inside the block to problems without secrets."""
-
-    @abstractmethod
-    def _open_client(self, address: DeploymentAddress, watch: CallContext, quoted: Quoted) -> Work:
-        """Open the context of one call. Raises for a record of another account or region.
-
-        `quoted` redacts provider messages; the watch receives only redacted ones.
-        """
+    def _open_work(self, scope: CallScope) -> Work:
+        """Open the context of one call, without an API call."""
 
     def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
         """Raise for orders that this provider does not support, without an API call. Variable
         values are first known here."""
+
+    def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
+        """Return the address of deployed functions, which can differ from the configured one."""
+        return address
+
+    def elsewhere(self, record: Record) -> Problem | None:  # noqa: ARG002 - of most providers
+        """Return a problem if this record belongs to another account. Makes no API call."""
+        return None
+
+    def _find_conflict(self, address: DeploymentAddress) -> Problem | None:
+        """Return a problem for a record of another account or region."""
+        return self.elsewhere(address.previous) if address.previous else None
 
     @contextlib.contextmanager
     def _call(
@@ -90,15 +102,23 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         address: DeploymentAddress,
         watch: CallContext = NO_CONTEXT,
         orders: Sequence[FunctionOrder] = (),
+        waiting: RetryPolicy | None = None,
     ) -> Iterator[Work]:
-        with self._translate_errors(whose, orders) as hide:
+        hide = extend_redaction(self.hide, orders)
+        with redact_errors(hide), self.operations.convert_errors(whose, hide.quote):
             with mark_untouched():
                 self._refuse(orders)
-                opened = self._open_client(address, redact_progress(watch, hide.quote), hide.quote)
-            yield opened
+                problem = self._find_conflict(address)
+                if problem is not None:
+                    raise FabricError(problem)
+                watch = redact_progress(watch, hide.quote)
+                scope = CallScope(address, watch, hide.quote, waiting or self.waiting)
+                work = self._open_work(scope)
+            yield work
 
-    def _shorten_waiting(self) -> RetryPolicy:
-        return replace(self.waiting, most=min(self.waiting.most, _HURRIED))
+    def prepare(self, address: DeploymentAddress) -> None:
+        """Load the libraries while other services still build. Makes no API call."""
+        self._open_work(CallScope(address, NO_CONTEXT, self.hide.quote, self.waiting))
 
     def deploy(
         self,
@@ -123,7 +143,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        given: Pairs,  # noqa: ARG002 - what fabric deploys itself gives nothing besides
+        given: Pairs,  # noqa: ARG002 - built-in deploys have no outputs of their own
         watch: CallContext = NO_CONTEXT,
     ) -> Released:
         with self._call(f"`{address.service}`", address, watch) as work:
@@ -135,8 +155,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         functions: Sequence[LiveFunction],
         watch: CallContext = NO_CONTEXT,
     ) -> None:
-        with self._call(f"`{address.service}`", address, watch) as work:
-            self.operations.delete_functions(work, address, functions)
+        self._delete(self.operations.delete_functions, address, functions, watch)
 
     def dissolve(
         self,
@@ -144,21 +163,49 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         functions: Sequence[LiveFunction],
         watch: CallContext = NO_CONTEXT,
     ) -> None:
-        with self._call(f"`{address.service}`", address, watch) as work:
-            self.operations.delete_service(work, address, functions)
+        self._delete(self.operations.delete_service, address, functions, watch)
+
+    def _delete(
+        self,
+        delete: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None],
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallContext,
+    ) -> None:
+        there = self._locate(address)
+        with self._call(f"`{address.service}`", there, watch) as work:
+            delete(work, there, functions)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        with self._call(f"function `{function}`", address) as work:
-            return self.operations.find(work, address, function, mark)
+        there = self._locate(address)
+        with self._call(f"function `{function}`", there) as work:
+            if mark:
+                return self.operations.find_by_mark(work, there, function, mark)
+            return self.operations.find_active(work, there, function)
+
+    def missing(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],  # noqa: ARG002 - the stored values name the resources
+    ) -> Sequence[str]:
+        with self._call(f"`{address.service}`", self._locate(address)) as work:
+            return tuple(self.operations.find_missing(work, address))
+
+    def identity(self, address: DeploymentAddress) -> str:
+        """Fetch the identity with short waits, because a user waits for it."""
+        hurried = replace(self.waiting, most=min(self.waiting.most, _HURRIED))
+        with self._call(f"`{address.provider_id}`", address, waiting=hurried) as work:
+            return self.operations.fetch_identity(work)
 
 
-Find: TypeAlias = Callable[[DeploymentAddress, str, str], LiveFunction | None]
+class VersionedDeployer(GuardedDeployer[Work], frozen=True):
+    """The base class of deployers whose provider keeps versions, each with its environment."""
 
-
-def find_versions(
-    find: Find, address: DeploymentAddress, marks: Mapping[str, str]
-) -> dict[str, str]:
-    rows = {name: find(address, name, mark) for name, mark in marks.items()}
-    return {name: one.resource_id for name, one in rows.items() if one is not None}
+    def find_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Map each function to the version made with its mark. Deleted versions are omitted."""
+        rows = {name: self.find(address, name, mark) for name, mark in marks.items()}
+        return {name: one.resource_id for name, one in rows.items() if one is not None}

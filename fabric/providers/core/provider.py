@@ -62,6 +62,7 @@ class Connections:
 
 
 T = TypeVar("T")
+Account = TypeVar("Account", bound=Hashable)
 
 
 class ProviderContext(Struct, frozen=True, kw_only=True):
@@ -83,6 +84,16 @@ class ProviderContext(Struct, frozen=True, kw_only=True):
         """Build the redaction of the hidden values, and of these credentials as far as they are
         set."""
         return build_redaction((*self.around.hide.reveal(), *secrets), self.env.items())
+
+    def connect(
+        self,
+        read_account: Callable[[Mapping[str, str]], Account],
+        open_api: Callable[[Account], Made],
+    ) -> Made:
+        """Find or open the client of an account. Credentials are required only here: settings can
+        be checked without them."""
+        account = read_account(self.env)
+        return self.connections.find_or_make((open_api, account), lambda: open_api(account))
 
     def read_settings(self, shape: type[T]) -> T:
         """Read the provider's own section of the config. Raises if it has another shape."""

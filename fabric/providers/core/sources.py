@@ -1,10 +1,11 @@
 """Source archives for providers that build sources: function, vendored files and server, each in
 its own directory."""
 
+import functools
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from fabric.model.conventions import find_conventions
 from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.core.contract import FunctionOrder
 
 # They are data here: what is in them runs in the function alone.
@@ -88,13 +89,54 @@ def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterabl
         raise FabricError(Problem("deploy/unfit-archive", message, NO_MODULE))
 
 
+def refuse_taken_names(
+    order: FunctionOrder, there: frozenset[str], is_taken: Callable[[str], bool]
+) -> None:
+    """Raise for an archive without its module, or with a file that fabric creates itself."""
+    module = order.artifact.handler.rpartition(".")[0]
+    if not any(f"{module}{end}" in there for end in _ENDS["nodejs"]):
+        raise FabricError(
+            _archive_problem(order, f"its archive has no module `{module}`", NO_MODULE)
+        )
+    taken = sorted(filter(is_taken, there))
+    if taken:
+        why = f"its archive contains `{taken[0]}`, which fabric creates itself"
+        raise FabricError(_archive_problem(order, why, "rename the file"))
+
+
+def _archive_problem(order: FunctionOrder, why: str, hint: str) -> Problem:
+    message, spot = f"function `{order.name}`: {why}", ConfigSpot(order.name)
+    return Problem("deploy/unfit-archive", message, hint, about=spot)
+
+
+@functools.cache
+def read_shim_files(shim: Path, *serving: str) -> Texts:
+    """Read the modules of a provider and the server modules that they use."""
+    top = _RUNTIMES / "nodejs"
+    own = [*sorted(shim.glob("*.mjs")), *(top / f"serving_{name}.mjs" for name in serving)]
+    files = [(one.name, one) for one in own]
+    files += [(f"calling/{one.name}", one) for one in sorted((top / "calling").glob("*.mjs"))]
+    return tuple((f"{_OWN}/{name}", path.read_text()) for name, path in files)
+
+
 def build_server_settings(
     order: FunctionOrder, provider: str, language: str, region: str
 ) -> JsonObject:
     """Build the settings of a function that its server reads."""
     triggers = [json.loads(text) for text in order.triggers]
-    http = [one for one in triggers if one.get("type") == "http"]
+    return {
+        **build_handler_settings(order, provider, language),
+        "region": region,
+        "schedule": next((one["schedule"] for one in triggers if one.get("schedule")), ""),
+        "routes": parse_http_routes(order.triggers),
+    }
+
+
+def build_handler_settings(order: FunctionOrder, provider: str, language: str) -> JsonObject:
+    """Build the settings that each server needs to call the handler."""
+    triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
+    paths = (str(one.get("path") or "/") for one in triggers if one.get("type") == "http")
     calls = find_conventions(provider).of(language)
     module, _, name = order.artifact.handler.rpartition(".")
     return {
@@ -107,10 +149,7 @@ def build_server_settings(
         "names": list(calls.names),
         "methods": list(calls.methods),
         "kinds": list(kinds),
-        "region": region,
-        "path": http[0].get("path", "/") if http else "/",
-        "schedule": next((one["schedule"] for one in triggers if one.get("schedule")), ""),
-        "routes": parse_http_routes(order.triggers),
+        "path": next(paths, "/"),
     }
 
 

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from fabric.model.hashing import hash_bytes
-from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
+from fabric.model.task import Pairs
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, LiveFunction
 
 
 def collect_trigger_kinds(triggers: Sequence[str]) -> frozenset[str]:
@@ -17,6 +18,12 @@ def number_of(kind: str, triggers: Sequence[str]) -> int | None:
     """Return the number of the first trigger of this kind."""
     kinds = [json.loads(text).get("type") for text in triggers]
     return kinds.index(kind) if kind in kinds else None
+
+
+def list_schedules(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """List the schedules with their time zones."""
+    found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
+    return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
 
 def list_public_functions(functions: Sequence[FunctionDraft]) -> tuple[str, ...]:
@@ -131,6 +138,20 @@ def build_function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
     without one."""
     path = encode_path(_find_first_path(triggers))
     return endpoint.rstrip("/") + path if path and endpoint else ""
+
+
+def build_outputs(
+    endpoint: str, functions: Iterable[LiveFunction], build_name: Callable[[str], str]
+) -> Pairs:
+    """Build the outputs for other services, equal for all versions of a service with one
+    endpoint."""
+    outputs = {"url": endpoint}
+    for one in functions:
+        below = build_function_endpoint(endpoint, one.triggers)
+        if below:
+            outputs[f"url_{one.name}"] = below
+        outputs[f"arn_{one.name}"] = build_name(one.name)
+    return tuple((name, text) for name, text in outputs.items() if text)
 
 
 def encode_path(path: str) -> str:

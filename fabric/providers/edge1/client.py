@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
-from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
     ProviderCall,
@@ -238,9 +238,3 @@ def read_version_account(resource_id: str) -> str:
 def read_version(resource_id: str) -> str:
     """Return the version of an id; empty if it names none."""
     return resource_id.partition("@")[2]
-
-
-def read_timeout_seconds(order: FunctionOrder) -> int:
-    """Return the timeout in seconds; 0 means none."""
-    text = dict(order.settings).get("timeout", "")
-    return int(text) if text.isdigit() else 0

@@ -1,32 +1,16 @@
 """Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
 to it."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, field
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Record
-from fabric.providers.core.contract import (
-    CallContext,
-    DeploymentAddress,
-    FunctionOrder,
-    LiveFunction,
-)
-from fabric.providers.core.errors import (
-    Quoted,
-    RefusedCallError,
-    convert_refusals,
-    mark_untouched,
-    refuse_without_version,
-)
-from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict
-from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.core.errors import Judged, mark_untouched, refuse_without_version
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.sources import TOO_LARGE
+from fabric.providers.core.work import ApiWork
 from fabric.providers.edge1.client import (
     Edge1Api,
     Edge1Settings,
@@ -37,7 +21,6 @@ from fabric.providers.edge1.client import (
     format_worker_version_id,
     read_archive_hash,
     read_version,
-    read_version_account,
 )
 from fabric.providers.edge1.uploads import Upload, build_function_upload, extend_mark
 
@@ -66,7 +49,6 @@ def refuse_variables(order: FunctionOrder) -> None:
         raise FabricError(*problems)
 
 
-T = TypeVar("T")
 _TAG, _MESSAGE = "workers/tag", "workers/message"
 
 
@@ -106,14 +88,13 @@ class _DeploymentList(Struct, frozen=True):
     deployments: tuple[_DeploymentRow, ...] = ()
 
 
-class Edge1Work(Struct, frozen=True):
-    """The context of every call: client, provider settings, redaction and waiting limits."""
-
-    api: Edge1Api
+class Edge1Work(ApiWork[Edge1Api], frozen=True, kw_only=True):
+    title: str = "Cloudflare"
+    judged: Judged = classify_refusal
     own: Edge1Settings
-    watch: CallContext
-    quoted: Quoted
-    waiting: RetryPolicy = WAITING
+
+    def measure_pause(self) -> float:
+        return self.api.rate.pause()
 
     @property
     def workers(self) -> str:
@@ -122,19 +103,8 @@ class Edge1Work(Struct, frozen=True):
     def script(self, name: str, rest: str = "") -> str:
         return f"{self.workers}/scripts/{name}{rest}"
 
-    def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(call, kind))
-
     def tell(self, call: ProviderCall) -> None:
         self.ask(call, object)
-
-    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
-        """Convert errors inside to problems of this resource."""
-        return convert_refusals(whose, self.quoted, classify_refusal)
-
-    def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
 
 
 def deploy_function(
@@ -158,15 +128,6 @@ def deploy_function(
         mark=order.mark,
         triggers=order.triggers,
     )
-
-
-def find_function(
-    work: Edge1Work, address: DeploymentAddress, function: str, mark: str
-) -> LiveFunction | None:
-    """Find the version with a mark, or without one the version that receives traffic."""
-    if mark:
-        return find_by_mark(work, address, function, mark)
-    return find_active_version(work, address, function)
 
 
 def find_by_mark(
@@ -199,26 +160,16 @@ def build_routes_path(zone: str) -> str:
 
 def list_worker_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
     """List deployable versions, newest first. None if the Worker does not exist."""
-    return work.patient(lambda: _fetch_versions(work, name))
+    found = work.look(_build_versions_call(work, name), _VersionList)
+    return None if found is None else found.items
 
 
-def _fetch_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
-    call = ProviderCall("GET", work.script(name, "/versions?deployable=true"))
-    try:
-        return work.api.once(call, _VersionList).items
-    except RefusedCallError as error:
-        if error.is_gone:
-            return None
-        raise
+def _build_versions_call(work: Edge1Work, name: str) -> ProviderCall:
+    return ProviderCall("GET", work.script(name, "/versions?deployable=true"))
 
 
 def fetch_version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
-    try:
-        return work.ask(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
-    except RefusedCallError as error:
-        if error.is_gone:
-            return None
-        raise
+    return work.look(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
 
 
 def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
@@ -229,11 +180,11 @@ def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
     kind, content = upload.form()
 
     def act() -> str:
-        rows = _fetch_versions(work, name)
-        found = _find_own_version(name, rows, upload) if rows is not None else ""
+        there = work.look_once(_build_versions_call(work, name), _VersionList)
+        found = _find_own_version(name, there.items, upload) if there else ""
         if found:
             return found
-        if rows is None:
+        if there is None:
             call = ProviderCall("PUT", work.script(name), content, kind)
             return work.api.once(call, _Uploaded).deployment_id
         call = ProviderCall("POST", work.script(name, "/versions"), content, kind)
@@ -261,14 +212,8 @@ def check_ownership(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> No
 
 def find_met_version(work: Edge1Work, name: str) -> str:
     """Return the id of the version with most of the traffic; empty without traffic."""
-    call = ProviderCall("GET", work.script(name, "/deployments"))
-    try:
-        found = work.ask(call, _DeploymentList).deployments
-    except RefusedCallError as error:
-        if error.is_gone:
-            return ""
-        raise
-    shares = found[0].versions if found else ()
+    found = work.look(ProviderCall("GET", work.script(name, "/deployments")), _DeploymentList)
+    shares = found.deployments[0].versions if found and found.deployments else ()
     newest = max(shares, key=lambda one: one.percentage, default=None)
     return newest.version_id if newest else ""
 
@@ -294,9 +239,3 @@ def build_live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owne
 ACCOUNT, GATE, PLACE, ADDRESS = "account", "gate", "place", "address"
 # The zone that the last release made a route in.
 ZONE = "zone"
-
-
-def find_account_conflict(record: Record, account: str) -> Problem | None:
-    """Return a problem if the record belongs to another account."""
-    noted = (read_version_account(one.resource_id) for one in record.functions)
-    return find_owner_conflict(record, noted, CurrentOwner(ACCOUNT, "EDGE1_ACCOUNT_ID", account))

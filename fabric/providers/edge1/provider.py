@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from fabric.model.secret import Secret
 from fabric.model.switches import is_on
 from fabric.providers.core.errors import refuse_plain, require_variables
-from fabric.providers.core.provider import Connections, Provider, ProviderContext
+from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.edge1.client import Edge1Account, Edge1Api, Edge1Place, Edge1Settings
 from fabric.providers.edge1.deployer import Edge1Workers
@@ -19,14 +20,13 @@ _REQUIRED = ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")
 
 
 def open_edge1_deployer(context: ProviderContext) -> Edge1Workers:
-    env = context.env
     own = context.read_settings(Edge1Settings)
-
-    def connect() -> Edge1Api:
-        """Connect and require credentials only here: settings can be checked without them."""
-        return _connect_api(context, own)
-
-    return Edge1Workers(connect, own, _place(env), hide=_build_redaction(context))
+    return Edge1Workers(
+        connect=partial(_connect_api, context, own),
+        own=own,
+        place=_place(context.env),
+        hide=_build_redaction(context),
+    )
 
 
 def open_edge1_observer(context: ProviderContext) -> Edge1Observer:
@@ -43,12 +43,7 @@ def _build_redaction(context: ProviderContext) -> Redaction:
 
 def _connect_api(context: ProviderContext, own: Edge1Settings) -> Edge1Api:
     needed = (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED
-    return connect_edge1(read_account(context.env, needed), context.connections)
-
-
-def connect_edge1(account: Edge1Account, connections: Connections) -> Edge1Api:
-    key = ("edge1", account.base_url, account.account, account.zone, account.token.reveal())
-    return connections.find_or_make(key, lambda: Edge1Api(account))
+    return context.connect(partial(read_account, needed=needed), Edge1Api)
 
 
 def _place(env: Mapping[str, str]) -> Edge1Place:

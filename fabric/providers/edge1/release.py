@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -10,13 +11,12 @@ from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.records.record import Diversion
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot, ignore_missing
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.release_state import ReleaseState, read_kept_texts
 from fabric.providers.core.retry import run_parallel
-from fabric.providers.core.triggers import build_function_endpoint, number_of
+from fabric.providers.core.triggers import build_outputs, number_of
 from fabric.providers.edge1.client import (
     Owner,
     build_gate_name,
@@ -62,7 +62,8 @@ def release_service(
         **{_VERSION + one.name: read_version(one.resource_id) for one in functions},
         **{_CRONS + name: format_crons(rows) for name, rows in crons.items() if rows},
     }
-    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
+    outputs = build_outputs(endpoint, functions, partial(build_worker_name, address))
+    return Released(endpoint, outputs, tuple(left.items()))
 
 
 def _cut_over(
@@ -90,19 +91,6 @@ def _update_crons(
     whose = f"function `{one.name}`, its schedules ({rows})"
     with attach_error_spot(one.name, number), work.convert_errors(whose):
         set_crons(work, build_worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
-
-
-def _build_outputs(
-    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
-) -> Pairs:
-    """Build the outputs for other services, equal for all versions."""
-    outputs = {"url": endpoint}
-    for one in functions:
-        below = build_function_endpoint(endpoint, one.triggers)
-        if below:
-            outputs[f"url_{one.name}"] = below
-        outputs[f"arn_{one.name}"] = build_worker_name(address, one.name)
-    return tuple((name, text) for name, text in outputs.items() if text)
 
 
 def delete_functions(

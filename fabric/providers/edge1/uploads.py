@@ -15,12 +15,11 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Diversion
 from fabric.providers.core.contract import FunctionOrder
-from fabric.providers.core.sources import NO_MODULE
+from fabric.providers.core.sources import NO_MODULE, read_timeout
 from fabric.providers.edge1.client import (
     FLAGS,
     Owner,
     format_version_message,
-    read_timeout_seconds,
 )
 
 _SHIM = Path(__file__).with_name("worker")
@@ -151,7 +150,7 @@ def _build_worker_settings(order: FunctionOrder, export: str) -> JsonObject:
         "function": order.name,
         "name": export,
         "routes": list(routes),
-        "timeout": read_timeout_seconds(order),
+        "timeout": read_timeout(order),
     }
 
 

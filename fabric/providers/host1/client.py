@@ -1,8 +1,7 @@
 """Client of the Vercel API: calls with a token, typed responses and error messages."""
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
@@ -21,7 +19,8 @@ from fabric.providers.core.http_calls import (
     open_provider_http,
     send_with_token,
 )
-from fabric.providers.core.triggers import format_resource_name, shorten_name
+from fabric.providers.core.triggers import convert_utc_schedule, list_schedules
+from fabric.providers.core.whole_service import WholeOwner, build_function_name
 from fabric.system.http_client import Http
 
 T = TypeVar("T")
@@ -112,41 +111,22 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
     return Problem("provider/refused", words, format_generic_hint("Vercel"))
 
 
-_NAME_LENGTH = 63
-_OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
-_OWNER_LENGTH, _MARK_LENGTH, _PART_LENGTH = 16, 32, 12
+_MARK_LENGTH, _PART_LENGTH = 32, 12
 # Names in the metadata of a deployment, where each deployment of ours says what it is.
 _OWNER, _NAME, _MARK, _PARTS = "fabric", "fabricService", "fabricMark", "fabricFunctions"
 
 
-class Host1Place(Struct, frozen=True):
-    """The project in the environment; empty if unset."""
-
-    project: str = ""
-
-
-class ProjectOwner(Struct, frozen=True):
+class ProjectOwner(WholeOwner, frozen=True):
     """The owner of a deployment, as its metadata shows it."""
-
-    service: str
-    stage: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.service}/{self.stage}"
-
-    @property
-    def _digest(self) -> str:
-        return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
     def build_metadata(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Build the metadata. `marks` maps names of functions to their marks."""
         parts = " ".join(sorted(_hash_part(*one) for one in marks))
         mark = mark[:_MARK_LENGTH]
-        return {_OWNER: self._digest, _NAME: self.name, _MARK: mark, _PARTS: parts}
+        return {_OWNER: self.digest, _NAME: self.name, _MARK: mark, _PARTS: parts}
 
     def is_of(self, said: Mapping[str, str]) -> bool:
-        return said.get(_OWNER) == self._digest
+        return said.get(_OWNER) == self.digest
 
     def count_in(self, said: Mapping[str, str], function: str, mark: str) -> int:
         """Return the number of functions in a deployment, or 0 if this function with this mark is
@@ -172,39 +152,6 @@ def build_project_owner(address: DeploymentAddress) -> ProjectOwner:
     return ProjectOwner(address.service, address.stage)
 
 
-def build_function_name(address: DeploymentAddress, function: str) -> str:
-    name = _OTHERS.sub("-", format_resource_name(address, function))
-    return shorten_name(name, _NAME_LENGTH)
-
-
-class ProjectVersion(Struct, frozen=True):
-    """One deployment of one project, with its number of functions."""
-
-    project: str = ""
-    deployment: str = ""
-    count: int = 0
-
-    @property
-    def text(self) -> str:
-        return f"{self.project}/{self.deployment}/{self.count}"
-
-
-def parse_version(resource_id: str) -> ProjectVersion:
-    """Parse a resource id; the result is empty if the id names no version."""
-    parts = resource_id.rsplit("/", 2)
-    is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
-    return ProjectVersion(parts[0], parts[1], int(parts[2])) if is_whole else ProjectVersion()
-
-
-_VERSION_PARTS = 3
-
-
-def count_of(settings: Pairs, name: str) -> int:
-    """Return a number from the settings; 0 means none."""
-    text = dict(settings).get(name, "")
-    return int(text) if text.isdigit() else 0
-
-
 class FunctionClock(Struct, frozen=True):
     """A schedule of a function, and the secret path that the scheduler calls.
 
@@ -223,17 +170,11 @@ def list_function_clocks(
     secret = hash_fields(("clock", order.name, order.mark, order.artifact.sha256))
     return tuple(
         FunctionClock(schedule, zone, f"{OWN_PATHS}clock/{name}/{number}-{secret[:_MARK_LENGTH]}")
-        for number, (schedule, zone) in enumerate(list_crons(order.triggers))
+        for number, (schedule, zone) in enumerate(list_schedules(order.triggers))
     )
 
 
 OWN_PATHS = "/_fabric/"
-
-
-def list_crons(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """List the schedules with their time zones."""
-    found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
-    return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
 
 _NODE = re.compile(r"nodejs(?:(\d+)(?:\.x)?)?")
@@ -247,3 +188,24 @@ def choose_vercel_runtime(runtime: str) -> str:
     found = _NODE.fullmatch(runtime)
     version = (found[1] or _USUAL) if found else ""
     return f"nodejs{version}.x" if version in _VERSIONS else ""
+
+
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_MONTHS = (
+    *("JAN", "FEB", "MAR", "APR", "MAY", "JUN"),
+    *("JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
+)
+
+
+def convert_own_cron(schedule: str, zone: str = "") -> str:
+    """Convert a schedule. Raises a ValueError if Vercel cannot express it."""
+    minute, hour, day, month, weekday = convert_utc_schedule(schedule, zone, "Vercel").split()
+    if day != "*" and weekday != "*":
+        raise ValueError("a day of the month and a day of the week cannot be combined")
+    return " ".join(
+        (minute, hour, day, _number_names(month, _MONTHS, 1), _number_names(weekday, _DAYS, 0))
+    )
+
+
+def _number_names(field: str, names: tuple[str, ...], first: int) -> str:
+    return re.sub(r"[A-Za-z]+", lambda hit: str(names.index(hit[0].upper()) + first), field)

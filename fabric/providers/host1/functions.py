@@ -1,34 +1,21 @@
 """Deployments of a Vercel project: find them by metadata, create and delete them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
-from fabric.providers.core.contract import CallContext
-from fabric.providers.core.errors import (
-    Quoted,
-    RefusedCallError,
-    convert_refusals,
-    format_generic_hint,
-    ignore_missing,
-)
-from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until, run_parallel
+from fabric.providers.core.errors import Judged, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.work import ApiWork
 from fabric.providers.host1.client import Host1Api, MissingFilesError, classify_refusal, mark_in
 from fabric.providers.host1.output import BuildFile, DesiredDeployment
 
-T = TypeVar("T")
 _PAGE = 100
 _BYTES = "application/octet-stream"
 _READY, _PROMOTED = "READY", "PROMOTED"
 _FAILED = frozenset(("ERROR", "CANCELED", "BLOCKED", "DELETED"))
-# A deployment is made ready by others, in their own time: it is waited for longer.
-_LONGER = 10
 
 
 class HostDeploymentRow(Struct, frozen=True, rename="camel"):
@@ -44,6 +31,10 @@ class HostDeploymentRow(Struct, frozen=True, rename="camel"):
     @property
     def ident(self) -> str:
         return self.id or self.uid
+
+    @property
+    def state_word(self) -> str:
+        return self.ready_state.lower()
 
     @property
     def is_ready(self) -> bool:
@@ -68,38 +59,18 @@ class _DeploymentPage(Struct, frozen=True):
     pagination: _Pages = _Pages()
 
 
-class Host1Work(Struct, frozen=True):
-    """The context of every call: client, watch, redaction and waiting limits."""
-
-    api: Host1Api
-    watch: CallContext
-    quoted: Quoted
-    waiting: RetryPolicy = WAITING
+class Host1Work(ApiWork[Host1Api], frozen=True, kw_only=True):
+    title: str = "Vercel"
+    judged: Judged = classify_refusal
 
     @property
     def project(self) -> str:
         return self.api.account.project
 
-    def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(call, kind))
-
-    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
-        """Convert errors inside to problems of this resource."""
-        return convert_refusals(whose, self.quoted, classify_refusal)
-
-    def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, "Vercel", self.waiting, self.watch)
-
 
 def fetch_deployment(work: Host1Work, name: str) -> HostDeploymentRow | None:
     """Fetch a deployment by id, or by a domain that points to it."""
-    try:
-        return work.ask(build_fetch_call(work, name), HostDeploymentRow)
-    except RefusedCallError as error:
-        if error.is_gone:
-            return None
-        raise
+    return work.look(build_fetch_call(work, name), HostDeploymentRow)
 
 
 def build_fetch_call(work: Host1Work, name: str) -> ProviderCall:
@@ -174,34 +145,6 @@ def _bring_one(work: Host1Work, file: BuildFile) -> None:
     headers = (("x-vercel-digest", file.sha1),)
     with work.convert_errors(f"the file `{file.path}`"):
         work.ask(ProviderCall("POST", path, file.content, _BYTES, headers), object)
-
-
-def wait_until_deployed(work: Host1Work, row: HostDeploymentRow) -> None:
-    """Wait until Vercel has processed all uploads."""
-    seen = row.ready_state
-
-    def look() -> HostDeploymentRow | None:
-        nonlocal seen
-        found = work.ask(build_fetch_call(work, row.ident), HostDeploymentRow)
-        if found.ready_state != seen:
-            work.watch.hear(f"the deployment {row.ident} is {found.ready_state.lower()}")
-            seen = found.ready_state
-        return found if found.is_failed or found.is_ready else None
-
-    if not row.is_ready:
-        work.watch.hear(f"waiting until the deployment {row.ident} is ready")
-    longer = replace(work.waiting, most=work.waiting.most * _LONGER)
-    found = row if row.is_ready else poll_until(look, longer, work.watch)
-    if found is None:
-        message = (
-            f"timeout: the deployment {row.ident} is still {seen.lower()} after {longer.most:.0f} s"
-        )
-        hint = "check it in the Vercel dashboard, then run the command again to continue"
-        raise FabricError(Problem("provider/not-ready", message, hint))
-    if found.is_failed:
-        said = work.quoted(found.error_message or found.ready_state.lower())
-        message = f"the deployment {row.ident} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, format_generic_hint("Vercel")))
 
 
 def delete_deployment(work: Host1Work, ident: str) -> None:

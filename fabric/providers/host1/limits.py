@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from msgspec.structs import replace
-
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
@@ -20,14 +18,10 @@ from fabric.providers.core.limits import (
     function_problem,
     unsupported_kind_problem,
 )
-from fabric.providers.host1.client import (
-    OWN_PATHS,
-    build_function_name,
-    choose_vercel_runtime,
-    list_crons,
-)
-from fabric.providers.host1.crons import convert_own_cron
-from fabric.providers.host1.output import find_variable_problems
+from fabric.providers.core.triggers import list_schedules
+from fabric.providers.core.whole_service import build_function_name
+from fabric.providers.host1.client import OWN_PATHS, choose_vercel_runtime, convert_own_cron
+from fabric.providers.host1.output import ENVIRONMENT
 from fabric.providers.host1.routes import ProjectRoute, find_route_conflicts, parse_project_routes
 
 _SECONDS = 800
@@ -58,7 +52,7 @@ def find_unsupported(
     )
     yield from _find_excess_crons(functions)
     yield from _find_route_problems(functions)
-    yield from _find_variable_conflicts(functions)
+    yield from ENVIRONMENT.find_unsupported(functions)
 
 
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
@@ -115,21 +109,12 @@ def _find_http_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
 def _find_excess_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
     counted = 0
     for one in functions:
-        before, counted = counted, counted + len(list_crons(one.triggers))
+        before, counted = counted, counted + len(list_schedules(one.triggers))
         if before <= _CRONS < counted:
             why = f"has schedule number {_CRONS + 1} of the service; Vercel allows {_CRONS}"
             yield Unsupported(
                 one.name, function_problem(one.name, why, "move schedules to a second project")
             )
-
-
-def _find_variable_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    """Check variables with known values; the others are checked before the first call."""
-    for function, problem in find_variable_problems(
-        [(one.name, one.known.reveal()) for one in functions]
-    ):
-        keys = () if function else ("functions",)
-        yield Unsupported(function, replace(problem, code=UNFIT), keys=keys)
 
 
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:

@@ -12,13 +12,12 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, Liv
 from fabric.providers.core.errors import RefusedCallError, mark_untouched, refuse_without_version
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.retry import poll_until
-from fabric.providers.host1.client import (
-    ProjectOwner,
-    ProjectVersion,
-    build_function_name,
-    name_in,
+from fabric.providers.core.whole_service import (
+    build_live_functions,
     parse_version,
+    wait_until_ready,
 )
+from fabric.providers.host1.client import ProjectOwner, name_in
 from fabric.providers.host1.functions import (
     Host1Work,
     HostDeploymentRow,
@@ -26,7 +25,6 @@ from fabric.providers.host1.functions import (
     create_deployment,
     fetch_deployment,
     list_newest_deployments,
-    wait_until_deployed,
 )
 from fabric.providers.host1.output import DesiredDeployment, plan_deployment
 
@@ -62,6 +60,23 @@ def fetch_project(work: Host1Work) -> ProjectRow:
     account = work.api.account
     path = account.path(account.project_path("v9"))
     return work.ask(ProviderCall("GET", path), ProjectRow)
+
+
+class _Somebody(Struct, frozen=True):
+    email: str | None = None
+    username: str | None = None
+
+
+class _WhoAnswer(Struct, frozen=True):
+    user: _Somebody = _Somebody()
+
+
+def fetch_identity(work: Host1Work) -> str:
+    """Fetch the identity of the token, and check that it can read the project."""
+    user = work.ask(ProviderCall("GET", "/v2/user"), _WhoAnswer).user
+    project = fetch_project(work)
+    who = user.email or user.username or "a user without a name"
+    return f"{who}, with the project {project.name} at {fetch_domain(work)}"
 
 
 def fetch_domain(work: Host1Work) -> str:
@@ -114,8 +129,11 @@ def point_domains(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
 
     def act() -> None:
         """Point the domains unless an earlier try with a lost response did."""
-        if next(tries) == 0 or _fetch_production_once(work, domain) != row.ident:
-            _point_to(work, row)
+        if next(tries):
+            there = work.look_once(build_fetch_call(work, domain), HostDeploymentRow)
+            if there is not None and there.ident == row.ident:
+                return
+        _point_to(work, row)
 
     work.patient(act)
 
@@ -126,15 +144,6 @@ def point_domains(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
     if poll_until(look, work.waiting, work.watch) is None:
         message = f"the deployment {row.ident} was promoted, but `{domain}` does not point to it"
         raise FabricError(Problem("provider/not-ready", message, "run the command again"))
-
-
-def _fetch_production_once(work: Host1Work, domain: str) -> str:
-    try:
-        return work.api.once(build_fetch_call(work, domain), HostDeploymentRow).ident
-    except RefusedCallError as error:
-        if error.is_gone:
-            return ""
-        raise
 
 
 def _point_to(work: Host1Work, row: HostDeploymentRow) -> None:
@@ -168,10 +177,10 @@ def deploy_orders(
         for order in orders:
             refuse_without_version(order)
         row = create_deployment(work, wanted, project.name)
-    wait_until_deployed(work, row)
+    call = build_fetch_call(work, row.ident)
+    wait_until_ready(work, row, "deployment", lambda: work.ask(call, HostDeploymentRow))
     work.watch.hear(f"the deployment {row.ident} is ready and receives no traffic yet")
-    version = ProjectVersion(work.project, row.ident, len(orders))
-    return tuple(_build_live_function(address, order, version) for order in orders)
+    return build_live_functions(address, orders, work.project, row.ident)
 
 
 def _find_earlier_deployment(
@@ -179,7 +188,7 @@ def _find_earlier_deployment(
 ) -> HostDeploymentRow | None:
     """Find the deployment to roll back to, if it still exists and contains the order. Its server
     files can differ."""
-    idents = {parse_version(order.version).deployment for order in orders} - {""}
+    idents = {parse_version(order.version).ident for order in orders} - {""}
     for ident in sorted(idents):
         found = fetch_deployment(work, ident)
         if found is not None and _is_whole(wanted, found, orders):
@@ -193,16 +202,3 @@ def _is_whole(
 ) -> bool:
     counts = {wanted.owner.count_in(row.meta, one.name, one.mark) for one in orders}
     return row.is_ready and counts == {len(orders)}
-
-
-def _build_live_function(
-    address: DeploymentAddress, order: FunctionOrder, version: ProjectVersion
-) -> LiveFunction:
-    return LiveFunction(
-        order.name,
-        build_function_name(address, order.name),
-        version.text,
-        artifact_sha256=order.artifact.sha256,
-        mark=order.mark,
-        triggers=order.triggers,
-    )

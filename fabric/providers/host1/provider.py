@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.host1.client import Host1Account, Host1Api, Host1Place
+from fabric.providers.core.release_state import CurrentOwner
+from fabric.providers.host1.client import Host1Account, Host1Api
 from fabric.providers.host1.deployer import Host1Projects
+from fabric.providers.host1.release import PROJECT
 from fabric.system.urls import is_web_address
 
 # What no address has, among them braces around another name.
@@ -20,15 +23,11 @@ _TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
 
 def open_host1_deployer(context: ProviderContext) -> Host1Projects:
     env = context.env
-    hide = context.build_redaction(env.get(_TOKEN, ""))
-
-    def connect() -> Host1Api:
-        """Connect and require credentials only here: settings can be checked without them."""
-        account = _read_account(env)
-        key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
-        return context.connections.find_or_make(key, lambda: Host1Api(account))
-
-    return Host1Projects(connect, Host1Place(env.get(_PROJECT, "")), hide=hide)
+    return Host1Projects(
+        connect=partial(context.connect, _read_account, Host1Api),
+        place=CurrentOwner(PROJECT, _PROJECT, env.get(_PROJECT, "")),
+        hide=context.build_redaction(env.get(_TOKEN, "")),
+    )
 
 
 def _read_account(env: Mapping[str, str]) -> Host1Account:

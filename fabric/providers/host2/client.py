@@ -1,7 +1,7 @@
 """Client of the Netlify API: calls with a token, typed responses and error messages."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import Problem
-from fabric.model.records.record import FunctionRecord, Record
+from fabric.model.records.record import Record
 from fabric.model.secret import Secret
-from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
     ProviderCall,
@@ -21,7 +21,14 @@ from fabric.providers.core.http_calls import (
     open_provider_http,
     send_with_token,
 )
-from fabric.providers.core.triggers import format_resource_name, shorten_name
+from fabric.providers.core.triggers import convert_utc_schedule
+from fabric.providers.core.whole_service import (
+    WholeOwner,
+    WholeVersion,
+    build_function_name,
+    list_recorded_rows,
+    parse_version,
+)
 from fabric.system.http_client import Http
 
 T = TypeVar("T")
@@ -86,41 +93,22 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
     return Problem("provider/refused", words, format_generic_hint("Netlify"))
 
 
-_NAME_LENGTH = 63
-_OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
-_OWNER_LENGTH, _MARK_LENGTH = 16, 32
+_MARK_LENGTH = 32
 # How much of each function's own mark a title has, and how long it may be with all of them.
 _PART_LENGTH, _TITLE_LENGTH = 8, 255
 _NO_PARTS = "-"
 _REMOVED = "fabric removed "
 
 
-class Host2Place(Struct, frozen=True):
-    """The site in the environment; empty if unset."""
-
-    site: str = ""
-
-
-class ServiceOwner(Struct, frozen=True):
+class ServiceOwner(WholeOwner, frozen=True):
     """The owner of a deploy, as its title shows it. The title is the only text of ours in every
     deploy."""
-
-    service: str
-    stage: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.service}/{self.stage}"
-
-    @property
-    def _digest(self) -> str:
-        return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
     def title(self, mark: str, marks: Iterable[tuple[str, str]]) -> str:
         """Build the title. `marks` maps names of functions to their marks; they are omitted if the
         title would be too long."""
         parts = "".join(sorted(_hash_part(*one) for one in marks))
-        begin, end = f"fabric {self._digest} {mark[:_MARK_LENGTH]}", self.name
+        begin, end = f"fabric {self.digest} {mark[:_MARK_LENGTH]}", self.name
         title = f"{begin} {parts} {end}"
         return title if len(title) <= _TITLE_LENGTH else f"{begin} {_NO_PARTS} {end}"
 
@@ -134,12 +122,12 @@ class ServiceOwner(Struct, frozen=True):
         return len(parts) if _hash_part(function, mark) in parts else 0
 
     def is_of(self, title: str | None) -> bool:
-        return (title or "").startswith(f"fabric {self._digest} ")
+        return (title or "").startswith(f"fabric {self.digest} ")
 
     @property
     def title_of_nothing(self) -> str:
         """The title of the empty deploy that replaces a deleted service."""
-        return f"{_REMOVED}{self._digest} {self.name}"
+        return f"{_REMOVED}{self.digest} {self.name}"
 
 
 # In a title: behind `fabric`, whose it is, and the mark of the whole.
@@ -158,60 +146,19 @@ def build_service_owner(address: DeploymentAddress) -> ServiceOwner:
     return ServiceOwner(address.service, address.stage)
 
 
-def build_function_name(address: DeploymentAddress, function: str) -> str:
-    name = _OTHERS.sub("-", format_resource_name(address, function))
-    return shorten_name(name, _NAME_LENGTH)
-
-
 def build_clock_name(address: DeploymentAddress, function: str, number: int) -> str:
     """Build the name of a scheduled function. On Netlify it has no URL, so it is deployed
     separately."""
     return build_function_name(address, f"{function}-clock{number or ''}")
 
 
-class SiteVersion(Struct, frozen=True):
-    """One deploy of one site, with its number of functions."""
-
-    site: str = ""
-    deploy: str = ""
-    count: int = 0
-
-    @property
-    def text(self) -> str:
-        return f"{self.site}/{self.deploy}/{self.count}"
-
-
-def parse_version(resource_id: str) -> SiteVersion:
-    """Parse a resource id; the result is empty if the id names no version."""
-    parts = resource_id.rsplit("/", 2)
-    is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
-    return SiteVersion(parts[0], parts[1], int(parts[2])) if is_whole else SiteVersion()
-
-
-_VERSION_PARTS = 3
-
-
-def count_of(order: FunctionOrder, setting: str) -> int:
-    """Return a number from the settings; 0 means none."""
-    text = dict(order.settings).get(setting, "")
-    return int(text) if text.isdigit() else 0
-
-
 # A function's name with its mark.
 Marked = tuple[str, str]
 
 
-def list_recorded_rows(record: Record | None) -> Iterator[FunctionRecord]:
-    """Yield function records, current and rollback targets, newest first."""
-    if record is not None:
-        yield from record.functions
-        for past in record.history:
-            yield from past.functions
-
-
 def list_recorded_versions(
     record: Record | None, function: str, mark: str
-) -> tuple[SiteVersion, ...]:
+) -> tuple[WholeVersion, ...]:
     """Return deploys that contain this function with this mark: a deploy never changes."""
     if record is None:
         return ()
@@ -219,12 +166,12 @@ def list_recorded_versions(
     found = (
         parse_version(one.resource_id) for one in rows if mark_of(one.key, record.salt) == mark
     )
-    return tuple(dict.fromkeys(one for one in found if one.deploy))
+    return tuple(dict.fromkeys(one for one in found if one.ident))
 
 
 def list_recorded_wholes(
     record: Record | None, marked: Iterable[Marked]
-) -> tuple[SiteVersion, ...]:
+) -> tuple[WholeVersion, ...]:
     """Return deploys that contain exactly these functions with these marks."""
     wanted = tuple(marked)
     each = [list_recorded_versions(record, *one) for one in wanted]
@@ -232,3 +179,9 @@ def list_recorded_wholes(
     return tuple(
         one for one in first if one.count == len(wanted) and all(one in rest for rest in each)
     )
+
+
+def convert_own_cron(schedule: str, zone: str = "") -> str:
+    """Convert a schedule to five fields in UTC. Raises a ValueError if Netlify cannot express
+    it."""
+    return convert_utc_schedule(schedule, zone, "Netlify")

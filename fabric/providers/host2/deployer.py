@@ -1,86 +1,50 @@
 """The built-in deployer for Netlify: one site per service, and one deploy for all its functions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from functools import partial
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from fabric.model.catalog import DeployUnit
-from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Record
-from fabric.providers.core.contract import (
-    CallContext,
-    DeploymentAddress,
-    FunctionDraft,
-    FunctionOrder,
-    LiveFunction,
-    Unsupported,
-)
-from fabric.providers.core.deployer import GuardedDeployer, Operations
-from fabric.providers.core.errors import Quoted, convert_call_errors
-from fabric.providers.core.http_calls import ProviderCall
-from fabric.providers.core.redaction import Redaction
-from fabric.providers.host2.client import Host2Api, Host2Place, classify_refusal
-from fabric.providers.host2.functions import Host2Work, fetch_site
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.deployer import Operations
+from fabric.providers.core.errors import convert_refusals
+from fabric.providers.core.whole_service import SharedEnvironment, WholeDeployer, refuse_single
+from fabric.providers.core.work import CallScope
+from fabric.providers.host2.client import Host2Api, classify_refusal
+from fabric.providers.host2.functions import Host2Work, fetch_identity
 from fabric.providers.host2.limits import find_unsupported
 from fabric.providers.host2.making import deploy_orders
 from fabric.providers.host2.release import (
+    ONE_DEPLOY,
     delete_service,
-    find_function,
+    find_active_version,
+    find_by_mark,
     find_missing,
-    find_site_conflict,
     find_versions_by_marks,
-    refuse_single,
     release_service,
 )
-from fabric.providers.host2.uploads import refuse_orders
-
-_OPERATIONS = Operations(
-    deploy=deploy_orders,
-    release=release_service,
-    delete_functions=refuse_single,
-    delete_service=delete_service,
-    find=find_function,
-)
+from fabric.providers.host2.uploads import ENVIRONMENT
 
 
-class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
-    """The Netlify deployer. `connect` returns the client; `place` is the site in the
-    environment."""
+class Host2Sites(WholeDeployer[Host2Work], frozen=True, kw_only=True):
+    """The Netlify deployer."""
 
+    operations: Operations[Host2Work] = Operations(
+        deploy=deploy_orders,
+        release=release_service,
+        delete_functions=lambda _, address, functions: refuse_single(
+            address, functions, "Netlify", f"{ONE_DEPLOY} deploy"
+        ),
+        delete_service=lambda work, address, _: delete_service(work, address),
+        find_active=find_active_version,
+        find_by_mark=find_by_mark,
+        find_missing=find_missing,
+        fetch_identity=fetch_identity,
+        convert_errors=partial(convert_refusals, judged=classify_refusal),
+    )
+    environment: SharedEnvironment = ENVIRONMENT
     connect: Callable[[], Host2Api]
-    place: Host2Place = Host2Place()
 
-    @property
-    def unit(self) -> DeployUnit:
-        return DeployUnit.SERVICE
-
-    @property
-    def operations(self) -> Operations[Host2Work]:
-        return _OPERATIONS
-
-    def _open_client(
-        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
-    ) -> Host2Work:
-        """Open the context of one call. Raises for a record of another site."""
-        said = self.elsewhere(address.previous) if address.previous else None
-        if said is not None:
-            raise FabricError(said)
-        return Host2Work(self.connect(), watch, quoted, self.waiting)
-
-    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
-        refuse_orders(orders)
-
-    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
-        self.connect()
-
-    def elsewhere(self, record: Record) -> Problem | None:
-        return find_site_conflict(record, self.place.site)
-
-    @property
-    def sole_place(self) -> str:
-        return f"the site `{self.place.site}`" if self.place.site else ""
+    def _open_work(self, scope: CallScope) -> Host2Work:
+        return Host2Work(api=self.connect(), scope=scope)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
@@ -92,36 +56,3 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     ) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
             return find_versions_by_marks(work, address, marks)
-
-    def missing(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],  # noqa: ARG002 - they are in the one deploy
-    ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", address) as work:
-            return tuple(find_missing(work, address))
-
-    def identity(self, address: DeploymentAddress) -> str:
-        """Fetch the identity with short waits, because a user waits for it."""
-        with self._call("`host2`", address) as work:
-            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
-
-    def _translate_errors(
-        self, whose: str, orders: Sequence[FunctionOrder] = ()
-    ) -> AbstractContextManager[Redaction]:
-        return convert_call_errors(whose, classify_refusal, self.hide, orders)
-
-
-# The identity of the Netlify token, and whether it can read the site. Changes nothing.
-
-
-class _User(Struct, frozen=True):
-    email: str | None = None
-    full_name: str | None = None
-
-
-def _fetch_identity(work: Host2Work) -> str:
-    user = work.ask(ProviderCall("GET", "/user"), _User)
-    site = fetch_site(work)
-    who = user.email or user.full_name or "a user without a name"
-    return f"{who}, with the site {site.name or work.site} at {site.endpoint}"

@@ -1,44 +1,36 @@
 """Deploys of a Netlify site: find them by title, create, upload and publish them."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.core.contract import CallContext
-from fabric.providers.core.errors import (
-    Quoted,
-    RefusedCallError,
-    convert_refusals,
-    format_generic_hint,
-    ignore_missing,
-)
-from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
-from fabric.providers.core.retry import WAITING, RetryPolicy, poll_until
+from fabric.providers.core.errors import Judged, ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.retry import poll_until
+from fabric.providers.core.work import ApiWork
 from fabric.providers.host2.client import Host2Api, classify_refusal
 
-T = TypeVar("T")
 _PAGE = 100
 _READY = "ready"
 _FAILED = frozenset(("error", "rejected", "deleted"))
-# A site is made ready by others, in their own time: it is waited for longer than for an answer.
-_LONGER = 10
 
 
 class DeployRow(Struct, frozen=True):
     """A deploy."""
 
-    id: str
+    ident: str = field(name="id")
     state: str = ""
     title: str | None = None
     # Hashes of functions that Netlify still needs.
     required_functions: tuple[str, ...] | None = None
     error_message: str | None = None
+
+    @property
+    def state_word(self) -> str:
+        return self.state
 
     @property
     def is_ready(self) -> bool:
@@ -60,13 +52,9 @@ class SiteRow(Struct, frozen=True):
         return (self.ssl_url or self.url).rstrip("/")
 
 
-class Host2Work(Struct, frozen=True):
-    """The context of every call: client, watch, redaction and waiting limits."""
-
-    api: Host2Api
-    watch: CallContext
-    quoted: Quoted
-    waiting: RetryPolicy = WAITING
+class Host2Work(ApiWork[Host2Api], frozen=True, kw_only=True):
+    title: str = "Netlify"
+    judged: Judged = classify_refusal
 
     @property
     def site(self) -> str:
@@ -75,16 +63,18 @@ class Host2Work(Struct, frozen=True):
     def path(self, rest: str = "") -> str:
         return self.api.account.site_path + rest
 
-    def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(call, kind))
 
-    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
-        """Convert errors inside to problems of this resource."""
-        return convert_refusals(whose, self.quoted, classify_refusal)
+class _User(Struct, frozen=True):
+    email: str | None = None
+    full_name: str | None = None
 
-    def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, "Netlify", self.waiting, self.watch)
+
+def fetch_identity(work: Host2Work) -> str:
+    """Fetch the identity of the token, and check that it can read the site."""
+    user = work.ask(ProviderCall("GET", "/user"), _User)
+    site = fetch_site(work)
+    who = user.email or user.full_name or "a user without a name"
+    return f"{who}, with the site {site.name or work.site} at {site.endpoint}"
 
 
 def fetch_site(work: Host2Work) -> SiteRow:
@@ -93,15 +83,10 @@ def fetch_site(work: Host2Work) -> SiteRow:
 
 def fetch_deploy(work: Host2Work, ident: str) -> DeployRow | None:
     """Fetch a deploy. Netlify deletes deploys that stay unpublished for long."""
-    try:
-        return work.ask(_build_fetch_call(work, ident), DeployRow)
-    except RefusedCallError as error:
-        if error.is_gone:
-            return None
-        raise
+    return work.look(build_fetch_call(work, ident), DeployRow)
 
 
-def _build_fetch_call(work: Host2Work, ident: str) -> ProviderCall:
+def build_fetch_call(work: Host2Work, ident: str) -> ProviderCall:
     return ProviderCall("GET", work.path(f"/deploys/{quote(ident, safe='')}"))
 
 
@@ -159,41 +144,15 @@ def create_deploy(work: Host2Work, wanted: DesiredDeploy) -> DeployRow:
         found = wanted.among(_fetch_page_once(work, 1))
         if found is not None and not found.is_ready:
             # A list does not tell what is still to be brought.
-            found = wanted.among([work.api.once(_build_fetch_call(work, found.id), DeployRow)])
+            found = wanted.among([work.api.once(build_fetch_call(work, found.ident), DeployRow)])
         return found or work.api.once(call, DeployRow)
 
     return work.patient(act)
 
 
 def is_required(work: Host2Work, ident: str, sha256: str) -> bool:
-    row = work.api.once(_build_fetch_call(work, ident), DeployRow)
+    row = work.api.once(build_fetch_call(work, ident), DeployRow)
     return sha256 in (row.required_functions or ())
-
-
-def wait_until_processed(work: Host2Work, row: DeployRow) -> None:
-    """Wait until Netlify has processed all uploads."""
-    seen = row.state
-
-    def look() -> DeployRow | None:
-        nonlocal seen
-        found = work.ask(_build_fetch_call(work, row.id), DeployRow)
-        if found.state != seen:
-            work.watch.hear(f"the deploy {row.id} is {found.state}")
-            seen = found.state
-        return found if found.is_failed or found.is_ready else None
-
-    if not row.is_ready:
-        work.watch.hear(f"waiting until the deploy {row.id} is ready")
-    longer = replace(work.waiting, most=work.waiting.most * _LONGER)
-    found = row if row.is_ready else poll_until(look, longer, work.watch)
-    if found is None:
-        message = f"timeout: the deploy {row.id} is still {seen} after {longer.most:.0f} s"
-        hint = "check it in the Netlify dashboard, then run the command again to continue"
-        raise FabricError(Problem("provider/not-ready", message, hint))
-    if found.is_failed:
-        said = work.quoted(found.error_message or found.state)
-        message = f"the deploy {row.id} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, format_generic_hint("Netlify")))
 
 
 def publish_deploy(work: Host2Work, ident: str) -> None:
@@ -203,7 +162,7 @@ def publish_deploy(work: Host2Work, ident: str) -> None:
 
     def look() -> SiteRow | None:
         site = fetch_site(work)
-        is_met = site.published_deploy is not None and site.published_deploy.id == ident
+        is_met = site.published_deploy is not None and site.published_deploy.ident == ident
         return site if is_met else None
 
     if poll_until(look, work.waiting, work.watch) is None:

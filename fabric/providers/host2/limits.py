@@ -4,12 +4,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
-    UNFIT,
     Trigger,
     find_authorizer_problems,
     find_draft_problems,
@@ -18,11 +15,11 @@ from fabric.providers.core.limits import (
     function_problem,
     unsupported_kind_problem,
 )
-from fabric.providers.host2.crons import convert_own_cron
+from fabric.providers.host2.client import convert_own_cron
 from fabric.providers.host2.routes import ANY, METHODS, SiteRoute, find_collisions
 from fabric.providers.host2.uploads import (
+    ENVIRONMENT,
     choose_site_runtime,
-    find_variable_problems,
     list_deployed_names,
     parse_site_routes,
 )
@@ -45,7 +42,7 @@ def find_unsupported(
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from _find_name_conflicts(address, functions)
     yield from _find_route_problems(functions)
-    yield from _find_variable_conflicts(functions)
+    yield from ENVIRONMENT.find_unsupported(functions)
 
 
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
@@ -119,15 +116,6 @@ def _find_name_conflicts(
                     f"function of `{first}`"
                 )
                 yield Unsupported(one.name, function_problem(one.name, why, "rename one of them"))
-
-
-def _find_variable_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    """Check variables with known values; the others are checked before the first call."""
-    for function, problem in find_variable_problems(
-        [(one.name, one.known.reveal()) for one in functions]
-    ):
-        keys = () if function else ("functions",)
-        yield Unsupported(function, replace(problem, code=UNFIT), keys=keys)
 
 
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:

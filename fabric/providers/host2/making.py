@@ -8,25 +8,27 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, Liv
 from fabric.providers.core.errors import attach_error_spot, mark_untouched, refuse_without_version
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.whole_service import (
+    build_live_functions,
+    parse_version,
+    wait_until_ready,
+)
 from fabric.providers.host2.client import (
     ServiceOwner,
-    SiteVersion,
-    build_function_name,
     build_service_owner,
     is_of_nobody,
     list_recorded_wholes,
-    parse_version,
 )
 from fabric.providers.host2.functions import (
     DeployRow,
     Host2Work,
     SiteRow,
+    build_fetch_call,
     create_deploy,
     fetch_deploy,
     fetch_site,
     is_required,
     list_newest_deploys,
-    wait_until_processed,
 )
 from fabric.providers.host2.uploads import DeployPlan, FunctionUpload, plan_deploy
 
@@ -45,10 +47,15 @@ def deploy_orders(
             refuse_without_version(order)
         row = create_deploy(work, plan.wanted)
     _upload_functions(work, plan, row)
-    wait_until_processed(work, row)
-    work.watch.hear(f"the deploy {row.id} is ready and receives no traffic yet")
-    version = SiteVersion(work.site, row.id, len(orders))
-    return tuple(_build_live_function(address, order, version) for order in orders)
+    await_deploy(work, row)
+    work.watch.hear(f"the deploy {row.ident} is ready and receives no traffic yet")
+    return build_live_functions(address, orders, work.site, row.ident)
+
+
+def await_deploy(work: Host2Work, row: DeployRow) -> None:
+    """Wait until Netlify has processed all uploads."""
+    call = build_fetch_call(work, row.ident)
+    wait_until_ready(work, row, "deploy", lambda: work.ask(call, DeployRow))
 
 
 def require_own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
@@ -59,7 +66,7 @@ def require_own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
         return site
     said = f"`{work.quoted(there.title)}`" if there.title else "without a title"
     message = (
-        f"the site `{site.name or work.site}` shows the deploy {there.id} ({said}), which does "
+        f"the site `{site.name or work.site}` shows the deploy {there.ident} ({said}), which does "
         f"not belong to {owner.name}"
     )
     hint = "use one site per service; nothing was changed"
@@ -78,11 +85,11 @@ def _find_earlier_deploy(
 
     State or the title shows its content. Its server files can differ.
     """
-    idents = {parse_version(order.version).deploy for order in orders} - {""}
+    idents = {parse_version(order.version).ident for order in orders} - {""}
     if not idents:
         return None
     owner, marked = build_service_owner(address), [(order.name, order.mark) for order in orders]
-    noted = frozenset(one.deploy for one in list_recorded_wholes(address.previous, marked))
+    noted = frozenset(one.ident for one in list_recorded_wholes(address.previous, marked))
     for ident in sorted({*noted, *idents}, key=lambda one: (one not in idents, one)):
         found = fetch_deploy(work, ident)
         if found is not None and found.is_ready and owner.is_of(found.title):
@@ -95,7 +102,7 @@ def _find_earlier_deploy(
 def _upload_functions(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:
     required = row.required_functions or ()
     uploads = [one for one in plan.uploads if one.sha256 in required]
-    run_parallel(lambda one: _bring(work, row.id, one), uploads)
+    run_parallel(lambda one: _bring(work, row.ident, one), uploads)
 
 
 def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
@@ -111,16 +118,3 @@ def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
 
     with attach_error_spot(upload.function), work.convert_errors(f"function `{upload.function}`"):
         work.patient(act)
-
-
-def _build_live_function(
-    address: DeploymentAddress, order: FunctionOrder, version: SiteVersion
-) -> LiveFunction:
-    return LiveFunction(
-        order.name,
-        build_function_name(address, order.name),
-        version.text,
-        artifact_sha256=order.artifact.sha256,
-        mark=order.mark,
-        triggers=order.triggers,
-    )

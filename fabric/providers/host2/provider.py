@@ -1,12 +1,15 @@
 """Create the Netlify deployer from the environment: site, token and endpoint."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from fabric.model.secret import Secret
 from fabric.providers.core.errors import refuse_plain, require_variables
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.host2.client import Host2Account, Host2Api, Host2Place
+from fabric.providers.core.release_state import CurrentOwner
+from fabric.providers.host2.client import Host2Account, Host2Api
 from fabric.providers.host2.deployer import Host2Sites
+from fabric.providers.host2.release import SITE
 
 _OFFICIAL = "https://api.netlify.com/api/v1"
 _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
@@ -14,15 +17,11 @@ _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
 
 def open_host2_deployer(context: ProviderContext) -> Host2Sites:
     env = context.env
-    hide = context.build_redaction(env.get(_TOKEN, ""))
-
-    def connect() -> Host2Api:
-        """Connect and require credentials only here: settings can be checked without them."""
-        account = _read_account(env)
-        key = ("host2", account.base_url, account.site, account.token.reveal())
-        return context.connections.find_or_make(key, lambda: Host2Api(account))
-
-    return Host2Sites(connect, Host2Place(env.get(_SITE, "")), hide=hide)
+    return Host2Sites(
+        connect=partial(context.connect, _read_account, Host2Api),
+        place=CurrentOwner(SITE, _SITE, env.get(_SITE, "")),
+        hide=context.build_redaction(env.get(_TOKEN, "")),
+    )
 
 
 def _read_account(env: Mapping[str, str]) -> Host2Account:

@@ -5,22 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import FunctionRecord, Record
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict
 from fabric.providers.core.retry import run_parallel
-from fabric.providers.core.triggers import build_function_endpoint
+from fabric.providers.core.triggers import build_outputs
+from fabric.providers.core.whole_service import (
+    WholeVersion,
+    build_function_name,
+    find_recorded_function,
+    list_deployed,
+    require_one_version,
+)
 from fabric.providers.host2.client import (
     ServiceOwner,
-    SiteVersion,
-    build_function_name,
     build_service_owner,
     is_of_nobody,
-    list_recorded_rows,
     list_recorded_versions,
-    parse_version,
 )
 from fabric.providers.host2.functions import (
     DeployRow,
@@ -33,81 +32,33 @@ from fabric.providers.host2.functions import (
     list_deploys,
     list_newest_deploys,
     publish_deploy,
-    wait_until_processed,
 )
-from fabric.providers.host2.making import require_own_site
+from fabric.providers.host2.making import await_deploy, require_own_site
+
+SITE, DEPLOY = "site", "deploy"
+ONE_DEPLOY = "a site shows one"
 
 
 def release_service(
     work: Host2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
-    # What a deploy has failed to make has no version.
-    functions = [one for one in functions if parse_version(one.resource_id).deploy]
-    ident = _require_one_deploy(address, functions)
+    functions = list_deployed(functions)
+    ident = require_one_version(address, functions, "deploy", ONE_DEPLOY)
     # Whatever was noted: somebody may have published another one on the page of the site.
     site = require_own_site(work, build_service_owner(address))
     endpoint = site.endpoint
-    if site.published_deploy is None or site.published_deploy.id != ident:
+    if site.published_deploy is None or site.published_deploy.ident != ident:
         publish_deploy(work, ident)
         work.watch.hear(f"the deploy {ident} receives all traffic at {endpoint}")
+    outputs = build_outputs(endpoint, functions, partial(build_function_name, address))
     left = {SITE: work.site, DEPLOY: ident}
-    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
-
-
-def _require_one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-    versions = {parse_version(one.resource_id) for one in functions}
-    whole = next(iter(versions), None)
-    if whole is not None and len(versions) == 1 and whole.count == len(functions):
-        return whole.deploy
-    message = (
-        f"no deploy contains exactly the functions of `{address.service}` ({len(functions)}): "
-        f"they are in {len(versions)} deploys, and a site shows one"
-    )
-    hint = "deploy the whole service with `--force` and without `--function`"
-    raise FabricError(Problem("deploy/incomplete", message, hint))
-
-
-def _build_outputs(
-    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
-) -> Pairs:
-    """Build the outputs for other services, equal for all deploys."""
-    outputs = {"url": endpoint}
-    for one in functions:
-        below = build_function_endpoint(endpoint, one.triggers)
-        if below:
-            outputs[f"url_{one.name}"] = below
-        outputs[f"arn_{one.name}"] = build_function_name(address, one.name)
-    return tuple((name, text) for name, text in outputs.items() if text)
-
-
-SITE, DEPLOY = "site", "deploy"
-
-
-def find_site_conflict(record: Record, site: str) -> Problem | None:
-    """Return a problem if the record belongs to another site."""
-    noted = (parse_version(one.resource_id).site for one in record.functions)
-    return find_owner_conflict(record, noted, CurrentOwner(SITE, "HOST2_SITE_ID", site))
+    return Released(endpoint, outputs, tuple(left.items()))
 
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 
 
-def refuse_single(
-    work: Host2Work,  # noqa: ARG001 - nothing is done
-    address: DeploymentAddress,
-    functions: Sequence[LiveFunction],
-) -> None:
-    names = ", ".join(f"`{one.name}`" for one in functions)
-    message = f"Netlify cannot delete single functions ({names}): a site shows one deploy"
-    hint = f"remove the function from the config of `{address.service}` and deploy"
-    raise FabricError(Problem("remove/whole-service", message, hint))
-
-
-def delete_service(
-    work: Host2Work,
-    address: DeploymentAddress,
-    functions: Sequence[LiveFunction],  # noqa: ARG001 - titles tell what is ours
-) -> None:
+def delete_service(work: Host2Work, address: DeploymentAddress) -> None:
     """Publish an empty deploy and delete the others. Netlify cannot unpublish, so a deploy must
     replace the service."""
     owner = build_service_owner(address)
@@ -125,20 +76,20 @@ def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
         return
     if owner.is_of(there.title):
         row = create_deploy(work, DesiredDeploy(owner.title_of_nothing, _NOTHING))
-        wait_until_processed(work, row)
-        publish_deploy(work, row.id)
+        await_deploy(work, row)
+        publish_deploy(work, row.ident)
         work.watch.hear(
-            f"the site {site.endpoint} was not deleted; it shows the empty deploy {row.id}"
+            f"the site {site.endpoint} was not deleted; it shows the empty deploy {row.ident}"
         )
     elif not is_of_nobody(there.title):
         work.watch.hear(
-            f"the site shows the deploy {there.id}, which does not belong to {owner.name}"
+            f"the site shows the deploy {there.ident}, which does not belong to {owner.name}"
         )
 
 
 def _delete(work: Host2Work, one: DeployRow) -> None:
-    with work.convert_errors(f"the deploy {one.id}"):
-        delete_deploy(work, one.id)
+    with work.convert_errors(f"the deploy {one.ident}"):
+        delete_deploy(work, one.ident)
 
 
 def find_active_version(
@@ -147,24 +98,7 @@ def find_active_version(
     """Find the version that receives traffic. Its functions come from state, because a deploy does
     not list them."""
     there = _fetch_published(work, address)
-    known = next(_list_recorded(address.previous, function, there.id), None) if there else None
-    if known is None:
-        return None
-    return LiveFunction(
-        function,
-        build_function_name(address, function),
-        known.resource_id,
-        artifact_sha256=known.artifact_sha256,
-    )
-
-
-def find_function(
-    work: Host2Work, address: DeploymentAddress, function: str, mark: str
-) -> LiveFunction | None:
-    """Find the version with a mark, or without one the version that receives traffic."""
-    if mark:
-        return find_by_mark(work, address, function, mark)
-    return find_active_version(work, address, function)
+    return find_recorded_function(address, function, there.ident) if there else None
 
 
 def find_by_mark(
@@ -177,7 +111,7 @@ def find_by_mark(
     count = owner.count_in(newest.title, function, mark) if newest and newest.is_ready else 0
     if newest is None or not count:
         return None
-    version = SiteVersion(work.site, newest.id, count)
+    version = WholeVersion(work.site, newest.ident, count)
     return LiveFunction(function, build_function_name(address, function), version.text, mark=mark)
 
 
@@ -192,13 +126,13 @@ def find_versions_by_marks(
 
     def find_kept(function: str, mark: str) -> str:
         for version in list_recorded_versions(address.previous, function, mark):
-            there = deploy(version.deploy)
+            there = deploy(version.ident)
             if there is not None and there.is_ready and owner.is_of(there.title):
                 return version.text
         for one in newest():
             count = owner.count_in(one.title, function, mark) if one.is_ready else 0
             if count:
-                return SiteVersion(work.site, one.id, count).text
+                return WholeVersion(work.site, one.ident, count).text
         return ""
 
     found = {function: find_kept(function, mark) for function, mark in marks.items()}
@@ -209,16 +143,10 @@ def find_missing(work: Host2Work, address: DeploymentAddress) -> Iterator[str]:
     record = address.previous
     ident = dict(record.kept).get(DEPLOY, "") if record else ""
     there = _fetch_published(work, address)
-    if ident and (there is None or there.id != ident):
+    if ident and (there is None or there.ident != ident):
         yield f"the published deploy `{ident}`"
 
 
 def _fetch_published(work: Host2Work, address: DeploymentAddress) -> DeployRow | None:
     there = fetch_site(work).published_deploy
     return there if there is not None and build_service_owner(address).is_of(there.title) else None
-
-
-def _list_recorded(record: Record | None, function: str, ident: str) -> Iterator[FunctionRecord]:
-    for one in list_recorded_rows(record):
-        if one.name == function and parse_version(one.resource_id).deploy == ident:
-            yield one

@@ -5,33 +5,34 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.conventions import find_conventions
-from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.payloads import format_json
-from fabric.providers.core.sources import NO_MODULE
+from fabric.providers.core.sources import (
+    build_handler_settings,
+    parse_http_routes,
+    read_memory,
+    read_shim_files,
+    refuse_taken_names,
+)
+from fabric.providers.core.triggers import list_schedules
+from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host2.client import (
     build_clock_name,
-    build_function_name,
     build_service_owner,
-    count_of,
+    convert_own_cron,
 )
-from fabric.providers.host2.crons import convert_own_cron
 from fabric.providers.host2.functions import DesiredDeploy
 from fabric.providers.host2.routes import FunctionRoutes, SiteRoute, plan_function_routes
 
 # They are data here: what is in them runs at host2 alone.
-_RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
-_SERVING = ("serving_cors.mjs", "serving_http.mjs", "serving_routes.mjs")
+_SERVING = ("cors", "http", "routes")
 _SHIM = Path(__file__).with_name("shim")
 _FOLDER = "_fabric"
 # In this order the runtime there looks for the module that has the function's name.
@@ -67,14 +68,8 @@ def list_deployed_names(
     The first serves requests and has no schedule. Each schedule adds another one.
     """
     yield build_function_name(address, function), ""
-    for number, (schedule, _) in enumerate(list_crons(triggers)):
+    for number, (schedule, _) in enumerate(list_schedules(triggers)):
         yield build_clock_name(address, function, number), schedule
-
-
-def list_crons(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """List the schedules with their time zones."""
-    found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
-    return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
 
 def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
@@ -101,10 +96,18 @@ def _pack_function(order: FunctionOrder, name: str, schedule: str) -> bytes:
         zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed,
     ):
         files = [one for one in archive.infolist() if not one.is_dir()]
-        _refuse_taken(order, name, frozenset(one.filename for one in files))
+        modules = {f"{name}{end}" for end in _ENDS}
+        refuse_taken_names(
+            order,
+            frozenset(one.filename for one in files),
+            lambda one: one in modules or one.startswith(f"{_FOLDER}/"),
+        )
         for one in files:
             packed.writestr(_build_entry(one.filename, one.external_attr), archive.read(one))
-        for path, text in ((f"{name}.mjs", _ENTRY.format(said=said)), *_read_server_files()):
+        for path, text in (
+            (f"{name}.mjs", _ENTRY.format(said=said)),
+            *read_shim_files(_SHIM, *_SERVING),
+        ):
             packed.writestr(_build_entry(path), text)
     return made.getvalue()
 
@@ -123,77 +126,24 @@ def _build_entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo
     return entry
 
 
-def _refuse_taken(order: FunctionOrder, name: str, there: frozenset[str]) -> None:
-    module = order.artifact.handler.rpartition(".")[0]
-    if not any(f"{module}{end}" in there for end in _ENDS):
-        raise FabricError(
-            _archive_problem(order, f"its archive has no module `{module}`", NO_MODULE)
-        )
-    taken = sorted(
-        path
-        for path in there
-        if path in {f"{name}{end}" for end in _ENDS} or path.startswith(f"{_FOLDER}/")
-    )
-    if taken:
-        why = f"its archive contains `{taken[0]}`, which fabric creates itself"
-        raise FabricError(_archive_problem(order, why, "rename the file"))
-
-
-def _archive_problem(order: FunctionOrder, why: str, hint: str) -> Problem:
-    message, spot = f"function `{order.name}`: {why}", ConfigSpot(order.name)
-    return Problem("deploy/unfit-archive", message, hint, about=spot)
-
-
-@functools.cache
-def _read_server_files() -> tuple[tuple[str, str], ...]:
-    calling = sorted((_RUNTIME / "calling").glob("*.mjs"))
-    own = [*sorted(_SHIM.glob("*.mjs")), *(_RUNTIME / name for name in _SERVING)]
-    files = [(one.name, one) for one in own]
-    files += [(f"calling/{one.name}", one) for one in calling]
-    return tuple((f"{_FOLDER}/{name}", path.read_text()) for name, path in files)
-
-
 @functools.cache
 def hash_server_files() -> str:
     """Hash the server files, which are part of a deployment."""
-    return hash_fields((_ENTRY, *(part for pair in _read_server_files() for part in pair)))
+    return hash_fields(
+        (_ENTRY, *(part for pair in read_shim_files(_SHIM, *_SERVING) for part in pair))
+    )
 
 
 def _build_server_settings(order: FunctionOrder, schedule: str) -> JsonObject:
     """Build the settings for the server. The public function rejects scheduler calls, and a
     scheduled one has no routes."""
-    triggers = [json.loads(text) for text in order.triggers]
-    kinds = [str(one.get("type")) for one in triggers]
-    http = [one for one in triggers if one.get("type") == "http"]
-    calls = find_conventions("host2").of("nodejs")
-    module, _, name = order.artifact.handler.rpartition(".")
-    return {
-        "module": module,
-        "name": name,
-        "functionName": order.name,
-        "seconds": count_of(order, "timeout"),
-        "memory": count_of(order, "memory"),
-        "convention": calls.convention(kinds),
-        "names": list(calls.names),
-        "methods": list(calls.methods),
-        "kinds": list(kinds),
-        "path": next((str(one.get("path") or "/") for one in http), "/"),
-        "schedule": schedule,
-        "routes": [] if schedule else [_build_route_row(one) for one in http],
-    }
+    routes = [] if schedule else parse_http_routes(order.triggers)
+    settings = build_handler_settings(order, "host2", "nodejs")
+    return {**settings, "schedule": schedule, "routes": routes}
 
 
-def _build_route_row(trigger: Mapping[str, object]) -> JsonObject:
-    return {
-        "method": str(trigger.get("method") or "GET").upper(),
-        "path": str(trigger.get("path") or "/"),
-        "cors": encode_cors(trigger.get("cors")),
-    }
-
-
-# All functions of a site get all of its variables, and host2 has no room for more.
-_ENVIRONMENT_BYTES = 4 * 1024
-_CODE = "deploy/unfit-environment"
+# All functions of a site get all of its variables.
+ENVIRONMENT = SharedEnvironment("Netlify", "site", 4 * 1024)
 # Plans that cost nothing take no choice of scopes but all of them; secrets never have the last one.
 _SCOPES = ("builds", "functions", "runtime")
 
@@ -237,13 +187,13 @@ def _build_config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -
         "function_schedules": [
             {"name": build_clock_name(address, one.name, number), "cron": convert_own_cron(*said)}
             for one in orders
-            for number, said in enumerate(list_crons(one.triggers))
+            for number, said in enumerate(list_schedules(one.triggers))
         ],
     }
 
 
 def _build_function_config(order: FunctionOrder, routes: FunctionRoutes | None) -> JsonObject:
-    memory = count_of(order, "memory")
+    memory = read_memory(order)
     met: JsonObject = (
         {"routes": list(routes.routes), "excluded_routes": list(routes.excluded)} if routes else {}
     )
@@ -273,39 +223,6 @@ def _build_environment(orders: Sequence[FunctionOrder]) -> list[JsonObject]:
     return [_build_variable(name, found[name], is_secret=name in secret) for name in sorted(found)]
 
 
-def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
-    """Raise for unsupported orders before any API call: variable values are first known here."""
-    found = find_variable_problems([(order.name, order.env.reveal()) for order in orders])
-    problems = [problem for _, problem in found]
-    if problems:
-        raise FabricError(*problems)
-
-
-def find_variable_problems(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
-    """Yield problems, each with the function that it is reported for."""
-    found: dict[str, tuple[str, str]] = {}
-    for function, pairs in functions:
-        for name, value in pairs:
-            first, known = found.setdefault(name, (function, value))
-            if known != value:
-                yield function, _variable_conflict_problem(name, first, function)
-    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
-    if size > _ENVIRONMENT_BYTES:
-        yield "", _environment_size_problem(size)
-
-
 def _build_variable(name: str, value: str, *, is_secret: bool) -> JsonObject:
     scopes = _SCOPES if is_secret else (*_SCOPES, "post-processing")
     return {"key": name, "value": value, "is_secret": is_secret, "scopes": list(scopes)}
-
-
-def _variable_conflict_problem(name: str, first: str, second: str) -> Problem:
-    message = f"the variable `{name}` has different values in `{first}` and `{second}`"
-    hint = "rename one of them: all functions of a Netlify site share their variables"
-    return Problem(_CODE, message, hint)
-
-
-def _environment_size_problem(size: int) -> Problem:
-    message = f"the variables of all functions have {size:,} bytes (names and values)"
-    hint = f"store large values in files: Netlify allows {_ENVIRONMENT_BYTES:,} bytes per site"
-    return Problem("deploy/environment-too-large", message, hint)

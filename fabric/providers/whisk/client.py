@@ -2,38 +2,32 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.secret import Secret
-from fabric.providers.core.contract import CallContext, DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import (
     Judged,
     Quoted,
     RefusedCallError,
-    convert_refusals,
     format_generic_hint,
 )
 from fabric.providers.core.http_calls import (
     ProviderCall,
     decode_reply,
     open_provider_http,
-    retry_transient,
     send_with_login,
 )
 from fabric.providers.core.release_state import other_place_problem
-from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.core.triggers import shorten_name
 from fabric.system.http_client import Http
-from fabric.system.retry import TransientError
 
 T = TypeVar("T")
 _HIDDEN = "[REDACTED]"
@@ -132,14 +126,6 @@ _HINTS = {
     _LARGE: "include fewer files: an archive can have 48 MB in base64, or the limit of "
     "the installation"
 }
-ONCE = RetryPolicy(most=0)
-
-
-class WhiskTitles(Struct, frozen=True):
-    """The names of a provider: its id and its display name."""
-
-    id: str
-    name: str
 
 
 # Names there have 256 letters; ours have other names behind them.
@@ -161,52 +147,6 @@ class WhiskPlace(Struct, frozen=True):
     @property
     def id(self) -> str:
         return f"{self.host}/{self.namespace}" if self.host else self.namespace
-
-
-class WhiskWork(Struct, frozen=True):
-    """The context of one call. `quoted` redacts provider messages, and `judged` converts rejections
-    to problems."""
-
-    api: WhiskApi
-    place: WhiskPlace
-    titles: WhiskTitles
-    watch: CallContext
-    quoted: Quoted
-    judged: Judged
-    waiting: RetryPolicy = WAITING
-
-    def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(call, kind))
-
-    def look(self, path: str, kind: type[T]) -> T | None:
-        """Fetch a resource, or return None if it does not exist."""
-        try:
-            return self.ask(ProviderCall("GET", path), kind)
-        except RefusedCallError as error:
-            if error.is_gone:
-                return None
-            raise
-
-    def change(self, call: ProviderCall) -> None:
-        """Make a change. Raises a TransientError on a conflict, so that the caller looks again."""
-        try:
-            self.api.once(call, object)
-        except RefusedCallError as error:
-            if error.status == CONFLICT:
-                raise TransientError(f"conflict: another process changed `{call.title}`") from error
-            raise
-
-    def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, self.titles.name, self.waiting, self.watch)
-
-    def trying(self, act: Callable[["WhiskWork"], T]) -> T:
-        """Retry a change as a whole; `act` must look first."""
-        return self.patient(lambda: act(replace(self, waiting=ONCE)))
-
-    def convert_errors(self, whose: str) -> AbstractContextManager[None]:
-        """Convert errors inside to problems of this resource."""
-        return convert_refusals(whose, self.quoted, self.judged)
 
 
 def refuse_ways_out(variable: str, namespace: str) -> None:

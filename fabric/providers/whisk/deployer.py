@@ -2,108 +2,62 @@
 function."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.core.contract import (
-    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
-    FunctionOrder,
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.core.deployer import (
-    GuardedDeployer,
-    Operations,
-    deploy_one_by_one,
-    find_versions,
-)
-from fabric.providers.core.errors import Judged, Quoted, convert_call_errors
+from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
+from fabric.providers.core.errors import Judged, convert_refusals
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.payloads import format_json
-from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.retry import RetryPolicy, poll_until
 from fabric.providers.core.triggers import list_public_functions
+from fabric.providers.core.work import CallScope
 from fabric.providers.whisk.client import (
     CLOCKS,
     WhiskApi,
     WhiskPlace,
-    WhiskTitles,
-    WhiskWork,
     find_place_conflict,
     package_name,
 )
-from fabric.providers.whisk.events import EVENT, Clocks
-from fabric.providers.whisk.functions import deploy_function, find_function
-from fabric.providers.whisk.limits import WhiskLimits, find_unsupported
+from fabric.providers.whisk.functions import deploy_function, find_active_version, find_by_mark
+from fabric.providers.whisk.limits import find_unsupported
 from fabric.providers.whisk.release import delete_functions, delete_service, release_service
+from fabric.providers.whisk.work import EVENT, WhiskProvider, WhiskWork
 
 
-class WhiskProvider(Struct, frozen=True):
-    """The parts that differ between providers."""
+class WhiskFunctions(VersionedDeployer[WhiskWork], frozen=True, kw_only=True):
+    """The OpenWhisk deployer. `connect` returns the client."""
 
-    titles: WhiskTitles
-    limits: WhiskLimits
-    judged: Judged
-    # Returns the client.
-    connect: Callable[[], WhiskApi]
-    clocks: Clocks
-
-
-class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
-    """The OpenWhisk deployer."""
-
+    unit: DeployUnit = DeployUnit.FUNCTION
     provider: WhiskProvider
+    connect: Callable[[], WhiskApi]
     # Comes from the environment.
     place: WhiskPlace
 
-    @property
-    def unit(self) -> DeployUnit:
-        return DeployUnit.FUNCTION
-
-    @property
-    def operations(self) -> Operations[WhiskWork]:
-        one = self.provider
-        return Operations(
-            deploy=deploy_one_by_one(partial(deploy_function, runtimes=one.limits.runtimes)),
-            release=partial(release_service, clocks=one.clocks),
-            delete_functions=partial(delete_functions, clocks=one.clocks),
-            delete_service=partial(delete_service, clocks=one.clocks),
-            find=find_function,
-        )
-
-    def _open_client(
-        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
-    ) -> WhiskWork:
-        """Open the context of one call. Raises for a record of another namespace."""
-        said = find_place_conflict(address.previous, self.place) if address.previous else None
-        if said is not None:
-            raise FabricError(said)
-        one = self.provider
+    def _open_work(self, scope: CallScope) -> WhiskWork:
         return WhiskWork(
-            api=one.connect(),
+            api=self.connect(),
+            scope=scope,
+            title=self.provider.name,
+            judged=self.provider.judged,
             place=self.place,
-            titles=one.titles,
-            watch=watch,
-            quoted=quoted,
-            judged=one.judged,
-            waiting=self.waiting,
+            provider=self.provider,
         )
-
-    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one login for all
-        self.provider.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
         return find_place_conflict(record, self.place)
@@ -114,44 +68,35 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
-        return tuple(find_unsupported(address, functions, self.provider.limits))
-
-    def find_versions(
-        self, address: DeploymentAddress, marks: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        return find_versions(self.find, address, marks)
+        return tuple(find_unsupported(address, functions, self.provider))
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         with self._call(f"function `{function.name}`", address) as work:
-            return invoke_function(work, function, event)
-
-    def missing(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
-    ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", address) as work:
-            return tuple(_find_missing(work, address, self.provider.clocks))
-
-    def identity(self, address: DeploymentAddress) -> str:
-        """Fetch the identity with short waits, because a user waits for it."""
-        with self._call(f"`{self.provider.titles.id}`", address) as work:
-            return _fetch_identity(replace(work, waiting=self._shorten_waiting()))
-
-    def _translate_errors(
-        self, whose: str, orders: Sequence[FunctionOrder] = ()
-    ) -> AbstractContextManager[Redaction]:
-        return convert_call_errors(whose, self.provider.judged, self.hide, orders)
+            return _invoke_function(work, function, event)
 
 
-def _find_missing(work: WhiskWork, address: DeploymentAddress, clocks: Clocks) -> Iterator[str]:
+def build_operations(judged: Judged) -> Operations[WhiskWork]:
+    return Operations(
+        deploy=deploy_one_by_one(deploy_function),
+        release=release_service,
+        delete_functions=delete_functions,
+        delete_service=lambda work, address, _: delete_service(work, address),
+        find_active=find_active_version,
+        find_by_mark=find_by_mark,
+        find_missing=_find_missing,
+        fetch_identity=_fetch_identity,
+        convert_errors=partial(convert_refusals, judged=judged),
+    )
+
+
+def _find_missing(work: WhiskWork, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
     texts = read_kept_texts(address).texts
     told = [text for name, text in texts.items() if name.startswith(CLOCKS)]
     wanted = [pair.rpartition("=")[0] for text in told for pair in text.split()]
-    there = clocks.there(work, package_name(address)) if wanted else {}
+    there = work.provider.clocks.there(work, package_name(address)) if wanted else {}
     yield from (f"the trigger `{ident}`" for ident in wanted if ident not in there)
 
 
@@ -213,10 +158,10 @@ def activate_action(
 
 
 def _fetch_activation(work: WhiskWork, ident: str) -> Activation | None:
-    return work.look(f"/activations/{ident}", Activation)
+    return work.look(ProviderCall("GET", f"/activations/{ident}"), Activation)
 
 
-def invoke_function(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
+def _invoke_function(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
     began = time.perf_counter()
     parameters: JsonObject = {EVENT: msgspec.json.decode(event or b"null", type=Json)}
     ended = activate_action(work, function.resource_name, parameters)

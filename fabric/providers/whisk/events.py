@@ -2,57 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Protocol
-
-from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
-from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.core.payloads import format_json
 from fabric.providers.core.triggers import UTC_ZONES, convert_to_five_fields
-from fabric.providers.whisk.client import WhiskWork
+from fabric.providers.whisk.work import WhiskClock
 
-EVENT = "__fabric_event"
 _DIGEST = 8
-
-
-class WhiskClock(Struct, frozen=True):
-    """A schedule. `event` is its argument, and `number` is the number of the config trigger."""
-
-    id: str
-    # The called action with its package.
-    function: str
-    schedule: str
-    zone: str
-    event: JsonObject
-    number: int = 0
-
-    @property
-    def title(self) -> str:
-        return f"its schedule `{self.schedule}`"
-
-    @property
-    def payload(self) -> JsonObject:
-        return {EVENT: self.event}
-
-    @property
-    def digest(self) -> str:
-        fields = (self.id, self.function, self.schedule, self.zone, format_json(self.event))
-        return hash_fields(fields)[:16]
-
-
-class Clocks(Protocol):
-    """A provider's schedules. Thread-safe; every call is idempotent."""
-
-    def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
-        """List the schedules that call actions of this package: their names and actions."""
-
-    def set(self, work: WhiskWork, clock: WhiskClock) -> None:
-        """Create or update a schedule."""
-
-    def delete(self, work: WhiskWork, ident: str) -> None:
-        """Delete a schedule. A missing one is not an error."""
 
 
 def plan_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:

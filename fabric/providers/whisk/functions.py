@@ -3,11 +3,6 @@
 A deploy creates an action for a version without traffic; the release switches traffic to it.
 """
 
-import functools
-import json
-import re
-from pathlib import Path
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,13 +15,6 @@ from fabric.providers.core.errors import (
     refuse_without_version,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
-from fabric.providers.core.sources import (
-    SourceRuntime,
-    Texts,
-    build_server_settings,
-    list_server_files,
-    pack_source,
-)
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.whisk.client import (
     ARCHIVE,
@@ -36,7 +24,6 @@ from fabric.providers.whisk.client import (
     MET,
     OWNER,
     WhiskAnnotation,
-    WhiskWork,
     build_annotations,
     build_version_name,
     format_action_owner,
@@ -46,7 +33,13 @@ from fabric.providers.whisk.client import (
     read_annotation,
     read_version,
 )
-from fabric.providers.whisk.documents import VersionPlan, build_version_document, refuse_order
+from fabric.providers.whisk.documents import (
+    VersionPlan,
+    build_action_source,
+    build_version_document,
+    refuse_order,
+)
+from fabric.providers.whisk.work import WhiskWork
 from fabric.system.retry import TransientError
 
 
@@ -106,18 +99,7 @@ def _build_live_function(
     return LiveFunction(function, f"{package}/{function}", ident)
 
 
-def find_function(
-    work: WhiskWork, address: DeploymentAddress, function: str, mark: str
-) -> LiveFunction | None:
-    """Find the version with a mark, or without one the version that receives traffic."""
-    return (
-        _find_by_mark(work, address, function, mark)
-        if mark
-        else _find_active_version(work, address, function)
-    )
-
-
-def _find_by_mark(
+def find_by_mark(
     work: WhiskWork, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
     """Find a version with this mark, whatever its surroundings."""
@@ -129,7 +111,7 @@ def _find_by_mark(
     return None
 
 
-def _find_active_version(
+def find_active_version(
     work: WhiskWork, address: DeploymentAddress, function: str
 ) -> LiveFunction | None:
     package = fetch_own_package(work, address)
@@ -147,49 +129,12 @@ def _find_active_version(
     )
 
 
-_ENTRY = Path(__file__).with_name("entry")
-_RUNTIME = re.compile(r"(nodejs|python)(\d[\d.]*?)?(?:\.x)?")
-_PACKAGE = {"private": True, "main": "main.cjs"}
-_BEGIN = "activations"
-
-
-class WhiskRuntimes(Struct, frozen=True):
-    """The runtime versions of a provider; `words` lists them for error messages."""
-
-    nodejs: tuple[str, ...]
-    python: tuple[str, ...]
-    words: str
-
-    def of(self, runtime: str) -> SourceRuntime | None:
-        """Return a runtime, or None if it is unknown. Without a version, the provider chooses."""
-        found = _RUNTIME.fullmatch(runtime)
-        if found is None:
-            return None
-        language, version = found[1], found[2] or ""
-        if version and version not in (self.python if language == "python" else self.nodejs):
-            return None
-        files = _list_python_files() if language == "python" else _list_node_files()
-        return SourceRuntime(f"{language}:{version or 'default'}", language, files)
-
-    def require(self, order: FunctionOrder, provider: str) -> SourceRuntime:
-        found = self.of(order.artifact.runtime)
-        if found is None:
-            raise FabricError(self.none_such(order.name, order.artifact.runtime, provider))
-        return found
-
-    def none_such(self, function: str, runtime: str, provider: str) -> Problem:
-        message = (
-            f"function `{function}` has the runtime `{runtime}`, which {provider} does not support"
-        )
-        return Problem("config/unfit", message, self.words)
-
-
 def deploy_function(
-    work: WhiskWork, address: DeploymentAddress, order: FunctionOrder, runtimes: WhiskRuntimes
+    work: WhiskWork, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
     with mark_untouched():
-        runtime = runtimes.require(order, work.titles.name)
-        source = build_action_source(order, runtime, work.titles.id)
+        runtime = work.provider.runtimes.require(order, work.title)
+        source = build_action_source(order, runtime, work.provider.id)
         refuse_order(order, source)
     name = build_version_name(order.name, order.mark, runtime.digest)
     owner = format_action_owner(address, order.name)
@@ -199,25 +144,6 @@ def deploy_function(
         return _deploy_version(_VersionMaking(work, address, plan, source))
 
     return work.trying(act)
-
-
-@functools.cache
-def _list_node_files() -> Texts:
-    return (
-        ("main.cjs", (_ENTRY / "main.cjs").read_text()),
-        ("package.json", json.dumps(_PACKAGE, indent=2)),
-        *list_server_files("nodejs", _BEGIN),
-    )
-
-
-@functools.cache
-def _list_python_files() -> Texts:
-    main = ("__main__.py", (_ENTRY / "main.py.txt").read_text())
-    return (main, *list_server_files("python", _BEGIN))
-
-
-def build_action_source(order: FunctionOrder, runtime: SourceRuntime, provider: str) -> bytes:
-    return pack_source(order, runtime, build_server_settings(order, provider, runtime.language, ""))
 
 
 class ActionRow(Struct, frozen=True):
@@ -251,7 +177,9 @@ def is_of(row: ActionRow, owner: str) -> bool:
 
 
 def fetch_action(work: WhiskWork, address: DeploymentAddress, name: str) -> ActionRow | None:
-    return work.look(f"/actions/{package_name(address)}/{name}?code=false", ActionRow)
+    return work.look(
+        ProviderCall("GET", f"/actions/{package_name(address)}/{name}?code=false"), ActionRow
+    )
 
 
 class PackageRow(Struct, frozen=True):
@@ -271,7 +199,7 @@ def list_versions(package: PackageRow, owner: str) -> list[ActionRow]:
 
 
 def package_row(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:
-    return work.look(f"/packages/{package_name(address)}", PackageRow)
+    return work.look(ProviderCall("GET", f"/packages/{package_name(address)}"), PackageRow)
 
 
 def fetch_own_package(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:

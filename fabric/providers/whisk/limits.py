@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from msgspec import Struct
-
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
@@ -22,41 +20,33 @@ from fabric.providers.core.triggers import convert_to_five_fields
 from fabric.providers.whisk.client import format_action_owner
 from fabric.providers.whisk.documents import is_own_annotation, is_reserved
 from fabric.providers.whisk.events import read_zone
-from fabric.providers.whisk.functions import WhiskRuntimes
+from fabric.providers.whisk.work import WhiskProvider
 
 _LEAST_MEMORY = 128
 _NAME = re.compile(r"\w[\w@.&-]{0,199}", re.ASCII)
 
 
-class WhiskLimits(Struct, frozen=True):
-    """The abilities of one provider, with its display name."""
-
-    name: str
-    runtimes: WhiskRuntimes
-    has_zones: bool
-
-
 def find_unsupported(
-    address: DeploymentAddress, functions: Sequence[FunctionDraft], limits: WhiskLimits
+    address: DeploymentAddress, functions: Sequence[FunctionDraft], provider: WhiskProvider
 ) -> Iterator[Unsupported]:
     if address.region:
-        why = f"the region `{address.region}` has no effect for {limits.name}"
+        why = f"the region `{address.region}` has no effect for {provider.name}"
         hint = "remove it: the host and the key define the location"
         yield Unsupported("", Problem(UNFIT, why, hint), keys=("provider", "region"))
     yield from find_draft_problems(
         functions,
-        partial(_find_function_problems, address=address, limits=limits),
-        partial(_find_trigger_problems, limits=limits),
+        partial(_find_function_problems, address=address, provider=provider),
+        partial(_find_trigger_problems, provider=provider),
     )
 
 
 def _find_function_problems(
-    one: FunctionDraft, address: DeploymentAddress, limits: WhiskLimits
+    one: FunctionDraft, address: DeploymentAddress, provider: WhiskProvider
 ) -> Iterator[Problem]:
-    settings, name = dict(one.settings), limits.name
+    settings, name = dict(one.settings), provider.name
     runtime, memory = settings.get("runtime", ""), settings.get("memory", "")
-    if limits.runtimes.of(runtime) is None:
-        yield limits.runtimes.none_such(one.name, runtime, name)
+    if provider.runtimes.of(runtime) is None:
+        yield provider.runtimes.none_such(one.name, runtime, name)
     if memory.isdigit() and 0 < int(memory) < _LEAST_MEMORY:
         yield function_problem(
             one.name, f"has {memory} MB of memory; {name} requires at least {_LEAST_MEMORY}"
@@ -87,21 +77,23 @@ def _find_concurrency_problems(one: FunctionDraft, name: str) -> Iterator[Proble
 
 
 def _find_trigger_problems(
-    one: FunctionDraft, trigger: Trigger, limits: WhiskLimits
+    one: FunctionDraft, trigger: Trigger, provider: WhiskProvider
 ) -> Iterator[Problem]:
     match trigger.get("type"):
         case "http":
-            yield from find_authorizer_problems(one.name, trigger, limits.name)
+            yield from find_authorizer_problems(one.name, trigger, provider.name)
         case "cron":
-            yield from _find_cron_problems(one.name, trigger, limits)
+            yield from _find_cron_problems(one.name, trigger, provider)
         case kind:
-            yield unsupported_kind_problem(one.name, kind, limits.name)
+            yield unsupported_kind_problem(one.name, kind, provider.name)
 
 
-def _find_cron_problems(function: str, trigger: Trigger, limits: WhiskLimits) -> Iterator[Problem]:
+def _find_cron_problems(
+    function: str, trigger: Trigger, provider: WhiskProvider
+) -> Iterator[Problem]:
     zone = read_zone(trigger)
-    if zone and not limits.has_zones:
-        why = f"has the time zone `{zone}`, and {limits.name} schedules support only UTC"
+    if zone and not provider.has_zones:
+        why = f"has the time zone `{zone}`, and {provider.name} schedules support only UTC"
         yield function_problem(function, why, "write the schedule in UTC")
         return
-    yield from find_schedule_problems(function, trigger, convert_to_five_fields, limits.name)
+    yield from find_schedule_problems(function, trigger, convert_to_five_fields, provider.name)

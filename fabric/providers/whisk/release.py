@@ -20,14 +20,13 @@ from fabric.providers.whisk.client import (
     MARK,
     MET_NOW,
     OWNER,
-    WhiskWork,
     format_action_owner,
     package_name,
     package_owner,
     read_version,
 )
 from fabric.providers.whisk.documents import MetPlan, build_active_document
-from fabric.providers.whisk.events import Clocks, WhiskClock, format_whisk_clocks, plan_clocks
+from fabric.providers.whisk.events import format_whisk_clocks, plan_clocks
 from fabric.providers.whisk.functions import (
     ActionRow,
     PackageRow,
@@ -39,6 +38,7 @@ from fabric.providers.whisk.functions import (
     list_versions,
     package_row,
 )
+from fabric.providers.whisk.work import WhiskClock, WhiskWork
 
 
 class _FunctionRelease(Struct, frozen=True):
@@ -67,7 +67,6 @@ def release_service(
     work: WhiskWork,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    clocks: Clocks,
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
     functions = [
@@ -84,7 +83,7 @@ def release_service(
         with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
             if one in moved:
                 _cut_over(work, one, package)
-            _update_clocks(work, address, one, kept, clocks)
+            _update_clocks(work, address, one, kept)
         return one.kept
 
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
@@ -130,8 +129,8 @@ def _update_clocks(
     address: DeploymentAddress,
     plan: _FunctionRelease,
     kept: ReleaseState,
-    clocks: Clocks,
 ) -> None:
+    clocks = work.provider.clocks
     text = kept.sure(CLOCKS + plan.name)
     if text == format_whisk_clocks(plan.clocks):
         return
@@ -204,27 +203,22 @@ def delete_functions(
     work: WhiskWork,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    clocks: Clocks,
 ) -> None:
     """Delete these functions with all their versions."""
     owners = frozenset(format_action_owner(address, one.name) for one in functions)
-    _delete_matching(work, address, clocks, owners.__contains__)
+    _delete_matching(work, address, owners.__contains__)
 
 
-def delete_service(
-    work: WhiskWork,
-    address: DeploymentAddress,
-    functions: Sequence[LiveFunction],  # noqa: ARG001 - what is there says whose it is
-    clocks: Clocks,
-) -> None:
+def delete_service(work: WhiskWork, address: DeploymentAddress) -> None:
     """Delete all resources of the service, and the package if it is empty then."""
     begin = f"{package_owner(address)}/"
-    _delete_matching(work, address, clocks, lambda owner: owner.startswith(begin))
+    _delete_matching(work, address, lambda owner: owner.startswith(begin))
 
 
 def _delete_matching(
-    work: WhiskWork, address: DeploymentAddress, clocks: Clocks, is_meant: Callable[[str], bool]
+    work: WhiskWork, address: DeploymentAddress, is_meant: Callable[[str], bool]
 ) -> None:
+    clocks = work.provider.clocks
     package = package_row(work, address)
     name = package_name(address)
     own = {one.name: one.read_annotation(OWNER) for one in package.actions} if package else {}

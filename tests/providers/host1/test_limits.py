@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host1.client import (
-    build_function_name,
     build_project_owner,
     choose_vercel_runtime,
-    parse_version,
+    convert_own_cron,
 )
-from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.limits import find_unsupported
 from fabric.providers.host1.routes import (
     ProjectRoute,
@@ -227,8 +226,3 @@ def test_deployment_metadata_identifies_its_owner_and_contents() -> None:
     many = owner.build_metadata("m" * 32, [(f"f{n}", "1") for n in range(200)])
     assert owner.count_in(many, "f1", "1") == 200
     assert not owner.is_of({})
-
-
-def test_invalid_deployment_id_parses_to_nothing() -> None:
-    assert parse_version("prj/dpl/2").deployment == "dpl"
-    assert {parse_version(one).deployment for one in ("", "x", "a/b", "a/b/c")} == {""}

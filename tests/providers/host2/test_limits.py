@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host2.client import (
-    build_function_name,
     build_service_owner,
-    parse_version,
 )
 from fabric.providers.host2.limits import find_unsupported
 from fabric.providers.host2.routes import (
@@ -260,8 +259,3 @@ def test_deploy_title_identifies_its_owner_and_contents() -> None:
     assert len(many) <= 255
     assert owner.count_in(many, "f1", "1") == 0
     assert not owner.is_of(owner.title_of_nothing)
-
-
-def test_invalid_deploy_id_parses_to_nothing() -> None:
-    assert parse_version("site/deploy/2").deploy == "deploy"
-    assert {parse_version(one).deploy for one in ("", "x", "a/b", "a/b/c")} == {""}

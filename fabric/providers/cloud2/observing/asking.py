@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from fabric.model.observed import SECOND
-from fabric.providers.cloud2.client import Cloud2Api
+from fabric.providers.cloud2.client import Cloud2Api, Cloud2Call, build_cloud2_call
 from fabric.providers.core.contract import CallContext
-from fabric.providers.core.http_calls import ProviderCall, retry_transient
+from fabric.providers.core.http_calls import retry_transient
 from fabric.providers.core.retry import WAITING, RetryPolicy
 
 T = TypeVar("T")
@@ -25,9 +25,9 @@ class Cloud2Asking(Struct, frozen=True):
     watch: CallContext
     waiting: RetryPolicy = WAITING
 
-    def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
+    def ask(self, call: Cloud2Call, kind: type[T]) -> T:
         return retry_transient(
-            lambda: self.api.once(interface, call, kind), "Google Cloud", self.waiting, self.watch
+            lambda: self.api.once(call, kind), "Google Cloud", self.waiting, self.watch
         )
 
 
@@ -43,8 +43,8 @@ def list_page_rows(
             return
 
 
-def build_get_call(path: str, words: Mapping[str, str]) -> ProviderCall:
-    return ProviderCall("GET", f"{path}?{urlencode(words)}")
+def build_get_call(interface: str, path: str, words: Mapping[str, str]) -> Cloud2Call:
+    return build_cloud2_call(interface, "GET", f"{path}?{urlencode(words)}")
 
 
 def format_rfc3339(at: int) -> str:

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from fabric.model.observed import LogLine, find_level, normalize_level, parse_nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.cloud2.client import build_cloud2_call
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
     format_rfc3339,
     list_page_rows,
 )
-from fabric.providers.core.http_calls import build_json_call
 from fabric.providers.core.observing import LogQuestion, ObservedService
 
 _INTERFACE = "logging"
@@ -84,9 +84,8 @@ def _fetch_lines(
 def _fetch_page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_LogEntry], str]:
     names = [f"projects/{asking.project}"]
     document = {"resourceNames": names, "pageSize": _PAGE, **words}
-    found = asking.ask(
-        _INTERFACE, build_json_call("POST", "/v2/entries:list", document), _LogEntryPage
-    )
+    call = build_cloud2_call(_INTERFACE, "POST", "/v2/entries:list", document)
+    found = asking.ask(call, _LogEntryPage)
     return found.entries, found.next_page_token
 
 

@@ -129,7 +129,7 @@ def _fetch_page(
     asking: Cloud2Asking, words: Mapping[str, str]
 ) -> tuple[Sequence[_CloudTrace], str]:
     path = f"/v1/projects/{asking.project}/traces"
-    found = asking.ask(_INTERFACE, build_get_call(path, words), _CloudTracePage)
+    found = asking.ask(build_get_call(_INTERFACE, path, words), _CloudTracePage)
     return found.traces, found.next_page_token
 
 

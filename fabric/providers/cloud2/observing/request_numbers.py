@@ -111,7 +111,7 @@ def _fetch_page(
     asking: Cloud2Asking, words: Mapping[str, str]
 ) -> tuple[Sequence[_TimeSeries], str]:
     path = f"/v3/projects/{asking.project}/timeSeries"
-    found = asking.ask(_INTERFACE, build_get_call(path, words), _TimeSeriesPage)
+    found = asking.ask(build_get_call(_INTERFACE, path, words), _TimeSeriesPage)
     return found.time_series, found.next_page_token
 
 

@@ -1,6 +1,7 @@
 """Open the Cloudflare backends of routers from the environment."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.edge1.client import Edge1Api
-from fabric.providers.edge1.provider import connect_edge1, read_account
+from fabric.providers.edge1.provider import read_account
 from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
 from fabric.providers.edge1.routing.desired import (
     BY_WEIGHT,
@@ -295,7 +296,7 @@ def open_edge1_plain_records(context: ProviderContext) -> Edge1PlainRecords:
 
 
 def _connect_api(context: ProviderContext, needed: Sequence[str]) -> Edge1Api:
-    return connect_edge1(read_account(context.env, needed), context.connections)
+    return context.connect(partial(read_account, needed=needed), Edge1Api)
 
 
 def _token(context: ProviderContext) -> str:

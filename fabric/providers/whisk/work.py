@@ -1,0 +1,81 @@
+"""The context of one call to OpenWhisk, and the parts that differ between its providers."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.core.errors import Judged, RefusedCallError
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.work import ApiWork
+from fabric.providers.whisk.client import CONFLICT, WhiskApi, WhiskPlace
+from fabric.providers.whisk.documents import WhiskRuntimes
+from fabric.system.retry import TransientError
+
+EVENT = "__fabric_event"
+
+
+class WhiskClock(Struct, frozen=True):
+    """A schedule. `event` is its argument, and `number` is the number of the config trigger."""
+
+    id: str
+    # The called action with its package.
+    function: str
+    schedule: str
+    zone: str
+    event: JsonObject
+    number: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"its schedule `{self.schedule}`"
+
+    @property
+    def payload(self) -> JsonObject:
+        return {EVENT: self.event}
+
+    @property
+    def digest(self) -> str:
+        fields = (self.id, self.function, self.schedule, self.zone, format_json(self.event))
+        return hash_fields(fields)[:16]
+
+
+class Clocks(Protocol):
+    """A provider's schedules. Thread-safe; every call is idempotent."""
+
+    def there(self, work: "WhiskWork", package: str) -> Mapping[str, str]:
+        """List the schedules that call actions of this package: their names and actions."""
+
+    def set(self, work: "WhiskWork", clock: WhiskClock) -> None:
+        """Create or update a schedule."""
+
+    def delete(self, work: "WhiskWork", ident: str) -> None:
+        """Delete a schedule. A missing one is not an error."""
+
+
+class WhiskProvider(Struct, frozen=True, kw_only=True):
+    """The parts that differ between providers. `name` is the display name."""
+
+    id: str
+    name: str
+    runtimes: WhiskRuntimes
+    has_zones: bool
+    judged: Judged
+    clocks: Clocks
+
+
+class WhiskWork(ApiWork[WhiskApi], frozen=True, kw_only=True):
+    place: WhiskPlace
+    provider: WhiskProvider
+
+    def change(self, call: ProviderCall) -> None:
+        """Make a change. Raises a TransientError on a conflict, so that the caller looks again."""
+        try:
+            self.api.once(call, object)
+        except RefusedCallError as error:
+            if error.status == CONFLICT:
+                raise TransientError(f"conflict: another process changed `{call.title}`") from error
+            raise
