@@ -3,8 +3,6 @@ use."""
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
@@ -12,29 +10,22 @@ from fabric.providers.core.contract import (
     CallContext,
     Deployed,
     DeploymentAddress,
-    FunctionDraft,
     FunctionOrder,
     LiveFunction,
+    LiveFunctions,
     Released,
-    Unsupported,
 )
+from fabric.providers.core.deployer import UnqueriedDeployer
 from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
 
 
-class Simulated(Struct, frozen=True):
+class Simulated(UnqueriedDeployer, frozen=True):
     """A simulated deployer. Names depend only on the deployment address, so they are equal on any
     machine."""
 
     unit: DeployUnit
-
-    def unfit(
-        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unsupported]:
-        """Return no problems: the simulation ignores all settings."""
-        del address, functions
-        return ()
 
     def deploy(
         self,
@@ -47,7 +38,7 @@ class Simulated(Struct, frozen=True):
     def release(
         self,
         address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
+        functions: LiveFunctions,
         given: Pairs,
         watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
@@ -58,29 +49,6 @@ class Simulated(Struct, frozen=True):
                 outputs[f"url_{one.name}"] = one.endpoint
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
-
-    def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
-    ) -> None:
-        """Do nothing: there are no resources."""
-
-    def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
-    ) -> None:
-        """Do nothing: there are no resources."""
-
-    def find(
-        self, address: DeploymentAddress, function: str, mark: str = ""
-    ) -> LiveFunction | None:
-        """Return nothing: simulated functions exist only in state."""
-        del address, function, mark
-        return None
 
 
 def _simulate_function(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:

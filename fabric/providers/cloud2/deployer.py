@@ -22,7 +22,6 @@ from fabric.providers.cloud2.revisions import refuse_order
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.work import (
     BUILDING,
-    CLOCKS,
     Cloud2Work,
     find_place_conflict,
     locate_deployment,
@@ -33,11 +32,11 @@ from fabric.providers.core.contract import (
     FunctionOrder,
     Unsupported,
 )
-from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
+from fabric.providers.core.deployer import Operations, RegionalDeployer, deploy_one_by_one
 from fabric.providers.core.errors import convert_refusals
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.retry import RetryPolicy
-from fabric.providers.core.triggers import list_public_functions
+from fabric.providers.core.schedules import list_stored_schedules
 from fabric.providers.core.work import CallScope
 
 
@@ -50,14 +49,12 @@ def _fetch_identity(work: Cloud2Work) -> str:
 
 def _find_missing(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
-    texts = read_kept_texts(address).texts
-    clocks = [text for name, text in texts.items() if name.startswith(CLOCKS)]
-    wanted = [pair.rpartition("=")[0] for text in clocks for pair in text.split()]
+    wanted = list_stored_schedules(read_kept_texts(address).texts)
     there = {one.name.rpartition("/")[2] for one in list_all_jobs(work)} if wanted else set()
     yield from (f"the scheduler job `{ident}`" for ident in wanted if ident not in there)
 
 
-class Cloud2Functions(VersionedDeployer[Cloud2Work], frozen=True, kw_only=True):
+class Cloud2Functions(RegionalDeployer[Cloud2Work], frozen=True, kw_only=True):
     """The Google Cloud deployer. `connect` returns the API client; `own` are the settings of this
     provider's config section.
 
@@ -100,20 +97,10 @@ class Cloud2Functions(VersionedDeployer[Cloud2Work], frozen=True, kw_only=True):
     def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
         return locate_deployment(address)
 
-    def _find_conflict(self, address: DeploymentAddress) -> Problem | None:
-        return self.find_region_problem(address)
-
-    def elsewhere(self, record: Record) -> Problem | None:
-        """Compare projects only: the region can come from the config, and a later call checks
-        it."""
-        return find_place_conflict(record, self.place, is_region_known=False)
-
-    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
-        previous = address.previous
-        return find_place_conflict(previous, self._place(address.region)) if previous else None
-
-    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return list_public_functions(functions)
+    def _compare_place(self, record: Record, region: str | None) -> Problem | None:
+        if region is None:
+            return find_place_conflict(record, self.place, is_region_known=False)
+        return find_place_conflict(record, self._place(region))
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError
 from fabric.model.sample_events import sample_event
 from fabric.providers.cloud2.client import DISABLED, RUN, SCHEDULER, build_cloud2_call
-from fabric.providers.cloud2.settings import Cloud2Owner
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.ownership import FunctionOwner, foreign_resource_problem
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import convert_to_five_fields
@@ -62,7 +62,7 @@ class ClockCall(Struct, frozen=True):
     """A function that schedules call: its URL, the service account, and the secret in the call."""
 
     name: str
-    owner: Cloud2Owner
+    owner: FunctionOwner
     uri: str
     account: str
     clock: str
@@ -103,7 +103,7 @@ def plan_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, DesiredJo
         found[ident] = DesiredJob(
             ident,
             {
-                "description": called.owner.words,
+                "description": called.owner.describe(),
                 "schedule": schedule,
                 "timeZone": zone,
                 "attemptDeadline": f"{LONGEST}s",
@@ -114,7 +114,7 @@ def plan_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, DesiredJo
     return found
 
 
-def list_own_jobs(work: Cloud2Work, owner: Cloud2Owner) -> list[str]:
+def list_own_jobs(work: Cloud2Work, owner: FunctionOwner) -> list[str]:
     return [
         one.name.rpartition("/")[2] for one in _fetch_jobs(work) if owner.is_in(one.description)
     ]
@@ -145,14 +145,14 @@ def _fetch_job_pages(work: Cloud2Work) -> Iterator[JobRow]:
             return
 
 
-def set_job(work: Cloud2Work, wanted: DesiredJob, owner: Cloud2Owner) -> None:
+def set_job(work: Cloud2Work, wanted: DesiredJob, owner: FunctionOwner) -> None:
     """Create or update a job."""
     name = work.place.job(wanted.id)
 
     def act(work: Cloud2Work) -> None:
         row = work.look(build_cloud2_call(SCHEDULER, "GET", f"/v1/{name}"), JobRow)
         if row is not None and not owner.is_in(row.description):
-            raise FabricError(_foreign_job_problem(wanted.id, owner))
+            raise FabricError(foreign_resource_problem("scheduler job", wanted.id, owner.title))
         if row is None:
             document = {"name": name, **wanted.document}
             call = build_cloud2_call(SCHEDULER, "POST", f"/v1/{work.place.path}/jobs", document)
@@ -168,12 +168,6 @@ def delete_job(work: Cloud2Work, ident: str) -> None:
     with ignore_missing():
         path = f"/v1/{work.place.job(ident)}"
         work.ask(build_cloud2_call(SCHEDULER, "DELETE", path), object)
-
-
-def _foreign_job_problem(ident: str, owner: Cloud2Owner) -> Problem:
-    message = f"the scheduler job `{ident}` already exists and does not belong to {owner.title}"
-    hint = "delete it manually, or rename the service; it was not changed"
-    return Problem("deploy/foreign", message, hint)
 
 
 EVERYBODY = "allUsers"

@@ -20,16 +20,13 @@ from fabric.providers.cloud2.revisions import (
     pin_traffic,
 )
 from fabric.providers.cloud2.settings import (
-    OWNER,
-    Cloud2Owner,
     RevisionMark,
     build_function_name,
-    build_owner,
     derive_clock_key,
     format_version_id,
     parse_revision,
 )
-from fabric.providers.cloud2.source import build_function_source, require_runtime
+from fabric.providers.cloud2.source import RUNTIMES, build_function_source
 from fabric.providers.cloud2.work import (
     Cloud2Work,
     OperationRow,
@@ -38,6 +35,7 @@ from fabric.providers.cloud2.work import (
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
+from fabric.providers.core.ownership import OWNER, FunctionOwner, build_owner
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.system.retry import TransientError
@@ -56,7 +54,7 @@ class Cloud2Row(Struct, frozen=True, rename="camel"):
     labels: dict[str, str] = field(default_factory=dict)
     service_config: _ServedBy = _ServedBy()
 
-    def is_of(self, owner: Cloud2Owner) -> bool:
+    def is_of(self, owner: FunctionOwner) -> bool:
         return self.labels.get(OWNER) == owner.label
 
 
@@ -99,7 +97,7 @@ def deploy_function(
 
 def _hash_surroundings(work: Cloud2Work, order: FunctionOrder) -> str:
     """Hash everything around the handler, including its service account."""
-    return _hash_parts(require_runtime(order).digest, work.own.service_account)
+    return _hash_parts(RUNTIMES.require(order).digest, work.own.service_account)
 
 
 @functools.cache
@@ -111,7 +109,7 @@ def fetch_function(work: Cloud2Work, name: str) -> Cloud2Row | None:
     return work.look(Cloud2Call("GET", f"/v2/{work.place.function(name)}"), Cloud2Row)
 
 
-def wait_for_own_function(work: Cloud2Work, name: str, owner: Cloud2Owner) -> Cloud2Row | None:
+def wait_for_own_function(work: Cloud2Work, name: str, owner: FunctionOwner) -> Cloud2Row | None:
     """Return the function once no operation is running, or None if it is missing or not ours."""
 
     def look() -> tuple[Cloud2Row | None] | None:
@@ -126,7 +124,7 @@ def wait_for_own_function(work: Cloud2Work, name: str, owner: Cloud2Owner) -> Cl
     return found[0]
 
 
-def _foreign_function_problem(name: str, owner: Cloud2Owner) -> Problem:
+def _foreign_function_problem(name: str, owner: FunctionOwner) -> Problem:
     message = f"the function `{name}` already exists and has no label of {owner.title}"
     hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)
@@ -215,7 +213,7 @@ def find_active_version(
 
 
 def _convert_revision(
-    work: Cloud2Work, owner: Cloud2Owner, row: Cloud2Row, found: RevisionRow
+    work: Cloud2Work, owner: FunctionOwner, row: Cloud2Row, found: RevisionRow
 ) -> LiveFunction:
     name = row.name.rpartition("/")[2]
     ident = format_version_id(work.place, name, found.id)

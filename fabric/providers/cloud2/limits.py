@@ -9,18 +9,19 @@ from fabric.model.problems import Problem
 from fabric.providers.cloud2.events import LONGEST
 from fabric.providers.cloud2.revisions import find_tag_problems, is_reserved
 from fabric.providers.cloud2.settings import Cloud2Settings, build_function_name
-from fabric.providers.cloud2.source import find_source_runtime, unknown_runtime_problem
+from fabric.providers.cloud2.source import RUNTIMES
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
-    UNFIT,
     Trigger,
-    find_authorizer_problems,
+    find_architecture_problems,
     find_draft_problems,
     find_name_conflicts,
+    find_reserved_variables,
     find_schedule_problems,
+    find_trigger_problems,
     function_problem,
     read_reserved_concurrency,
-    unsupported_kind_problem,
+    unsupported_setting,
 )
 from fabric.providers.core.triggers import convert_to_five_fields
 
@@ -35,12 +36,9 @@ _ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 def find_setting_problems(own: Cloud2Settings) -> Iterator[Unsupported]:
     """Check the settings of the whole service."""
     if own.service_account and not _ACCOUNT.fullmatch(own.service_account):
-        keys = (*_EXTENSION, "serviceAccount")
-        why = (
-            f"`{'.'.join(keys)}` is `{own.service_account}`, which is not a service account address"
-        )
+        why = f"`{own.service_account}`, which is not a service account address"
         hint = "use an address such as shop@my-project.iam.gserviceaccount.com"
-        yield Unsupported("", Problem(UNFIT, why, hint), keys=keys)
+        yield unsupported_setting(_EXTENSION, "serviceAccount", why, hint)
 
 
 def find_unsupported_clocks(
@@ -76,8 +74,7 @@ def find_unsupported(
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
-    if find_source_runtime(runtime) is None:
-        yield unknown_runtime_problem(one.name, runtime)
+    yield from RUNTIMES.find_problems(one)
     if runtime in _ENDED:
         why = (
             f"has the runtime `{runtime}`, which Google Cloud no longer builds since "
@@ -89,15 +86,10 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
             "use nodejs22.x, nodejs24.x, or python3.10 to "
             "python3.14; deployed functions keep running",
         )
-    if settings.get("architecture", "").startswith("arm"):
-        yield function_problem(
-            one.name, "has the architecture `arm64`, and Google Cloud supports only x86_64"
-        )
+    yield from find_architecture_problems(one, "and Google Cloud supports only x86_64")
     yield from _find_concurrency_problems(one)
     yield from find_tag_problems(one.name, one.tags)
-    for name in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{name}`, which the runtime reserves"
-        yield function_problem(one.name, why, "rename the variable")
+    yield from find_reserved_variables(one, is_reserved)
 
 
 def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
@@ -112,22 +104,16 @@ def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    match trigger.get("type"):
-        case "http":
-            yield from find_authorizer_problems(one.name, trigger, "Google Cloud")
-        case "cron":
-            yield from _find_cron_problems(one, trigger)
-        case kind:
-            yield unsupported_kind_problem(one.name, kind, "Google Cloud")
+    of_cron = partial(_find_cron_problems, timeout=dict(one.settings).get("timeout", ""))
+    yield from find_trigger_problems(one, trigger, "Google Cloud", of_cron)
 
 
-def _find_cron_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    timeout = dict(one.settings).get("timeout", "")
+def _find_cron_problems(function: str, trigger: Trigger, timeout: str) -> Iterator[Problem]:
     if timeout.isdigit() and int(timeout) > LONGEST:
         why = (
             f"has a timeout of {timeout} s and a schedule; Cloud Scheduler waits at most "
             f"{LONGEST:,} s"
         )
-        yield function_problem(one.name, why)
+        yield function_problem(function, why)
         return
-    yield from find_schedule_problems(one.name, trigger, convert_to_five_fields, "Google Cloud")
+    yield from find_schedule_problems(function, trigger, convert_to_five_fields, "Google Cloud")

@@ -6,7 +6,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Pairs
 from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS, Cloud2Call
 from fabric.providers.cloud2.events import (
     EVERYBODY,
@@ -23,15 +22,9 @@ from fabric.providers.cloud2.events import (
 )
 from fabric.providers.cloud2.functions import fetch_function
 from fabric.providers.cloud2.revisions import activate_version
-from fabric.providers.cloud2.settings import (
-    build_function_name,
-    build_owner,
-    derive_clock_key,
-    parse_revision,
-)
+from fabric.providers.cloud2.settings import build_function_name, derive_clock_key, parse_revision
 from fabric.providers.cloud2.work import (
     CALLERS,
-    CLOCKS,
     REVISION,
     Cloud2Work,
     OperationRow,
@@ -39,12 +32,18 @@ from fabric.providers.cloud2.work import (
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot
-from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.ownership import build_owner
+from fabric.providers.core.release_state import ReleaseState, build_released, read_kept_texts
 from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.schedules import (
+    CLOCKS,
+    ScheduleCalls,
+    format_schedules,
+    update_schedules,
+)
 from fabric.providers.core.triggers import (
     build_function_endpoint,
     collect_trigger_kinds,
-    strip_endpoint_path,
 )
 
 
@@ -61,13 +60,9 @@ class _ReleasePlan(Struct, frozen=True):
         texts = {
             REVISION + name: parse_revision(self.live.resource_id),
             CALLERS + name: " ".join(self.callers),
-            CLOCKS + name: format_clocks(self.clocks),
+            CLOCKS + name: format_schedules(self.clocks),
         }
         return {key: text for key, text in texts.items() if text}
-
-
-def format_clocks(clocks: dict[str, DesiredJob]) -> str:
-    return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))
 
 
 def release_service(
@@ -86,9 +81,7 @@ def release_service(
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
     for texts in run_parallel(release, functions, BUILDS_AT_ONCE):
         left |= texts
-    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in functions if one.endpoint]
-    only = bases[0] if len(bases) == 1 else ""
-    return Released(only, _build_outputs(only, functions), tuple(left.items()))
+    return build_released(functions, left, lambda one: one.resource_id.partition("@")[0])
 
 
 def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
@@ -158,34 +151,15 @@ def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
 def _update_clocks(
     work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
 ) -> None:
-    one = wanted.live
-    text = kept.sure(CLOCKS + one.name)
-    if text == format_clocks(wanted.clocks):
-        return
-    owner = build_owner(address, one.name)
-    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
-    there = list_own_jobs(work, owner) if text is None else list(then)
-    for job in wanted.clocks.values():
-        if then.get(job.id) != job.digest:
-            whose = f"function `{one.name}`, {job.title}"
-            with attach_error_spot(one.name, job.number), work.convert_errors(whose):
-                set_job(work, job, owner)
-            work.watch.hear(f"{one.name}: created the scheduler job {job.id}")
-    for ident in set(there) - set(wanted.clocks):
-        delete_job(work, ident)
-
-
-def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
-    function is public.
-
-    The service endpoint is the base URL of all its paths.
-    """
-    outputs = {"url": only}
-    for one in functions:
-        outputs[f"url_{one.name}"] = one.endpoint
-        outputs[f"arn_{one.name}"] = one.resource_id.partition("@")[0]
-    return tuple((name, text) for name, text in outputs.items() if text)
+    name = wanted.live.name
+    owner = build_owner(address, name)
+    calls = ScheduleCalls[DesiredJob](
+        "scheduler job",
+        lambda: list_own_jobs(work, owner),
+        lambda job: set_job(work, job, owner),
+        lambda ident: delete_job(work, ident),
+    )
+    update_schedules(work, name, wanted.clocks, kept.sure(CLOCKS + name), calls)
 
 
 def delete_functions(

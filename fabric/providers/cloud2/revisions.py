@@ -12,10 +12,11 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call
-from fabric.providers.cloud2.settings import NO_MARK, OWNER, Cloud2Owner, RevisionMark, mark_in
-from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
+from fabric.providers.cloud2.settings import NO_MARK, RevisionMark, mark_in
+from fabric.providers.cloud2.source import ENTRY_POINT, RUNTIMES
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
 from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.ownership import OWNER, FunctionOwner
 from fabric.providers.core.sources import TOO_LARGE, read_memory, read_timeout
 
 _BY_REVISION = "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION"
@@ -206,7 +207,7 @@ class Cloud2Plan(Struct, frozen=True):
 
     order: FunctionOrder
     name: str
-    owner: Cloud2Owner
+    owner: FunctionOwner
     mark: RevisionMark
     # The secret that schedule calls contain.
     clock: str = ""
@@ -219,11 +220,11 @@ def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
     order, owner = plan.order, plan.owner
     env = {**dict(order.env.reveal()), MARK: plan.mark.text}
     return {
-        "description": owner.words,
+        "description": owner.describe(),
         "labels": {OWNER: owner.label, **dict(order.tags)},
         "environment": "GEN_2",
         "buildConfig": {
-            "runtime": require_runtime(order).id,
+            "runtime": RUNTIMES.require(order).id,
             "entryPoint": ENTRY_POINT,
             "source": {"storageSource": source},
         },

@@ -5,16 +5,14 @@ import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import hash_fields
 from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.ownership import FunctionOwner
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 REGION = "us-central1"
 # What serves a function has its name where that is no longer.
 _NAME_LENGTH = 49
 _OTHERS = re.compile(r"[^a-z0-9-]+")
-_OWNER_LENGTH = 16
-OWNER = "fabric-owner"
 
 
 class Cloud2Settings(Struct, frozen=True, rename="camel"):
@@ -52,32 +50,7 @@ def build_function_name(address: DeploymentAddress, function: str) -> str:
     return shorten_name(named, _NAME_LENGTH).rstrip("-")
 
 
-class Cloud2Owner(Struct, frozen=True):
-    """The owner of a function or job: service, stage and function."""
-
-    service: str
-    stage: str
-    function: str
-
-    @property
-    def title(self) -> str:
-        return f"{self.service}/{self.stage}/{self.function}"
-
-    @property
-    def label(self) -> str:
-        """The owner as a label value, which must be short and lowercase."""
-        return hash_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
-
-    @property
-    def words(self) -> str:
-        """The owner as a description, for resources without labels."""
-        return f"{self.title}, deployed by fabric ({OWNER}={self.label})"
-
-    def is_in(self, description: str) -> bool:
-        return f"({OWNER}={self.label})" in description
-
-
-def derive_clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
+def derive_clock_key(address: DeploymentAddress, owner: FunctionOwner) -> str:
     """Derive the secret of schedule calls to a public function. It is equal for all deploys.
 
     Users with read access to the record or to the function at Google Cloud can know it.
@@ -86,10 +59,6 @@ def derive_clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
     if not salt:
         return ""
     return hmac.new(salt.encode(), f"clock {owner.label}".encode(), "sha256").hexdigest()[:32]
-
-
-def build_owner(address: DeploymentAddress, function: str) -> Cloud2Owner:
-    return Cloud2Owner(address.service, address.stage, function)
 
 
 class RevisionMark(Struct, frozen=True):

@@ -6,10 +6,10 @@ import json
 import re
 from pathlib import Path
 
-from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.sources import (
     SourceRuntime,
+    SourceRuntimes,
     Texts,
     build_server_settings,
     list_server_files,
@@ -39,19 +39,11 @@ def find_source_runtime(runtime: str) -> SourceRuntime | None:
     return None
 
 
-def require_runtime(order: FunctionOrder) -> SourceRuntime:
-    found = find_source_runtime(order.artifact.runtime)
-    if found is None:
-        raise FabricError(unknown_runtime_problem(order.name, order.artifact.runtime))
-    return found
-
-
-def unknown_runtime_problem(function: str, runtime: str) -> Problem:
-    message = (
-        f"function `{function}` has the runtime `{runtime}`, which Google Cloud does not support"
-    )
-    hint = "use nodejs22.x, nodejs24.x, or python3.10 to python3.14"
-    return Problem("config/unfit", message, hint)
+RUNTIMES = SourceRuntimes(
+    "Google Cloud",
+    "use nodejs22.x, nodejs24.x, or python3.10 to python3.14",
+    find_source_runtime,
+)
 
 
 @functools.cache
@@ -73,6 +65,6 @@ def _list_python_files() -> Texts:
 
 
 def build_function_source(order: FunctionOrder, region: str) -> bytes:
-    runtime = require_runtime(order)
+    runtime = RUNTIMES.require(order)
     said = build_server_settings(order, "cloud2-functions", runtime.language, region)
     return pack_source(order, runtime, said)

@@ -12,7 +12,7 @@ from fabric.providers.cloud2.client import Cloud2Api, build_cloud2_call, classif
 from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings, place_in
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged
-from fabric.providers.core.release_state import other_place_problem
+from fabric.providers.core.ownership import other_place_problem
 from fabric.providers.core.retry import RetryPolicy, poll_until, sleep_interruptibly
 from fabric.providers.core.work import ApiWork
 from fabric.system.retry import TransientError
@@ -80,8 +80,8 @@ def timeout_problem(whose: str, waiting: RetryPolicy) -> Problem:
     return Problem("provider/not-ready", message, "deploy again: existing resources are reused")
 
 
-# Of each function: the revision that is met, who may call it, and its clocks.
-REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"
+# Of each function: the revision with traffic, and its callers.
+REVISION, CALLERS = "revision:", "callers:"
 
 
 def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:

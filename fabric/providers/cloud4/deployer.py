@@ -18,7 +18,6 @@ from fabric.model.records.record import Record
 from fabric.providers.cloud4.client import Cloud4Api, Cloud4Call, Cloud4Work, classify_refusal
 from fabric.providers.cloud4.events import ROUTE_TRIGGER, list_triggers
 from fabric.providers.cloud4.functions import (
-    CLOCKS,
     ROUTE,
     deploy_function,
     find_function,
@@ -42,13 +41,14 @@ from fabric.providers.core.contract import (
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
+    LiveFunctions,
     Unsupported,
 )
-from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
+from fabric.providers.core.deployer import Operations, RegionalDeployer, deploy_one_by_one
 from fabric.providers.core.errors import convert_refusals
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.release_state import read_kept_texts
-from fabric.providers.core.triggers import list_public_functions
+from fabric.providers.core.schedules import CLOCKS, parse_schedules
 from fabric.providers.core.work import CallScope
 
 
@@ -57,8 +57,7 @@ def _find_missing(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]
     texts = read_kept_texts(address).texts
     record = address.previous
     for function in record.functions if record else ():
-        told = texts.get(CLOCKS + function.name, "").split()
-        wanted = [pair.rpartition("=")[0] for pair in told]
+        wanted = list(parse_schedules(texts.get(CLOCKS + function.name, "")))
         wanted += [ROUTE_TRIGGER] if texts.get(ROUTE + function.name) else []
         name = function.resource_name or build_function_name(address, function.name)
         there = {one.trigger_name for one in list_triggers(work, name)} if wanted else set()
@@ -135,7 +134,7 @@ def _decode_lines(text: str) -> str:
         return ""
 
 
-class Cloud4Functions(VersionedDeployer[Cloud4Work], frozen=True, kw_only=True):
+class Cloud4Functions(RegionalDeployer[Cloud4Work], frozen=True, kw_only=True):
     """The Alibaba Cloud deployer. `connect` returns the client of a region; `own` are the settings
     of this provider's config section."""
 
@@ -172,20 +171,10 @@ class Cloud4Functions(VersionedDeployer[Cloud4Work], frozen=True, kw_only=True):
     def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
         return locate_deployment(address)
 
-    def _find_conflict(self, address: DeploymentAddress) -> Problem | None:
-        return self.find_region_problem(address)
-
-    def elsewhere(self, record: Record) -> Problem | None:
-        """Compare accounts only: the region can come from the config, and a later call checks
-        it."""
-        return find_place_conflict(record, self.place, is_region_known=False)
-
-    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
-        previous = address.previous
-        return find_place_conflict(previous, self._place(address.region)) if previous else None
-
-    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return list_public_functions(functions)
+    def _compare_place(self, record: Record, region: str | None) -> Problem | None:
+        if region is None:
+            return find_place_conflict(record, self.place, is_region_known=False)
+        return find_place_conflict(record, self._place(region))
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
@@ -197,10 +186,7 @@ class Cloud4Functions(VersionedDeployer[Cloud4Work], frozen=True, kw_only=True):
         )
 
     def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
     ) -> None:
         """Delete the service. Without functions nothing exists, and its region is unknown."""
         if functions:

@@ -107,10 +107,6 @@ def plan_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
     return found
 
 
-def format_schedules(schedules: dict[str, FunctionSchedule]) -> str:
-    return " ".join(sorted(f"{one.id}={one.digest}" for one in schedules.values()))
-
-
 def list_triggers(work: Cloud4Work, name: str) -> Iterator[TriggerRow]:
     for page in work.pages("ListTriggers", (name, "triggers"), _TriggerPage):
         yield from page.triggers

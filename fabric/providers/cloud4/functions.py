@@ -13,16 +13,15 @@ from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_
 from fabric.providers.cloud4.function_attributes import read_attributes, update_attributes
 from fabric.providers.cloud4.limits import set_concurrency
 from fabric.providers.cloud4.settings import (
-    Cloud4Owner,
     Cloud4Place,
     FunctionVersion,
     PublishedMark,
     build_function_name,
-    build_owner,
     parse_version,
 )
 from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (
+    SOURCE_RUNTIMES,
     Cloud4Plan,
     PublishedVersion,
     build_function_document,
@@ -33,11 +32,16 @@ from fabric.providers.cloud4.versions import (
     list_versions,
     publish_version,
     refuse_source,
-    require_runtime,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
-from fabric.providers.core.release_state import other_place_problem, read_kept_texts
+from fabric.providers.core.ownership import (
+    FunctionOwner,
+    build_owner,
+    foreign_resource_problem,
+    other_place_problem,
+)
+from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.retry import RetryPolicy, poll_until
 from fabric.system.retry import TransientError
 
@@ -85,7 +89,7 @@ def deploy_function(
     work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
     with mark_untouched():
-        runtime = require_runtime(order)
+        runtime = SOURCE_RUNTIMES.require(order)
         source = build_function_source(order, runtime, work.place.region)
         refuse_source(order, source)
     name, owner = build_function_name(address, order.name), build_owner(address, order.name)
@@ -141,18 +145,12 @@ def fetch_function(work: Cloud4Work, name: str) -> Cloud4Row | None:
     return work.look(Cloud4Call("GetFunction", "GET", (name,)), Cloud4Row)
 
 
-def fetch_own_function(work: Cloud4Work, name: str, owner: Cloud4Owner) -> Cloud4Row | None:
+def fetch_own_function(work: Cloud4Work, name: str, owner: FunctionOwner) -> Cloud4Row | None:
     """Return the function, or None if it is missing or not ours."""
     row = fetch_function(work, name)
     if row is not None and not owner.is_in(row.description):
-        raise FabricError(_foreign_function_problem(name, owner))
+        raise FabricError(foreign_resource_problem("function", name, owner.title))
     return row
-
-
-def _foreign_function_problem(name: str, owner: Cloud4Owner) -> Problem:
-    message = f"the function `{name}` already exists and does not belong to {owner.title}"
-    hint = "delete it manually, or rename the service; it was not changed"
-    return Problem("deploy/foreign", message, hint)
 
 
 def _find_matching_version(work: Cloud4Work, plan: Cloud4Plan) -> PublishedVersion | None:
@@ -248,7 +246,7 @@ def _find_active_version(work: Cloud4Work, name: str) -> PublishedVersion | None
 
 
 # Of each function: the version that is met, its address, its clocks, and what it has beside.
-MET_VERSION, ROUTE, CLOCKS, BESIDE = "version:", "route:", "clocks:", "beside:"
+MET_VERSION, ROUTE, BESIDE = "version:", "route:", "beside:"
 
 
 def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:

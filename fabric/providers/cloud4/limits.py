@@ -12,24 +12,25 @@ from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_
 from fabric.providers.cloud4.events import schedule_of
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings, build_function_name
 from fabric.providers.cloud4.versions import (
+    SOURCE_RUNTIMES,
     choose_cpu,
-    find_source_runtime,
     find_tag_problems,
     is_cpu_allowed,
     is_reserved,
     read_memory_setting,
-    unknown_runtime_problem,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     UNFIT,
     Trigger,
-    find_authorizer_problems,
+    find_architecture_problems,
     find_draft_problems,
     find_name_conflicts,
+    find_reserved_variables,
     find_schedule_problems,
+    find_trigger_problems,
     function_problem,
-    unsupported_kind_problem,
+    unsupported_setting,
 )
 
 _EXTENSION = ("extensions", "cloud4-fc")
@@ -68,10 +69,7 @@ def find_setting_problems(own: Cloud4Settings) -> Iterator[Unsupported]:
 
 
 def _build_setting_problem(name: str, value: object, why: str, hint: str = "") -> Unsupported:
-    keys = (*_EXTENSION, name)
-    return Unsupported(
-        "", Problem(UNFIT, f"`{'.'.join(keys)}` is `{value}`, {why}", hint), keys=keys
-    )
+    return unsupported_setting(_EXTENSION, name, f"`{value}`, {why}", hint)
 
 
 def find_unsupported(
@@ -85,20 +83,12 @@ def find_unsupported(
 
 
 def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
-    settings = dict(one.settings)
-    runtime = settings.get("runtime", "")
-    if find_source_runtime(runtime) is None:
-        yield unknown_runtime_problem(one.name, runtime)
-    if settings.get("architecture", "").startswith("arm"):
-        yield function_problem(
-            one.name, "has the architecture `arm64`, and Alibaba Cloud supports only x86_64"
-        )
+    yield from SOURCE_RUNTIMES.find_problems(one)
+    yield from find_architecture_problems(one, "and Alibaba Cloud supports only x86_64")
     yield from _find_memory_problems(one, own)
     yield from _find_concurrency_problems(one)
     yield from find_tag_problems(one.name, one.tags)
-    for name in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{name}`, which the runtime reserves"
-        yield function_problem(one.name, why, "rename the variable")
+    yield from find_reserved_variables(one, is_reserved)
     if len(one.triggers) > _TRIGGERS:
         why = f"has {len(one.triggers)} triggers; Alibaba Cloud allows {_TRIGGERS} per function"
         yield function_problem(one.name, why)
@@ -132,13 +122,8 @@ def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    match trigger.get("type"):
-        case "http":
-            yield from find_authorizer_problems(one.name, trigger, "Alibaba Cloud")
-        case "cron":
-            yield from find_schedule_problems(one.name, trigger, schedule_of, "Alibaba Cloud")
-        case kind:
-            yield unsupported_kind_problem(one.name, kind, "Alibaba Cloud")
+    of_cron = partial(find_schedule_problems, convert=schedule_of, provider="Alibaba Cloud")
+    yield from find_trigger_problems(one, trigger, "Alibaba Cloud", of_cron)
 
 
 _PART = "concurrency"

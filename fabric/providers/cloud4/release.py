@@ -5,13 +5,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.task import Pairs
 from fabric.providers.cloud4.client import Cloud4Work
 from fabric.providers.cloud4.events import (
     ROUTE_TRIGGER,
     FunctionSchedule,
     delete_trigger,
-    format_schedules,
     list_triggers,
     open_public_route,
     plan_schedules,
@@ -20,7 +18,6 @@ from fabric.providers.cloud4.events import (
 from fabric.providers.cloud4.function_attributes import read_attributes, update_attributes
 from fabric.providers.cloud4.functions import (
     BESIDE,
-    CLOCKS,
     MET_VERSION,
     ROUTE,
     fetch_function,
@@ -31,7 +28,6 @@ from fabric.providers.cloud4.settings import (
     NOT_MARKED,
     FunctionVersion,
     build_function_name,
-    build_owner,
     parse_version,
 )
 from fabric.providers.cloud4.versions import (
@@ -43,13 +39,19 @@ from fabric.providers.cloud4.versions import (
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot
-from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.ownership import build_owner
+from fabric.providers.core.release_state import ReleaseState, build_released, read_kept_texts
 from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.schedules import (
+    CLOCKS,
+    ScheduleCalls,
+    format_schedules,
+    update_schedules,
+)
 from fabric.providers.core.triggers import (
     build_function_endpoint,
     collect_trigger_kinds,
     number_of,
-    strip_endpoint_path,
 )
 
 
@@ -113,9 +115,7 @@ def release_service(
     for live, texts in run_parallel(release, plans):
         lives.append(live)
         left |= texts
-    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in lives if one.endpoint]
-    only = bases[0] if len(bases) == 1 else ""
-    return Released(only, _build_outputs(only, lives), tuple(left.items()))
+    return build_released(lives, left, lambda one: parse_version(one.resource_id).arn)
 
 
 def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _ActivationPlan) -> str:
@@ -148,35 +148,14 @@ def _open_function_route(work: Cloud4Work, one: LiveFunction) -> str:
 
 
 def _update_clocks(work: Cloud4Work, plan: _ActivationPlan) -> None:
-    text, name = plan.sure(CLOCKS), plan.live.resource_name
-    if text == format_schedules(plan.schedules):
-        return
-    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
-    if text is None:
-        there = [one.trigger_name for one in list_triggers(work, name) if one.is_clock]
-    else:
-        there = list(then)
-    for schedule in plan.schedules.values():
-        if then.get(schedule.id) != schedule.digest:
-            whose = f"function `{plan.live.name}`, {schedule.title}"
-            with attach_error_spot(plan.live.name, schedule.number), work.convert_errors(whose):
-                set_schedule(work, name, schedule)
-            work.watch.hear(f"{plan.live.name}: created the trigger {schedule.id}")
-    for ident in sorted(set(there) - set(plan.schedules)):
-        delete_trigger(work, name, ident)
-
-
-def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
-    function is public.
-
-    The service endpoint is the base URL of all its paths.
-    """
-    outputs = {"url": only}
-    for one in functions:
-        outputs[f"url_{one.name}"] = one.endpoint
-        outputs[f"arn_{one.name}"] = parse_version(one.resource_id).arn
-    return tuple((name, text) for name, text in outputs.items() if text)
+    name = plan.live.resource_name
+    calls = ScheduleCalls[FunctionSchedule](
+        "trigger",
+        lambda: [one.trigger_name for one in list_triggers(work, name) if one.is_clock],
+        lambda schedule: set_schedule(work, name, schedule),
+        lambda ident: delete_trigger(work, name, ident),
+    )
+    update_schedules(work, plan.live.name, plan.schedules, plan.sure(CLOCKS), calls)
 
 
 def prune_versions(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> None:

@@ -4,15 +4,14 @@ import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import hash_fields
 from fabric.model.hosts import is_name_in_host
 from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.ownership import FunctionOwner
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 _NAME_LENGTH = 64
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
-_OWNER_LENGTH, _TITLE_LENGTH = 16, 120
-OWNER = "fabric-owner"
+_MARK_LENGTH, _TITLE_LENGTH = 16, 120
 LIVE = "live"
 # How long a function may take where nobody says it.
 SECONDS = 3
@@ -53,36 +52,13 @@ def build_function_name(address: DeploymentAddress, function: str) -> str:
     return shorten_name(plain if plain[:1].isalpha() else f"f-{plain}", _NAME_LENGTH)
 
 
-class Cloud4Owner(Struct, frozen=True):
-    """The owner of a function: service, stage and function."""
+def format_description(owner: FunctionOwner, mark: str) -> str:
+    """Format the owner as a function description, which must be short.
 
-    service: str
-    stage: str
-    function: str
-
-    @property
-    def title(self) -> str:
-        return f"{self.service}/{self.stage}/{self.function}"
-
-    @property
-    def label(self) -> str:
-        return hash_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
-
-    def words(self, mark: str) -> str:
-        """Format the owner as a function description, which must be short.
-
-        The mark makes it differ with each order: Alibaba Cloud possibly does not publish an
-        unchanged function.
-        """
-        title = shorten_name(self.title, _TITLE_LENGTH)
-        return f"{title}, deployed by fabric ({OWNER}={self.label}) {mark[:_OWNER_LENGTH]}"
-
-    def is_in(self, description: str) -> bool:
-        return f"({OWNER}={self.label})" in description
-
-
-def build_owner(address: DeploymentAddress, function: str) -> Cloud4Owner:
-    return Cloud4Owner(address.service, address.stage, function)
+    The mark makes it differ with each order: Alibaba Cloud possibly does not publish an unchanged
+    function.
+    """
+    return f"{owner.describe(shorten_name(owner.title, _TITLE_LENGTH))} {mark[:_MARK_LENGTH]}"
 
 
 class PublishedMark(Struct, frozen=True):

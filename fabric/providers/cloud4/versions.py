@@ -17,17 +17,19 @@ from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_
 from fabric.providers.cloud4.settings import (
     LIVE,
     SECONDS,
-    Cloud4Owner,
     Cloud4Settings,
     PublishedMark,
+    format_description,
     mark_in,
 )
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.ownership import FunctionOwner
 from fabric.providers.core.sources import (
     LESS_CODE,
     TOO_LARGE,
     SourceRuntime,
+    SourceRuntimes,
     Texts,
     build_server_settings,
     list_server_files,
@@ -160,18 +162,11 @@ def find_source_runtime(runtime: str) -> SourceRuntime | None:
     return None
 
 
-def require_runtime(order: FunctionOrder) -> SourceRuntime:
-    found = find_source_runtime(order.artifact.runtime)
-    if found is None:
-        raise FabricError(unknown_runtime_problem(order.name, order.artifact.runtime))
-    return found
-
-
-def unknown_runtime_problem(function: str, runtime: str) -> Problem:
-    message = (
-        f"function `{function}` has the runtime `{runtime}`, which Alibaba Cloud does not support"
-    )
-    return Problem("config/unfit", message, "use nodejs18.x, nodejs20.x, python3.10 or python3.12")
+SOURCE_RUNTIMES = SourceRuntimes(
+    "Alibaba Cloud",
+    "use nodejs18.x, nodejs20.x, python3.10 or python3.12",
+    find_source_runtime,
+)
 
 
 @functools.cache
@@ -225,7 +220,7 @@ class Cloud4Plan(Struct, frozen=True):
 
     order: FunctionOrder
     name: str
-    owner: Cloud4Owner
+    owner: FunctionOwner
     runtime: SourceRuntime
     mark: PublishedMark
     own: Cloud4Settings
@@ -236,7 +231,7 @@ def build_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
     order = plan.order
     memory = read_memory(order) or _MEMORY
     return {
-        "description": plan.owner.words(order.mark),
+        "description": format_description(plan.owner, order.mark),
         "runtime": plan.runtime.id,
         "handler": HANDLER,
         "code": {"zipFile": base64.b64encode(source).decode()},

@@ -15,24 +15,29 @@ from fabric.providers.core.errors import (
     require_variables,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.ownership import foreign_resource_problem
 from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.sources import SourceRuntimes
 from fabric.providers.whisk.client import (
     WhiskPlace,
     build_refusal_classifier,
     refuse_ways_out,
 )
 from fabric.providers.whisk.deployer import WhiskFunctions, build_operations
-from fabric.providers.whisk.documents import WhiskRuntimes
-from fabric.providers.whisk.functions import foreign_resource_problem
+from fabric.providers.whisk.documents import find_whisk_runtime
 from fabric.providers.whisk.work import WhiskClock, WhiskProvider, WhiskWork
 
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
 _TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
 _HOST, _BASE_URL = "CLOUD5_API_HOST", "CLOUD5_API_BASE_URL"
-_RUNTIMES = WhiskRuntimes(
-    ("18", "22", "24"),
-    ("3.9", "3.11", "3.12", "3.13"),
+_RUNTIMES = SourceRuntimes(
+    "DigitalOcean",
     "use nodejs18.x, nodejs22.x, nodejs24.x, python3.9, or python3.11 to python3.13",
+    partial(
+        find_whisk_runtime,
+        nodejs=("18", "22", "24"),
+        python=("3.9", "3.11", "3.12", "3.13"),
+    ),
 )
 _JUDGED = build_refusal_classifier(
     "cloud5",

@@ -18,7 +18,9 @@ from fabric.providers.core.errors import (
     require_variables,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.ownership import foreign_resource_problem
 from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.sources import SourceRuntimes
 from fabric.providers.whisk.client import (
     WhiskAnnotation,
     WhiskApi,
@@ -35,18 +37,21 @@ from fabric.providers.whisk.deployer import (
     activate_action,
     build_operations,
 )
-from fabric.providers.whisk.documents import WhiskRuntimes
-from fabric.providers.whisk.functions import foreign_resource_problem
+from fabric.providers.whisk.documents import find_whisk_runtime
 from fabric.providers.whisk.work import WhiskClock, WhiskProvider, WhiskWork
 
 _ID = "cloud6-functions"
 _KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"
 _HOST, _BASE_URL = "CLOUD6_API_HOST", "CLOUD6_API_BASE_URL"
-_RUNTIMES = WhiskRuntimes(
-    ("18", "20", "22", "24"),
-    ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
+_RUNTIMES = SourceRuntimes(
+    "OpenWhisk",
     "use nodejs18.x to nodejs24.x, or python3.9 to python3.14, as far as your OpenWhisk "
     "installation supports them",
+    partial(
+        find_whisk_runtime,
+        nodejs=("18", "20", "22", "24"),
+        python=("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
+    ),
 )
 _JUDGED = build_refusal_classifier(
     "cloud6",

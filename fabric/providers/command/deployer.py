@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
-
 from fabric.model.catalog import DeployUnit, ProviderFacts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
@@ -14,12 +12,12 @@ from fabric.providers.core.contract import (
     CallContext,
     Deployed,
     DeploymentAddress,
-    FunctionDraft,
     FunctionOrder,
     LiveFunction,
+    LiveFunctions,
     Released,
-    Unsupported,
 )
+from fabric.providers.core.deployer import UnqueriedDeployer
 from fabric.providers.core.payloads import (
     deploy_documents,
     deploy_words,
@@ -32,7 +30,7 @@ from fabric.providers.core.triggers import build_function_endpoint, format_resou
 from fabric.system.bounded_process import Overheard
 
 
-class Command(Struct, frozen=True):
+class Command(UnqueriedDeployer, frozen=True):
     """A deployer that runs custom commands. Either line can be empty; a call that needs it reports
     the variable to set."""
 
@@ -44,13 +42,6 @@ class Command(Struct, frozen=True):
     @property
     def unit(self) -> DeployUnit:
         return DeployUnit.SERVICE
-
-    def unfit(
-        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unsupported]:
-        """Return no problems: only the command knows its limits."""
-        del address, functions
-        return ()
 
     def deploy(
         self,
@@ -78,7 +69,7 @@ class Command(Struct, frozen=True):
     def release(
         self,
         address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
+        functions: LiveFunctions,
         given: Pairs,
         watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
@@ -96,7 +87,7 @@ class Command(Struct, frozen=True):
     def destroy(
         self,
         address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
+        functions: LiveFunctions,
         watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> None:
         raise TypeError(
@@ -105,10 +96,7 @@ class Command(Struct, frozen=True):
         )
 
     def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
     ) -> None:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
@@ -120,14 +108,6 @@ class Command(Struct, frozen=True):
             remove_order(address, functions),
         )
         run_line(call, told, self.around, watch)
-
-    def find(
-        self, address: DeploymentAddress, function: str, mark: str = ""
-    ) -> LiveFunction | None:
-        """Return nothing: a command cannot be queried. An unknown state is settled by running it
-        again."""
-        del address, function, mark
-        return None
 
     def _build_redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:
         return build_redaction(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -128,6 +128,9 @@ class LiveFunction(Struct, frozen=True):
     triggers: tuple[str, ...] = ()
     tags: Pairs = ()
     reserved_concurrency: int | None = None
+
+
+LiveFunctions: TypeAlias = Sequence[LiveFunction]
 
 
 class Deployed(Struct, frozen=True):
@@ -262,25 +265,19 @@ class Deployer(Protocol):
     def release(
         self,
         address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
+        functions: LiveFunctions,
         given: Pairs,
         watch: CallContext = NO_CONTEXT,
     ) -> Released:
         """Release the service as a whole. `given` are the outputs of this unit's deploys."""
 
     def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
     ) -> None:
         """Delete single functions, with unit FUNCTION. A missing function is not an error."""
 
     def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
     ) -> None:
         """Delete the service: its own resources, and these functions if they still exist."""
 

@@ -19,13 +19,17 @@ from fabric.providers.core.contract import (
     CallContext,
     Deployed,
     DeploymentAddress,
+    FunctionDraft,
     FunctionOrder,
     LiveFunction,
+    LiveFunctions,
     Released,
+    Unsupported,
 )
 from fabric.providers.core.errors import Quoted, extend_redaction, mark_untouched, redact_progress
 from fabric.providers.core.redaction import Redaction, redact_errors
 from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.triggers import list_public_functions
 from fabric.providers.core.work import CallScope
 
 Work = TypeVar("Work")
@@ -59,6 +63,37 @@ def deploy_one_by_one(
     deploy: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
 ) -> Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]:
     return lambda work, address, orders: (deploy(work, address, one) for one in orders)
+
+
+class UnqueriedDeployer(Struct, frozen=True):
+    """The base class of deployers without a provider to query: nothing is unsupported, found or
+    deleted."""
+
+    def unfit(
+        self,
+        address: DeploymentAddress,  # noqa: ARG002 - the protocol
+        functions: Sequence[FunctionDraft],  # noqa: ARG002
+    ) -> Sequence[Unsupported]:
+        return ()
+
+    def destroy(
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete nothing."""
+
+    def dissolve(
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete nothing."""
+
+    def find(
+        self,
+        address: DeploymentAddress,  # noqa: ARG002 - the protocol
+        function: str,  # noqa: ARG002
+        mark: str = "",  # noqa: ARG002
+    ) -> LiveFunction | None:
+        """Return nothing: the functions exist only in state."""
+        return None
 
 
 class _AbstractStruct(StructMeta, ABCMeta):
@@ -142,7 +177,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     def release(
         self,
         address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
+        functions: LiveFunctions,
         given: Pairs,  # noqa: ARG002 - built-in deploys have no outputs of their own
         watch: CallContext = NO_CONTEXT,
     ) -> Released:
@@ -150,26 +185,20 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
             return self.operations.release(work, address, functions)
 
     def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
     ) -> None:
         self._delete(self.operations.delete_functions, address, functions, watch)
 
     def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallContext = NO_CONTEXT,
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
     ) -> None:
         self._delete(self.operations.delete_service, address, functions, watch)
 
     def _delete(
         self,
-        delete: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None],
+        delete: Callable[[Work, DeploymentAddress, LiveFunctions], None],
         address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
+        functions: LiveFunctions,
         watch: CallContext,
     ) -> None:
         there = self._locate(address)
@@ -209,3 +238,28 @@ class VersionedDeployer(GuardedDeployer[Work], frozen=True):
         """Map each function to the version made with its mark. Deleted versions are omitted."""
         rows = {name: self.find(address, name, mark) for name, mark in marks.items()}
         return {name: one.resource_id for name, one in rows.items() if one is not None}
+
+
+class RegionalDeployer(VersionedDeployer[Work], frozen=True):
+    """The base class of deployers whose services each belong to one account and region, and whose
+    functions have separate endpoints."""
+
+    @abstractmethod
+    def _compare_place(self, record: Record, region: str | None) -> Problem | None:
+        """Return a problem if the record belongs to another account, or to another region than this
+        one."""
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        """Compare accounts only: the region can come from the config, and a later call checks
+        it."""
+        return self._compare_place(record, None)
+
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
+        previous = address.previous
+        return self._compare_place(previous, address.region) if previous else None
+
+    def _find_conflict(self, address: DeploymentAddress) -> Problem | None:
+        return self.find_region_problem(address)
+
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        return list_public_functions(functions)

@@ -1,7 +1,7 @@
 """HTTP calls to provider APIs: send, decode and retry. Independent of any provider."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -77,6 +77,34 @@ def send_with_login(http: Http, base_url: str, login: Secret[str], call: Provide
     headers.update(call.headers)
     url = base_url.rstrip("/") + call.path
     return http.send(HttpRequest(call.method, url, Secret(headers), call.content))
+
+
+class TokenAccount(Protocol):
+    """An account that a bearer token belongs to."""
+
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def token(self) -> Secret[str]: ...
+
+
+Account = TypeVar("Account", bound=TokenAccount)
+
+
+class TokenApi(Generic[Account]):
+    """A thread-safe client of one account."""
+
+    provider: ClassVar[str]
+
+    def __init__(self, account: Account, http: Http | None = None) -> None:
+        self.account = account
+        self._http = http or open_provider_http(self.provider)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _send(self, call: ProviderCall) -> HttpReply:
+        return send_with_token(self._http, self.account.base_url, self.account.token, call)
 
 
 def decode_reply(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:

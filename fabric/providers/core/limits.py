@@ -49,6 +49,62 @@ def find_authorizer_problems(function: str, trigger: Trigger, provider: str) -> 
         yield function_problem(function, why, "authorize callers in the handler")
 
 
+def find_trigger_problems(
+    one: FunctionDraft,
+    trigger: Trigger,
+    provider: str,
+    find_cron_problems: Callable[[str, Trigger], Iterable[Problem]],
+) -> Iterator[Problem]:
+    """Check a trigger at a provider with routes and schedules, and without authorizers."""
+    kind = trigger.get("type")
+    if kind == "http":
+        yield from find_authorizer_problems(one.name, trigger, provider)
+    elif kind == "cron":
+        yield from find_cron_problems(one.name, trigger)
+    else:
+        yield unsupported_kind_problem(one.name, kind, provider)
+
+
+def find_architecture_problems(one: FunctionDraft, missing: str) -> Iterator[Problem]:
+    """Find the architecture arm64 at a provider without it."""
+    if dict(one.settings).get("architecture", "").startswith("arm"):
+        yield function_problem(one.name, f"has the architecture `arm64`, {missing}")
+
+
+def find_language_problems(
+    one: FunctionDraft, missing: str, is_supported: Callable[[str], object]
+) -> Iterator[Problem]:
+    """Find runtimes at a provider that runs only JavaScript."""
+    runtime = dict(one.settings).get("runtime", "")
+    if not is_supported(runtime):
+        why = f"has the runtime `{runtime}`, and {missing}"
+        hint = "write it in TypeScript or JavaScript, or deploy it to another provider"
+        yield function_problem(one.name, why, hint)
+
+
+def find_reserved_variables(
+    one: FunctionDraft,
+    is_reserved: Callable[[str], object],
+    form: str = "`{}`, which the runtime reserves",
+) -> Iterator[Problem]:
+    """Find variables that the provider or the runtime sets."""
+    for name in sorted(filter(is_reserved, one.variables)):
+        yield function_problem(one.name, f"sets {form.format(name)}", "rename the variable")
+
+
+def route_conflict_problem(function: str, route: str, other: str, owner: str) -> Problem:
+    why = f"has the route `{route}`, which matches the same requests as `{other}` of `{owner}`"
+    return function_problem(function, why, "use one function for both, or choose another path")
+
+
+def unsupported_setting(
+    extension: tuple[str, ...], name: str, why: str, hint: str = "", code: str = UNFIT
+) -> Unsupported:
+    """Build the problem of a setting in the provider's section of the config."""
+    keys = (*extension, name)
+    return Unsupported("", Problem(code, f"`{'.'.join(keys)}` is {why}", hint), keys=keys)
+
+
 def unsupported_kind_problem(function: str, kind: object, provider: str) -> Problem:
     why = f"has a trigger of type `{kind}`, which fabric does not support for {provider}"
     return function_problem(function, why, "use http or cron")

@@ -1,12 +1,12 @@
-"""The state of the last release: its stored values, and the place where it is deployed."""
+"""The values that a release stores for the next one, and its result."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.problems import Problem
-from fabric.model.records.record import RELEASE_UNCERTAIN, Record
-from fabric.providers.core.contract import DeploymentAddress
+from fabric.model.records.record import RELEASE_UNCERTAIN
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.triggers import strip_endpoint_path
 
 
 class ReleaseState(Struct, frozen=True):
@@ -41,34 +41,20 @@ def read_kept_texts(address: DeploymentAddress) -> ReleaseState:
     return ReleaseState(texts, RELEASE_UNCERTAIN not in record.kept)
 
 
-class CurrentOwner(Struct, frozen=True):
-    """What services belong to at a provider, such as an account. `variable` names the current
-    one."""
+def build_released(
+    functions: Sequence[LiveFunction],
+    kept: Mapping[str, str],
+    read_resource: Callable[[LiveFunction], str],
+) -> Released:
+    """Build the result of a release whose functions have separate endpoints.
 
-    kind: str
-    variable: str
-    value: str
-
-
-def find_owner_conflict(record: Record, noted: Iterable[str], now: CurrentOwner) -> Problem | None:
-    """Return a problem if the record belongs to another owner. A missing owner is reported with the
-    missing credentials."""
-    owners = {dict(record.kept).get(now.kind, ""), *noted} - {"", now.value}
-    if not owners or not now.value:
-        return None
-    then = min(owners)
-    hint = (
-        f"set `{now.variable}` to `{then}`, or run `fabric remove` there before you deploy "
-        "elsewhere"
-    )
-    here = f"and `{now.variable}` is `{now.value}`"
-    return other_place_problem(record, f"in the {now.kind} `{then}`", here, hint)
-
-
-def other_place_problem(record: Record, there: str, here: str, hint: str) -> Problem:
-    """Refuse to change a service that is deployed somewhere else."""
-    message = (
-        f"refusing to change {record.ref.title}: it is deployed {there}, {here}; nothing was "
-        "changed"
-    )
-    return Problem("deploy/other-place", message, hint)
+    The service has an endpoint only if exactly one function is public: the base URL of its paths.
+    """
+    public = [one for one in functions if one.endpoint]
+    only = strip_endpoint_path(public[0].endpoint, public[0].triggers) if len(public) == 1 else ""
+    outputs = {"url": only}
+    for one in functions:
+        outputs[f"url_{one.name}"] = one.endpoint
+        outputs[f"arn_{one.name}"] = read_resource(one)
+    shown = tuple((name, text) for name, text in outputs.items() if text)
+    return Released(only, shown, tuple(kept.items()))

@@ -5,7 +5,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.core.contract import FunctionDraft, FunctionOrder
 
 # They are data here: what is in them runs in the function alone.
 _RUNTIMES = Path(__file__).parents[2] / "runtimes"
@@ -47,6 +47,32 @@ class SourceRuntime(Struct, frozen=True):
     @property
     def digest(self) -> str:
         return hash_fields(part for pair in self.files for part in pair)[:8]
+
+
+class SourceRuntimes(Struct, frozen=True):
+    """The runtimes of a provider. `hint` lists them, and `find` returns one."""
+
+    provider: str
+    hint: str
+    find: Callable[[str], SourceRuntime | None]
+
+    def require(self, order: FunctionOrder) -> SourceRuntime:
+        runtime = self.find(order.artifact.runtime)
+        if runtime is None:
+            raise FabricError(self.unsupported_problem(order.name, order.artifact.runtime))
+        return runtime
+
+    def find_problems(self, one: FunctionDraft) -> Iterator[Problem]:
+        runtime = dict(one.settings).get("runtime", "")
+        if self.find(runtime) is None:
+            yield self.unsupported_problem(one.name, runtime)
+
+    def unsupported_problem(self, function: str, runtime: str) -> Problem:
+        message = (
+            f"function `{function}` has the runtime `{runtime}`, which {self.provider} does not "
+            "support"
+        )
+        return Problem("config/unfit", message, self.hint)
 
 
 def list_server_files(language: str, *own: str) -> Texts:

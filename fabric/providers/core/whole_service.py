@@ -22,7 +22,7 @@ from fabric.providers.core.contract import (
 from fabric.providers.core.deployer import VersionedDeployer
 from fabric.providers.core.errors import format_generic_hint
 from fabric.providers.core.limits import UNFIT
-from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict
+from fabric.providers.core.ownership import CurrentOwner, find_owner_conflict
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 from fabric.providers.core.work import ApiWork

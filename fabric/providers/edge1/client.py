@@ -17,9 +17,8 @@ from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
     ProviderCall,
+    TokenApi,
     decode_reply,
-    open_provider_http,
-    send_with_token,
 )
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 from fabric.system.http_client import Http
@@ -43,21 +42,17 @@ class Edge1Account(Struct, frozen=True):
     workers_url: str = ""
 
 
-class Edge1Api:
-    """Thread-safe client of one account."""
+class Edge1Api(TokenApi[Edge1Account]):
+    provider = "edge1-workers"
 
     def __init__(self, account: Edge1Account, http: Http | None = None) -> None:
-        self.account = account
-        self._http = http or open_provider_http("edge1-workers")
+        super().__init__(account, http)
         self.rate = RateBudget()
-
-    def close(self) -> None:
-        self._http.close()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
         RefusedCallError."""
-        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
+        reply = self._send(call)
         self.rate.learn(reply.headers)
         envelope = decode_reply(call, reply, _Envelope)
         if not (reply.ok and envelope.success):

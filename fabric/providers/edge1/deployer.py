@@ -15,7 +15,8 @@ from fabric.providers.core.contract import (
 from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
 from fabric.providers.core.errors import convert_refusals
 from fabric.providers.core.http_calls import ProviderCall
-from fabric.providers.core.release_state import CurrentOwner, find_owner_conflict, read_kept_texts
+from fabric.providers.core.ownership import CurrentOwner, find_owner_conflict
+from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.client import (
     Edge1Api,

@@ -8,15 +8,15 @@ from functools import partial
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
-    UNFIT,
     Trigger,
-    find_authorizer_problems,
     find_draft_problems,
+    find_language_problems,
     find_name_conflicts,
     find_scaling_problems,
+    find_trigger_problems,
     find_utc_schedule_problems,
     function_problem,
-    unsupported_kind_problem,
+    unsupported_setting,
 )
 from fabric.providers.edge1.client import Edge1Place, Edge1Settings, build_worker_name
 from fabric.providers.edge1.events import convert_schedule
@@ -32,21 +32,21 @@ def find_setting_problems(own: Edge1Settings, place: Edge1Place) -> Iterator[Uns
     """Check the settings of the whole service."""
     if not _is_date(own.compatibility_date):
         why = f"`{own.compatibility_date}`, which is not a date"
-        yield _build_setting_problem(
-            "compatibilityDate", UNFIT, why, "use a date such as 2026-01-31"
+        yield unsupported_setting(
+            _EXTENSION, "compatibilityDate", why, "use a date such as 2026-01-31"
         )
     if not own.hostname:
         return
     if not _HOST.fullmatch(own.hostname):
         why = f"`{own.hostname}`, which is not a hostname"
-        yield _build_setting_problem(
-            "hostname", UNFIT, why, "use a hostname such as shop.example.com"
+        yield unsupported_setting(
+            _EXTENSION, "hostname", why, "use a hostname such as shop.example.com"
         )
     # Who has no credentials at all may still look at a plan.
     if place.is_known and not place.zone:
         why = f"`{own.hostname}`, and `EDGE1_ZONE_ID` is not set"
         hint = "set `EDGE1_ZONE_ID` in the environment or in `.env` beside the config"
-        yield _build_setting_problem("hostname", "credentials/missing", why, hint)
+        yield unsupported_setting(_EXTENSION, "hostname", why, hint, code="credentials/missing")
 
 
 def _is_date(text: str) -> bool:
@@ -55,11 +55,6 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return _DATE.fullmatch(text) is not None
-
-
-def _build_setting_problem(name: str, code: str, why: str, hint: str) -> Unsupported:
-    keys = (*_EXTENSION, name)
-    return Unsupported("", Problem(code, f"`{'.'.join(keys)}` is {why}", hint), keys=keys)
 
 
 def find_unsupported(
@@ -73,12 +68,8 @@ def find_unsupported(
 
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
-    runtime = settings.get("runtime", "")
-    if not runtime.startswith("nodejs"):
-        why = f"has the runtime `{runtime}`, and Cloudflare Workers run only JavaScript"
-        yield function_problem(
-            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
-        )
+    missing = "Cloudflare Workers run only JavaScript"
+    yield from find_language_problems(one, missing, lambda name: name.startswith("nodejs"))
     memory = settings.get("memory", "")
     if memory.isdigit() and int(memory) > _MEMORY:
         yield function_problem(
@@ -93,10 +84,5 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    match trigger.get("type"):
-        case "http":
-            yield from find_authorizer_problems(one.name, trigger, "Cloudflare Workers")
-        case "cron":
-            yield from find_utc_schedule_problems(one.name, trigger, convert_schedule, "Cloudflare")
-        case kind:
-            yield unsupported_kind_problem(one.name, kind, "Cloudflare Workers")
+    of_cron = partial(find_utc_schedule_problems, convert=convert_schedule, provider="Cloudflare")
+    yield from find_trigger_problems(one, trigger, "Cloudflare Workers", of_cron)

@@ -15,13 +15,11 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
     ProviderCall,
+    TokenApi,
     decode_reply,
-    open_provider_http,
-    send_with_token,
 )
 from fabric.providers.core.triggers import convert_utc_schedule, list_schedules
 from fabric.providers.core.whole_service import WholeOwner, build_function_name
-from fabric.system.http_client import Http
 
 T = TypeVar("T")
 
@@ -66,20 +64,13 @@ class MissingFilesError(RefusedCallError):
         self.digests = digests
 
 
-class Host1Api:
-    """Thread-safe API client."""
-
-    def __init__(self, account: Host1Account, http: Http | None = None) -> None:
-        self.account = account
-        self._http = http or open_provider_http("host1")
-
-    def close(self) -> None:
-        self._http.close()
+class Host1Api(TokenApi[Host1Account]):
+    provider = "host1"
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
         RefusedCallError."""
-        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
+        reply = self._send(call)
         if reply.ok:
             return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
         said = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host1Fault).error

@@ -10,19 +10,21 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Uns
 from fabric.providers.core.limits import (
     UNFIT,
     Trigger,
-    find_authorizer_problems,
     find_draft_problems,
+    find_language_problems,
     find_name_conflicts,
+    find_reserved_variables,
     find_scaling_problems,
+    find_trigger_problems,
     find_utc_schedule_problems,
     function_problem,
-    unsupported_kind_problem,
+    route_conflict_problem,
 )
 from fabric.providers.core.triggers import list_schedules
 from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host1.client import OWN_PATHS, choose_vercel_runtime, convert_own_cron
 from fabric.providers.host1.output import ENVIRONMENT
-from fabric.providers.host1.routes import ProjectRoute, find_route_conflicts, parse_project_routes
+from fabric.providers.host1.routes import find_route_conflicts, parse_project_routes
 
 _SECONDS = 800
 # Of the largest plan; in MB.
@@ -30,6 +32,7 @@ _LEAST_MEMORY, _MOST_MEMORY = 128, 10_240
 _REGION = re.compile(r"[a-z]{3}[0-9]")
 _CRONS, _ROUTES = 100, 2048
 # host1 and the runtime below it set these, or take them for their own.
+_RESERVED_FORM = "the variable `{}`, which Vercel reserves"
 _RESERVED = re.compile(
     r"AWS_(SECRET_KEY|EXECUTION_ENV|REGION|DEFAULT_REGION|ACCESS_KEY(_ID)?|SECRET_ACCESS_KEY"
     r"|SESSION_TOKEN|SECURITY_TOKEN|LAMBDA_.*)|_HANDLER|_X_AMZN_TRACE_ID|LAMBDA_.*|NOW_REGION|TZ"
@@ -57,21 +60,13 @@ def find_unsupported(
 
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
-    runtime, timeout = settings.get("runtime", ""), settings.get("timeout", "")
-    if not choose_vercel_runtime(runtime):
-        why = (
-            f"has the runtime `{runtime}`, and fabric supports only nodejs20, 22 and 24 for Vercel"
-        )
-        yield function_problem(
-            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
-        )
+    timeout = settings.get("timeout", "")
+    missing = "fabric supports only nodejs20, 22 and 24 for Vercel"
+    yield from find_language_problems(one, missing, choose_vercel_runtime)
     yield from find_scaling_problems(
         one, "Vercel does not have", "remove it: functions scale on demand"
     )
-    for name in one.variables:
-        if _RESERVED.fullmatch(name):
-            why = f"sets the variable `{name}`, which Vercel reserves"
-            yield function_problem(one.name, why, "rename the variable")
+    yield from find_reserved_variables(one, _RESERVED.fullmatch, _RESERVED_FORM)
     if timeout.isdigit() and int(timeout) > _SECONDS:
         why = f"has a timeout of {timeout} s; the largest Vercel plan allows {_SECONDS} s"
         yield function_problem(one.name, why)
@@ -87,17 +82,13 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    match trigger.get("type"):
-        case "http":
-            yield from _find_http_problems(one.name, trigger)
-        case "cron":
-            yield from find_utc_schedule_problems(one.name, trigger, convert_own_cron, "Vercel")
-        case kind:
-            yield unsupported_kind_problem(one.name, kind, "Vercel")
+    of_cron = partial(find_utc_schedule_problems, convert=convert_own_cron, provider="Vercel")
+    yield from find_trigger_problems(one, trigger, "Vercel", of_cron)
+    if trigger.get("type") == "http":
+        yield from _find_http_problems(one.name, trigger)
 
 
 def _find_http_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
-    yield from find_authorizer_problems(function, trigger, "Vercel")
     path = str(trigger.get("path") or "/")
     own = next((one for one in _OWN if path.startswith(one)), "")
     if own:
@@ -124,20 +115,11 @@ def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsuppo
         for row in parse_project_routes(one.name, map(json.loads, one.triggers))
     ]
     for first, other in find_route_conflicts(rows):
-        yield Unsupported(other.function, _route_conflict_problem(first, other), other.number)
+        problem = route_conflict_problem(other.function, other.title, first.title, first.function)
+        yield Unsupported(other.function, problem, other.number)
     # Each may need one more for all other methods.
     if len(rows) * 2 + _CRONS > _ROUTES:
         why = f"has the last of {len(rows)} routes; Vercel allows {_ROUTES} rows for all routes"
         yield Unsupported(
             rows[-1].function, function_problem(rows[-1].function, why), rows[-1].number
         )
-
-
-def _route_conflict_problem(first: ProjectRoute, other: ProjectRoute) -> Problem:
-    why = (
-        f"has the route `{other.title}`, which matches the same requests as `{first.title}` of "
-        f"`{first.function}`"
-    )
-    return function_problem(
-        other.function, why, "use one function for both, or choose another path"
-    )

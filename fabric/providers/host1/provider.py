@@ -7,8 +7,8 @@ from functools import partial
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
+from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.core.release_state import CurrentOwner
 from fabric.providers.host1.client import Host1Account, Host1Api
 from fabric.providers.host1.deployer import Host1Projects
 from fabric.providers.host1.release import PROJECT

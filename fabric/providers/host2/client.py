@@ -17,9 +17,8 @@ from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
     ProviderCall,
+    TokenApi,
     decode_reply,
-    open_provider_http,
-    send_with_token,
 )
 from fabric.providers.core.triggers import convert_utc_schedule
 from fabric.providers.core.whole_service import (
@@ -29,7 +28,6 @@ from fabric.providers.core.whole_service import (
     list_recorded_rows,
     parse_version,
 )
-from fabric.system.http_client import Http
 
 T = TypeVar("T")
 
@@ -57,20 +55,13 @@ class Host2Fault(Struct, frozen=True):
         return self.message or (str(self.errors) if self.errors else "")
 
 
-class Host2Api:
-    """Thread-safe API client."""
-
-    def __init__(self, account: Host2Account, http: Http | None = None) -> None:
-        self.account = account
-        self._http = http or open_provider_http("host2")
-
-    def close(self) -> None:
-        self._http.close()
+class Host2Api(TokenApi[Host2Account]):
+    provider = "host2"
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
         RefusedCallError."""
-        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
+        reply = self._send(call)
         if reply.ok:
             return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
         refusal = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host2Fault)

@@ -3,20 +3,24 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     Trigger,
-    find_authorizer_problems,
+    find_architecture_problems,
     find_draft_problems,
+    find_language_problems,
+    find_reserved_variables,
     find_scaling_problems,
+    find_trigger_problems,
     find_utc_schedule_problems,
     function_problem,
-    unsupported_kind_problem,
+    route_conflict_problem,
 )
 from fabric.providers.host2.client import convert_own_cron
-from fabric.providers.host2.routes import ANY, METHODS, SiteRoute, find_collisions
+from fabric.providers.host2.routes import ANY, METHODS, find_collisions
 from fabric.providers.host2.uploads import (
     ENVIRONMENT,
     choose_site_runtime,
@@ -26,6 +30,7 @@ from fabric.providers.host2.uploads import (
 
 _HTTP_SECONDS, _CRON_SECONDS = 60, 30
 # host2 and the runtime below it set these, or take them for their own.
+_RESERVED_FORM = "the variable `{}`, which Netlify reserves"
 _RESERVED = re.compile(
     r"AWS_(REGION|DEFAULT_REGION|EXECUTION_ENV|ACCESS_KEY(_ID)?|SECRET_ACCESS_KEY|SECRET_KEY"
     r"|SESSION_TOKEN|LAMBDA_.*)|_.*|LAMBDA_(TASK_ROOT|RUNTIME_DIR)|NETLIFY(_.*)?|SITE_(ID|NAME)"
@@ -47,23 +52,13 @@ def find_unsupported(
 
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
-    runtime = settings.get("runtime", "")
-    if not choose_site_runtime(runtime):
-        why = f"has the runtime `{runtime}`, and fabric supports only JavaScript for Netlify"
-        yield function_problem(
-            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
-        )
-    if settings.get("architecture", "").startswith("arm"):
-        yield function_problem(
-            one.name, "has the architecture `arm64`, and Netlify supports only x86_64"
-        )
+    missing = "fabric supports only JavaScript for Netlify"
+    yield from find_language_problems(one, missing, choose_site_runtime)
+    yield from find_architecture_problems(one, "and Netlify supports only x86_64")
     yield from find_scaling_problems(
         one, "Netlify does not have", "remove it: functions scale on demand"
     )
-    for name in one.variables:
-        if _RESERVED.fullmatch(name):
-            why = f"sets the variable `{name}`, which Netlify reserves"
-            yield function_problem(one.name, why, "rename the variable")
+    yield from find_reserved_variables(one, _RESERVED.fullmatch, _RESERVED_FORM)
     yield from _find_kind_problems(one, settings.get("timeout", ""))
 
 
@@ -77,17 +72,13 @@ def _find_kind_problems(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    match trigger.get("type"):
-        case "http":
-            yield from _find_http_problems(one.name, trigger)
-        case "cron":
-            yield from find_utc_schedule_problems(one.name, trigger, convert_own_cron, "Netlify")
-        case kind:
-            yield unsupported_kind_problem(one.name, kind, "Netlify")
+    of_cron = partial(find_utc_schedule_problems, convert=convert_own_cron, provider="Netlify")
+    yield from find_trigger_problems(one, trigger, "Netlify", of_cron)
+    if trigger.get("type") == "http":
+        yield from _find_http_problems(one.name, trigger)
 
 
 def _find_http_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
-    yield from find_authorizer_problems(function, trigger, "Netlify")
     method, path = str(trigger.get("method") or "GET").upper(), str(trigger.get("path") or "/")
     if method not in (ANY, *METHODS):
         why = f"has a route for {method}, which Netlify does not support"
@@ -121,14 +112,5 @@ def _find_name_conflicts(
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
     rows = [row for one in functions for row in parse_site_routes(one.name, one.triggers)]
     for one, other in find_collisions(rows):
-        yield Unsupported(other.function, _collision_problem(one, other), other.number)
-
-
-def _collision_problem(one: SiteRoute, other: SiteRoute) -> Problem:
-    why = (
-        f"has the route `{other.title}`, which matches the same requests as `{one.title}` of "
-        f"`{one.function}`"
-    )
-    return function_problem(
-        other.function, why, "use one function for both, or choose another path"
-    )
+        problem = route_conflict_problem(other.function, other.title, one.title, one.function)
+        yield Unsupported(other.function, problem, other.number)

@@ -5,8 +5,8 @@ from functools import partial
 
 from fabric.model.secret import Secret
 from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.core.release_state import CurrentOwner
 from fabric.providers.host2.client import Host2Account, Host2Api
 from fabric.providers.host2.deployer import Host2Sites
 from fabric.providers.host2.release import SITE

@@ -25,7 +25,7 @@ from fabric.providers.core.http_calls import (
     open_provider_http,
     send_with_login,
 )
-from fabric.providers.core.release_state import other_place_problem
+from fabric.providers.core.ownership import other_place_problem
 from fabric.providers.core.triggers import shorten_name
 from fabric.system.http_client import Http
 
@@ -205,8 +205,8 @@ def read_version(resource: str) -> str:
     return resource.rpartition("/")[2]
 
 
-# Of each function: the version that is met, and by whom; and its clocks.
-MET_NOW, CLOCKS = "met:", "clocks:"
+# Of each function: the version with traffic, and its callers.
+MET_NOW = "met:"
 
 
 def find_place_conflict(record: Record, place: WhiskPlace) -> Problem | None:

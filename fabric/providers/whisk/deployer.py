@@ -25,10 +25,10 @@ from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.retry import RetryPolicy, poll_until
+from fabric.providers.core.schedules import list_stored_schedules
 from fabric.providers.core.triggers import list_public_functions
 from fabric.providers.core.work import CallScope
 from fabric.providers.whisk.client import (
-    CLOCKS,
     WhiskApi,
     WhiskPlace,
     find_place_conflict,
@@ -94,8 +94,7 @@ def build_operations(judged: Judged) -> Operations[WhiskWork]:
 def _find_missing(work: WhiskWork, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
     texts = read_kept_texts(address).texts
-    told = [text for name, text in texts.items() if name.startswith(CLOCKS)]
-    wanted = [pair.rpartition("=")[0] for text in told for pair in text.split()]
+    wanted = list_stored_schedules(texts)
     there = work.provider.clocks.there(work, package_name(address)) if wanted else {}
     yield from (f"the trigger `{ident}`" for ident in wanted if ident not in there)
 

@@ -153,35 +153,18 @@ _PACKAGE = {"private": True, "main": "main.cjs"}
 _BEGIN = "activations"
 
 
-class WhiskRuntimes(Struct, frozen=True):
-    """The runtime versions of a provider; `words` lists them for error messages."""
-
-    nodejs: tuple[str, ...]
-    python: tuple[str, ...]
-    words: str
-
-    def of(self, runtime: str) -> SourceRuntime | None:
-        """Return a runtime, or None if it is unknown. Without a version, the provider chooses."""
-        found = _RUNTIME.fullmatch(runtime)
-        if found is None:
-            return None
-        language, version = found[1], found[2] or ""
-        if version and version not in (self.python if language == "python" else self.nodejs):
-            return None
-        files = _list_python_files() if language == "python" else _list_node_files()
-        return SourceRuntime(f"{language}:{version or 'default'}", language, files)
-
-    def require(self, order: FunctionOrder, provider: str) -> SourceRuntime:
-        found = self.of(order.artifact.runtime)
-        if found is None:
-            raise FabricError(self.none_such(order.name, order.artifact.runtime, provider))
-        return found
-
-    def none_such(self, function: str, runtime: str, provider: str) -> Problem:
-        message = (
-            f"function `{function}` has the runtime `{runtime}`, which {provider} does not support"
-        )
-        return Problem("config/unfit", message, self.words)
+def find_whisk_runtime(
+    runtime: str, nodejs: tuple[str, ...], python: tuple[str, ...]
+) -> SourceRuntime | None:
+    """Return a runtime, or None if it is unknown. Without a version, the provider chooses."""
+    found = _RUNTIME.fullmatch(runtime)
+    if found is None:
+        return None
+    language, version = found[1], found[2] or ""
+    if version and version not in (python if language == "python" else nodejs):
+        return None
+    files = _list_python_files() if language == "python" else _list_node_files()
+    return SourceRuntime(f"{language}:{version or 'default'}", language, files)
 
 
 @functools.cache

@@ -37,7 +37,3 @@ def read_zone(trigger: Mapping[str, object]) -> str:
     """Return the time zone; empty for UTC."""
     zone = str(trigger.get("timezone") or "")
     return "" if zone in UTC_ZONES else zone
-
-
-def format_whisk_clocks(clocks: Mapping[str, WhiskClock]) -> str:
-    return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))

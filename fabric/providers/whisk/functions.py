@@ -6,7 +6,7 @@ A deploy creates an action for a version without traffic; the release switches t
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import (
     RefusedCallError,
@@ -15,6 +15,7 @@ from fabric.providers.core.errors import (
     refuse_without_version,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.ownership import foreign_resource_problem
 from fabric.providers.core.triggers import build_function_endpoint
 from fabric.providers.whisk.client import (
     ARCHIVE,
@@ -133,7 +134,7 @@ def deploy_function(
     work: WhiskWork, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
     with mark_untouched():
-        runtime = work.provider.runtimes.require(order, work.title)
+        runtime = work.provider.runtimes.require(order)
         source = build_action_source(order, runtime, work.provider.id)
         refuse_order(order, source)
     name = build_version_name(order.name, order.mark, runtime.digest)
@@ -242,9 +243,3 @@ def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
         if error.status != CONFLICT:
             raise
         work.watch.hear(f"the package {name} has actions of other owners and was not deleted")
-
-
-def foreign_resource_problem(kind: str, name: str, owner: str) -> Problem:
-    message = f"the {kind} `{name}` already exists and does not belong to {owner}"
-    hint = "delete it manually, or rename the service; it was not changed"
-    return Problem("deploy/foreign", message, hint)

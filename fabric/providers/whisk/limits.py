@@ -9,12 +9,13 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Uns
 from fabric.providers.core.limits import (
     UNFIT,
     Trigger,
-    find_authorizer_problems,
+    find_architecture_problems,
     find_draft_problems,
+    find_reserved_variables,
     find_schedule_problems,
+    find_trigger_problems,
     function_problem,
     read_reserved_concurrency,
-    unsupported_kind_problem,
 )
 from fabric.providers.core.triggers import convert_to_five_fields
 from fabric.providers.whisk.client import format_action_owner
@@ -44,17 +45,13 @@ def _find_function_problems(
     one: FunctionDraft, address: DeploymentAddress, provider: WhiskProvider
 ) -> Iterator[Problem]:
     settings, name = dict(one.settings), provider.name
-    runtime, memory = settings.get("runtime", ""), settings.get("memory", "")
-    if provider.runtimes.of(runtime) is None:
-        yield provider.runtimes.none_such(one.name, runtime, name)
+    memory = settings.get("memory", "")
+    yield from provider.runtimes.find_problems(one)
     if memory.isdigit() and 0 < int(memory) < _LEAST_MEMORY:
         yield function_problem(
             one.name, f"has {memory} MB of memory; {name} requires at least {_LEAST_MEMORY}"
         )
-    if settings.get("architecture", "").startswith("arm"):
-        yield function_problem(
-            one.name, f"has the architecture `arm64`, which {name} does not support"
-        )
+    yield from find_architecture_problems(one, f"which {name} does not support")
     if not all(_NAME.fullmatch(part) for part in format_action_owner(address, one.name).split("/")):
         why = f"has a name that is invalid for {name}"
         yield function_problem(one.name, why, "use letters, digits, `-` and `_`")
@@ -62,9 +59,7 @@ def _find_function_problems(
     for tag in sorted(tag for tag, _ in one.tags if is_own_annotation(tag)):
         why = f"has the tag `{tag}`, an annotation that fabric or {name} sets"
         yield function_problem(one.name, why, "rename the tag")
-    for variable in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{variable}`, which the runtime reserves"
-        yield function_problem(one.name, why, "rename the variable")
+    yield from find_reserved_variables(one, is_reserved)
 
 
 def _find_concurrency_problems(one: FunctionDraft, name: str) -> Iterator[Problem]:
@@ -79,13 +74,8 @@ def _find_concurrency_problems(one: FunctionDraft, name: str) -> Iterator[Proble
 def _find_trigger_problems(
     one: FunctionDraft, trigger: Trigger, provider: WhiskProvider
 ) -> Iterator[Problem]:
-    match trigger.get("type"):
-        case "http":
-            yield from find_authorizer_problems(one.name, trigger, provider.name)
-        case "cron":
-            yield from _find_cron_problems(one.name, trigger, provider)
-        case kind:
-            yield unsupported_kind_problem(one.name, kind, provider.name)
+    of_cron = partial(_find_cron_problems, provider=provider)
+    yield from find_trigger_problems(one, trigger, provider.name, of_cron)
 
 
 def _find_cron_problems(

@@ -7,16 +7,20 @@ from msgspec.structs import replace
 
 from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot, ignore_missing
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
-from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.ownership import foreign_resource_problem
+from fabric.providers.core.release_state import ReleaseState, build_released, read_kept_texts
 from fabric.providers.core.retry import run_parallel
-from fabric.providers.core.triggers import strip_endpoint_path
+from fabric.providers.core.schedules import (
+    CLOCKS,
+    ScheduleCalls,
+    format_schedules,
+    update_schedules,
+)
 from fabric.providers.whisk.client import (
     ARCHIVE,
-    CLOCKS,
     MARK,
     MET_NOW,
     OWNER,
@@ -26,14 +30,13 @@ from fabric.providers.whisk.client import (
     read_version,
 )
 from fabric.providers.whisk.documents import MetPlan, build_active_document
-from fabric.providers.whisk.events import format_whisk_clocks, plan_clocks
+from fabric.providers.whisk.events import plan_clocks
 from fabric.providers.whisk.functions import (
     ActionRow,
     PackageRow,
     build_action_endpoint,
     delete_package,
     fetch_own_package,
-    foreign_resource_problem,
     is_of,
     list_versions,
     package_row,
@@ -55,7 +58,7 @@ class _FunctionRelease(Struct, frozen=True):
     def kept(self) -> dict[str, str]:
         texts = {
             MET_NOW + self.name: self.met.text,
-            CLOCKS + self.name: format_whisk_clocks(self.clocks),
+            CLOCKS + self.name: format_schedules(self.clocks),
         }
         return {key: text for key, text in texts.items() if text}
 
@@ -91,9 +94,7 @@ def release_service(
         left |= texts
     if moved:
         prune_versions(work, address, functions)
-    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in functions if one.endpoint]
-    only = bases[0] if len(bases) == 1 else ""
-    return Released(only, _build_outputs(only, functions), tuple(left.items()))
+    return build_released(functions, left, lambda one: one.resource_name)
 
 
 def _plan(address: DeploymentAddress, one: LiveFunction) -> _FunctionRelease:
@@ -125,40 +126,17 @@ def _missing_action_problem(met: MetPlan) -> Problem:
 
 
 def _update_clocks(
-    work: WhiskWork,
-    address: DeploymentAddress,
-    plan: _FunctionRelease,
-    kept: ReleaseState,
+    work: WhiskWork, address: DeploymentAddress, plan: _FunctionRelease, kept: ReleaseState
 ) -> None:
-    clocks = work.provider.clocks
-    text = kept.sure(CLOCKS + plan.name)
-    if text == format_whisk_clocks(plan.clocks):
-        return
-    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
-    package = package_name(address)
-    if text is None:
-        whose = f"{package}/{plan.name}"
-        there = [one for one, called in clocks.there(work, package).items() if called == whose]
-    else:
-        there = list(then)
-    for clock in plan.clocks.values():
-        if then.get(clock.id) != clock.digest:
-            whose = f"function `{plan.name}`, {clock.title}"
-            with attach_error_spot(plan.name, clock.number), work.convert_errors(whose):
-                clocks.set(work, clock)
-            work.watch.hear(f"{plan.name}: created the trigger {clock.id}")
-    for ident in set(there) - set(plan.clocks):
-        clocks.delete(work, ident)
-
-
-def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
-    function is public."""
-    outputs = {"url": only}
-    for one in functions:
-        outputs[f"url_{one.name}"] = one.endpoint
-        outputs[f"arn_{one.name}"] = one.resource_name
-    return tuple((name, text) for name, text in outputs.items() if text)
+    clocks, package = work.provider.clocks, package_name(address)
+    called = f"{package}/{plan.name}"
+    calls = ScheduleCalls[WhiskClock](
+        "trigger",
+        lambda: [one for one, calls in clocks.there(work, package).items() if calls == called],
+        lambda clock: clocks.set(work, clock),
+        lambda ident: clocks.delete(work, ident),
+    )
+    update_schedules(work, plan.name, plan.clocks, kept.sure(CLOCKS + plan.name), calls)
 
 
 def prune_versions(

@@ -10,9 +10,9 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.core.errors import Judged, RefusedCallError
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.payloads import format_json
+from fabric.providers.core.sources import SourceRuntimes
 from fabric.providers.core.work import ApiWork
 from fabric.providers.whisk.client import CONFLICT, WhiskApi, WhiskPlace
-from fabric.providers.whisk.documents import WhiskRuntimes
 from fabric.system.retry import TransientError
 
 EVENT = "__fabric_event"
@@ -61,7 +61,7 @@ class WhiskProvider(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    runtimes: WhiskRuntimes
+    runtimes: SourceRuntimes
     has_zones: bool
     judged: Judged
     clocks: Clocks
