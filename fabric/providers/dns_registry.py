@@ -6,11 +6,10 @@ from importlib import import_module
 from msgspec import Struct
 
 from fabric.model.routing import DesiredRouting, RouterPart
-from fabric.providers.cloud1.routing.desired import plan_record_sets
+from fabric.providers.cloud1.dns_records import plan_record_sets
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.routes import DnsBackend
-from fabric.providers.edge1.routing.desired import plan_balancer
-from fabric.providers.edge1.routing.plain_record import plan_alias
+from fabric.providers.edge1.dns_records import plan_alias, plan_balancer
 from fabric.providers.pdns.desired import plan_rrset
 from fabric.providers.zone_file.records import plan_zone_records
 
@@ -43,20 +42,20 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
         switch="FABRIC_EDGE1_REAL_DEPLOY",
         credentials=("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         lesser="edge1-dns",
-        opener="fabric.providers.edge1.routing.make:open_edge1_routing",
+        opener="fabric.providers.edge1.dns:open_edge1_routing",
     ),
     # Load balancing belongs to an account; records are a zone's own.
     "edge1-dns": DnsFacts(
         wanted=plan_alias,
         switch="FABRIC_EDGE1_REAL_DEPLOY",
         credentials=("EDGE1_API_TOKEN", "EDGE1_ZONE_ID"),
-        opener="fabric.providers.edge1.routing.make:open_edge1_plain_records",
+        opener="fabric.providers.edge1.dns:open_edge1_plain_records",
     ),
     # Its client has ways of its own to find credentials.
     "cloud1": DnsFacts(
         wanted=plan_record_sets,
         switch="FABRIC_CLOUD1_REAL_DEPLOY",
-        opener="fabric.providers.cloud1.routing.make:open_cloud1_routing",
+        opener="fabric.providers.cloud1.dns:open_cloud1_routing",
     ),
     "pdns": DnsFacts(
         wanted=plan_rrset,

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud1.client import Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
-from fabric.providers.cloud1.observing.observer import Cloud1Observer
+from fabric.providers.cloud1.observe import Cloud1Observer
 from fabric.providers.cloud1.versions import OwnSettings
 from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.system.cloud1_account import resolve_cloud1_account

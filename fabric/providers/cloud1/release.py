@@ -18,13 +18,18 @@ from fabric.providers.cloud1.aliases import (
 )
 from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
-from fabric.providers.cloud1.create_event_sources import (
+from fabric.providers.cloud1.event_sources import (
+    NOT_LOOKED,
+    WiredNow,
     Wiring,
     encode_wiring,
+    fetch_wires,
     find_changed_functions,
+    plan_unwiring,
+    unwire,
+    unwire_service,
     wire_up,
 )
-from fabric.providers.cloud1.delete_event_sources import plan_unwiring, unwire, unwire_service
 from fabric.providers.cloud1.events import BucketWire, QueueWire, RuleWire, Wire, plan_wires
 from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
@@ -52,7 +57,6 @@ from fabric.providers.cloud1.versions import (
     describe_function,
     read_timeout_seconds,
 )
-from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, fetch_wires
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint

@@ -19,9 +19,10 @@ from fabric.providers.cloud2.limits import (
 )
 from fabric.providers.cloud2.release import delete_functions, release_service
 from fabric.providers.cloud2.revisions import refuse_order
-from fabric.providers.cloud2.settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.work import (
     BUILDING,
+    Cloud2Place,
+    Cloud2Settings,
     Cloud2Work,
     find_place_conflict,
     locate_deployment,

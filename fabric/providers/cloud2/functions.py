@@ -19,17 +19,15 @@ from fabric.providers.cloud2.revisions import (
     find_revision,
     pin_traffic,
 )
-from fabric.providers.cloud2.settings import (
+from fabric.providers.cloud2.source import RUNTIMES, build_function_source
+from fabric.providers.cloud2.work import (
+    Cloud2Work,
+    OperationRow,
     RevisionMark,
     build_function_name,
     derive_clock_key,
     format_version_id,
     parse_revision,
-)
-from fabric.providers.cloud2.source import RUNTIMES, build_function_source
-from fabric.providers.cloud2.work import (
-    Cloud2Work,
-    OperationRow,
     timeout_problem,
     wait_for_operation,
 )

@@ -8,8 +8,8 @@ from functools import partial
 from fabric.model.problems import Problem
 from fabric.providers.cloud2.events import LONGEST
 from fabric.providers.cloud2.revisions import find_tag_problems, is_reserved
-from fabric.providers.cloud2.settings import Cloud2Settings, build_function_name
 from fabric.providers.cloud2.source import RUNTIMES
+from fabric.providers.cloud2.work import Cloud2Settings, build_function_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     Trigger,

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.client import KEY, TOKEN, Cloud2Api, choose_login
 from fabric.providers.cloud2.deployer import Cloud2Functions
-from fabric.providers.cloud2.observing.observer import Cloud2Observer
-from fabric.providers.cloud2.settings import REGION, Cloud2Place, Cloud2Settings
+from fabric.providers.cloud2.observe import Cloud2Observer
+from fabric.providers.cloud2.work import REGION, Cloud2Place, Cloud2Settings
 from fabric.providers.core.errors import refuse_plain, refuse_unsendable
 from fabric.providers.core.provider import Provider, ProviderContext
 

@@ -22,12 +22,14 @@ from fabric.providers.cloud2.events import (
 )
 from fabric.providers.cloud2.functions import fetch_function
 from fabric.providers.cloud2.revisions import activate_version
-from fabric.providers.cloud2.settings import build_function_name, derive_clock_key, parse_revision
 from fabric.providers.cloud2.work import (
     CALLERS,
     REVISION,
     Cloud2Work,
     OperationRow,
+    build_function_name,
+    derive_clock_key,
+    parse_revision,
     wait_for_operation,
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released

@@ -12,9 +12,15 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call
-from fabric.providers.cloud2.settings import NO_MARK, RevisionMark, mark_in
 from fabric.providers.cloud2.source import ENTRY_POINT, RUNTIMES
-from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
+from fabric.providers.cloud2.work import (
+    NO_MARK,
+    Cloud2Work,
+    OperationRow,
+    RevisionMark,
+    mark_in,
+    wait_for_operation,
+)
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.ownership import OWNER, FunctionOwner
 from fabric.providers.core.sources import TOO_LARGE, read_memory, read_timeout

@@ -1,19 +1,52 @@
-"""Attributes of functions that no version has: tags and reserved concurrency.
+"""Tags of functions on Alibaba Cloud: those of the config, and those of the platform."""
 
-They affect the active version immediately, so a release sets them. A function without traffic gets
-them in its deploy.
-"""
-
+import json
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.client import Cloud4Work
+from fabric.providers.cloud4.client import VERSION, Cloud4Call, Cloud4Work, build_cloud4_call
 from fabric.providers.cloud4.limits import set_concurrency
-from fabric.providers.cloud4.tags import FunctionTag, set_tags
+from fabric.providers.cloud4.versions import build_tag_rows
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
+
+_PATH = f"/{VERSION}/tags-v2"
+_KIND = "function"
+_ITS_OWN = ("acs:", "aliyun")
+
+
+class FunctionTag(Struct, frozen=True, rename="pascal"):
+    key: str = ""
+    value: str = ""
+
+
+def set_tags(work: Cloud4Work, arn: str, there: Sequence[FunctionTag], wanted: Pairs) -> None:
+    """Set the tags, which belong to the function and not to a version."""
+    known = {one.key: one.value for one in there if not one.key.startswith(_ITS_OWN)}
+    if known == dict(wanted):
+        return
+    leaving = sorted(known.keys() - dict(wanted).keys())
+    if wanted:
+        document = {"ResourceType": _KIND, "ResourceId": [arn], "Tag": build_tag_rows(wanted)}
+        call = build_cloud4_call("TagResources", "POST", (), document)
+        work.ask(_build_tag_call(call), object)
+    if leaving:
+        query = (
+            ("ResourceId", json.dumps([arn])),
+            ("ResourceType", _KIND),
+            ("TagKey", json.dumps(leaving)),
+        )
+        work.ask(_build_tag_call(Cloud4Call("UntagResources", "DELETE", query=query)), object)
+
+
+def _build_tag_call(call: Cloud4Call) -> Cloud4Call:
+    """Build the call of a tag API, which has a separate path."""
+    return replace(call, path=_PATH)
+
 
 _DIGEST = 16
 

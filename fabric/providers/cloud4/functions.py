@@ -10,7 +10,11 @@ from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
-from fabric.providers.cloud4.function_attributes import read_attributes, update_attributes
+from fabric.providers.cloud4.function_attributes import (
+    FunctionTag,
+    read_attributes,
+    update_attributes,
+)
 from fabric.providers.cloud4.limits import set_concurrency
 from fabric.providers.cloud4.settings import (
     Cloud4Place,
@@ -19,7 +23,6 @@ from fabric.providers.cloud4.settings import (
     build_function_name,
     parse_version,
 )
-from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (
     SOURCE_RUNTIMES,
     Cloud4Plan,

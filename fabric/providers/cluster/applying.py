@@ -9,12 +9,15 @@ from msgspec.structs import replace
 
 from fabric.model.problems import ConfigSpot, FabricError, Problem, replace_problems
 from fabric.providers.cluster.client import ClusterSettings, ClusterTool
-from fabric.providers.cluster.names import FUNCTION, MANAGER, format_selector, is_ours
 from fabric.providers.cluster.objects import (
+    FUNCTION,
+    MANAGER,
     KubeObject,
     format_key,
+    format_selector,
     group_by_key,
     has_all_fields,
+    is_ours,
     read_text_at,
     read_texts_at,
 )

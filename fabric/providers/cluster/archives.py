@@ -4,12 +4,13 @@ import base64
 from collections.abc import Iterator
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cluster.names import (
+from fabric.providers.cluster.objects import (
+    KubeObject,
+    PodRuntime,
     build_function_labels,
     build_object_name,
     build_service_labels,
 )
-from fabric.providers.cluster.objects import KubeObject, PodRuntime
 from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder
 
 # An object has at most 1 MiB; what is around the archive in it needs some room.

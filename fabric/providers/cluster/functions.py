@@ -3,13 +3,14 @@ pods."""
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 
 from msgspec import Struct
 
 from fabric.model.conventions import find_conventions
 from fabric.model.problems import FabricError, Problem
+from fabric.model.sample_events import sample_event
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
 from fabric.providers.cluster.archives import (
     build_archive_maps,
@@ -19,28 +20,73 @@ from fabric.providers.cluster.archives import (
     list_archive_names,
 )
 from fabric.providers.cluster.client import ClusterSettings
-from fabric.providers.cluster.events import ZONED, build_cron_jobs, list_crons, read_time_zone
 from fabric.providers.cluster.limits import missing_image_problem
-from fabric.providers.cluster.names import (
+from fabric.providers.cluster.objects import (
     ARTIFACT,
     MARK,
     PARTS,
     TAGS,
-    build_function_labels,
-    build_object_name,
-)
-from fabric.providers.cluster.objects import (
     KubeObject,
     PodRuntime,
+    build_cron_name,
+    build_function_labels,
+    build_object_name,
     find_pod_runtime,
     format_key,
     group_by_key,
     read_texts_at,
 )
-from fabric.providers.cluster.pods import PodPlan, build_pod_template
+from fabric.providers.cluster.pods import PodPlan, build_job_template, build_pod_template
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.payloads import format_json
+from fabric.providers.core.triggers import convert_to_five_fields
+
+# Versions of a cluster's API from which on: jobs that are stable, and jobs that know time zones.
+_STABLE, ZONED = 21, 25
+_UTC = "Etc/UTC"
+_LONGEST_SECONDS = 3600
+
+
+def list_crons(triggers: Iterable[str]) -> list[dict[str, object]]:
+    found = (json.loads(text) for text in triggers)
+    return [one for one in found if one.get("type") == "cron"]
+
+
+def read_time_zone(trigger: dict[str, object]) -> str:
+    return str(trigger.get("timezone") or "")
+
+
+def build_cron_jobs(plan: PodPlan, triggers: Sequence[str], minor: int) -> Iterator[KubeObject]:
+    for number, trigger in enumerate(list_crons(triggers)):
+        labels = build_function_labels(plan.address, plan.function)
+        name = build_cron_name(plan.address, plan.function, number)
+        version = "batch/v1" if minor >= _STABLE else "batch/v1beta1"
+        yield {
+            "apiVersion": version,
+            "kind": "CronJob",
+            "metadata": {"name": name, "labels": labels, "annotations": {MARK: plan.mark}},
+            "spec": _build_spec(plan, trigger, minor),
+        }
+
+
+def _build_spec(plan: PodPlan, trigger: dict[str, object], minor: int) -> KubeObject:
+    zone = {"timeZone": read_time_zone(trigger) or _UTC} if minor >= ZONED else {}
+    event = format_json(sample_event("cron", trigger))
+    job = {
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": plan.seconds or _LONGEST_SECONDS,
+        "template": build_job_template(plan, event),
+    }
+    return {
+        "schedule": convert_to_five_fields(str(trigger.get("schedule", ""))),
+        **zone,
+        "concurrencyPolicy": "Forbid",
+        "startingDeadlineSeconds": 200,
+        "successfulJobsHistoryLimit": 1,
+        "failedJobsHistoryLimit": 3,
+        "jobTemplate": {"spec": job},
+    }
 
 
 def deploy_orders(work: ClusterWork, orders: Sequence[FunctionOrder]) -> tuple[LiveFunction, ...]:

@@ -15,8 +15,15 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.providers.cluster.archives import format_file_key
 from fabric.providers.cluster.client import ClusterSettings
-from fabric.providers.cluster.names import MARK, build_gate_labels, build_object_name
-from fabric.providers.cluster.objects import KubeObject, count_at, read_rows_at, read_text_at
+from fabric.providers.cluster.objects import (
+    MARK,
+    KubeObject,
+    build_gate_labels,
+    build_object_name,
+    count_at,
+    read_rows_at,
+    read_text_at,
+)
 from fabric.providers.cluster.pods import (
     CONTAINER_SECURITY,
     END_SECONDS,

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from fabric.model.problems import Problem
-from fabric.providers.cluster.names import build_object_name
-from fabric.providers.cluster.objects import find_pod_runtime
+from fabric.providers.cluster.objects import build_object_name, find_pod_runtime
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     Trigger,

@@ -19,8 +19,14 @@ from fabric.model.observed import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.client import ClusterTool
-from fabric.providers.cluster.names import FUNCTION, build_cron_name, format_selector, label_value
-from fabric.providers.cluster.objects import KubeObject, read_texts_at
+from fabric.providers.cluster.objects import (
+    FUNCTION,
+    KubeObject,
+    build_cron_name,
+    format_selector,
+    label_value,
+    read_texts_at,
+)
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.providers.core.redaction import Redaction, redact_errors

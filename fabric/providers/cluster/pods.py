@@ -3,8 +3,13 @@
 from msgspec import Struct
 
 from fabric.providers.cluster.archives import format_file_key, format_part_key
-from fabric.providers.cluster.names import MARK, build_function_labels
-from fabric.providers.cluster.objects import FOLDER, KubeObject, PodRuntime
+from fabric.providers.cluster.objects import (
+    FOLDER,
+    MARK,
+    KubeObject,
+    PodRuntime,
+    build_function_labels,
+)
 from fabric.providers.core.contract import DeploymentAddress
 
 _CONTAINER = "function"

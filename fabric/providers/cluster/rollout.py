@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.names import FUNCTION, MARK, format_selector
 from fabric.providers.cluster.objects import (
+    FUNCTION,
+    MARK,
     KubeObject,
     count_at,
+    format_selector,
     group_by_key,
     read_rows_at,
     read_text_at,

@@ -12,8 +12,14 @@ from msgspec import Struct
 
 from fabric.model.cors import encode_cors
 from fabric.providers.cluster.client import ClusterSettings
-from fabric.providers.cluster.names import build_object_name, build_service_labels
-from fabric.providers.cluster.objects import KubeObject, count_at, read_rows_at, read_text_at
+from fabric.providers.cluster.objects import (
+    KubeObject,
+    build_object_name,
+    build_service_labels,
+    count_at,
+    read_rows_at,
+    read_text_at,
+)
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.triggers import encode_path
 

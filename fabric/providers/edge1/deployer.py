@@ -27,7 +27,6 @@ from fabric.providers.edge1.client import (
     classify_refusal,
     read_version_account,
 )
-from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
 from fabric.providers.edge1.functions import (
     ACCOUNT,
     ADDRESS,
@@ -42,7 +41,14 @@ from fabric.providers.edge1.functions import (
     refuse_variables,
 )
 from fabric.providers.edge1.limits import find_setting_problems, find_unsupported
-from fabric.providers.edge1.release import delete_functions, delete_service, release_service
+from fabric.providers.edge1.release import (
+    delete_functions,
+    delete_service,
+    divert_gate,
+    read_diversion,
+    release_service,
+    restore_gate,
+)
 from fabric.providers.edge1.routes import fetch_subdomain, is_open
 
 

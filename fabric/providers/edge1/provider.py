@@ -11,7 +11,7 @@ from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.edge1.client import Edge1Account, Edge1Api, Edge1Place, Edge1Settings
 from fabric.providers.edge1.deployer import Edge1Workers
-from fabric.providers.edge1.observing.observer import Edge1Observer
+from fabric.providers.edge1.observe import Edge1Observer
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
 _NO_TOOL = "FABRIC_EDGE1_DISABLE_TAIL_TOOL"

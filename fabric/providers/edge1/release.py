@@ -6,16 +6,19 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError
 from fabric.model.records.record import Diversion
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot, ignore_missing
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.release_state import ReleaseState, read_kept_texts
 from fabric.providers.core.retry import run_parallel
+from fabric.providers.core.routes import foreign_diversion_problem, other_account_problem
 from fabric.providers.core.triggers import build_outputs, number_of
 from fabric.providers.edge1.client import (
     Owner,
@@ -39,7 +42,12 @@ from fabric.providers.edge1.functions import (
     upload_version,
 )
 from fabric.providers.edge1.routes import open_address, shut
-from fabric.providers.edge1.uploads import Upload, build_gate_upload, build_tunnel_upload
+from fabric.providers.edge1.uploads import (
+    TUNNEL_MARK,
+    Upload,
+    build_gate_upload,
+    build_tunnel_upload,
+)
 
 _VERSION, _CRONS = "version:", "crons:"
 
@@ -241,3 +249,73 @@ def _build_rows(routes: Sequence[_GateRoute]) -> list[JsonObject]:
         {"method": method, "path": path, "binding": bindings[function], "cors": cors}
         for path, method, function, cors in sorted(routes, key=lambda one: one[:3])
     ]
+
+
+_OLD_ACCOUNT, _OLD_GATE, _OLD_VERSION, _OLD_TAG = "account", "gate", "version", "tag"
+
+
+def read_diversion(
+    work: Edge1Work, address: DeploymentAddress, url: str, mark: str
+) -> Diversion | None:
+    name, account = build_gate_name(address), work.api.account.account
+    way = Diversion(url, mark, ())
+    upload = plan_tunnel_gate(
+        address, _list_released_functions(address), way, work.own.compatibility_date
+    ).upload
+    rows = list_worker_versions(work, name)
+    met = find_met_version(work, name) if upload and rows is not None else ""
+    if upload is None or not met:
+        return None
+    owner = build_worker_owner(address)
+    if any(one.id == met and owner.mark_in(one.tag).startswith(TUNNEL_MARK) for one in rows or ()):
+        raise FabricError(foreign_diversion_problem(address))
+    before = (
+        (_OLD_ACCOUNT, account),
+        (_OLD_GATE, name),
+        (_OLD_VERSION, met),
+        (_OLD_TAG, upload.tag),
+    )
+    return replace(way, before=before)
+
+
+def divert_gate(work: Edge1Work, address: DeploymentAddress, way: Diversion) -> Sequence[str]:
+    functions = _list_released_functions(address)
+    gate = plan_tunnel_gate(
+        address, functions, replace(way, before=()), work.own.compatibility_date
+    )
+    if gate.upload is None:
+        return ()
+    with work.convert_errors(f"the front Worker `{gate.name}` of `{address.service}`"):
+        activate_version(work, gate.name, upload_version(work, gate.name, gate.upload))
+    return route_keys(functions)
+
+
+def restore_gate(work: Edge1Work, way: Diversion) -> Sequence[str]:
+    """Restore the front Worker's version. A deleted Worker needs no change; all versions stay, as
+    always on Cloudflare."""
+    before = dict(way.before)
+    name, account = before[_OLD_GATE], work.api.account.account
+    if account != before[_OLD_ACCOUNT]:
+        raise FabricError(other_account_problem(before[_OLD_ACCOUNT]))
+    with work.convert_errors(f"the front Worker `{name}`"):
+        rows = list_worker_versions(work, name)
+        if rows is None:
+            return ()
+        met = find_met_version(work, name)
+        if met == before[_OLD_VERSION]:
+            return ()
+        if not any((one.id, one.tag) == (met, before[_OLD_TAG]) for one in rows):
+            return (f"all routes of the front Worker `{name}`",)
+        activate_version(work, name, before[_OLD_VERSION])
+    return ()
+
+
+def _list_released_functions(address: DeploymentAddress) -> tuple[LiveFunction, ...]:
+    """Return the functions of the last release. A function without a version receives no
+    traffic."""
+    recorded = address.previous.functions if address.previous else ()
+    return tuple(
+        LiveFunction(one.name, one.resource_name, one.resource_id, triggers=one.triggers)
+        for one in recorded
+        if one.resource_id
+    )

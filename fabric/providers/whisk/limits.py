@@ -20,8 +20,7 @@ from fabric.providers.core.limits import (
 from fabric.providers.core.triggers import convert_to_five_fields
 from fabric.providers.whisk.client import format_action_owner
 from fabric.providers.whisk.documents import is_own_annotation, is_reserved
-from fabric.providers.whisk.events import read_zone
-from fabric.providers.whisk.work import WhiskProvider
+from fabric.providers.whisk.work import WhiskProvider, read_zone
 
 _LEAST_MEMORY = 128
 _NAME = re.compile(r"\w[\w@.&-]{0,199}", re.ASCII)

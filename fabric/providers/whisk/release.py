@@ -30,7 +30,6 @@ from fabric.providers.whisk.client import (
     read_version,
 )
 from fabric.providers.whisk.documents import MetPlan, build_active_document
-from fabric.providers.whisk.events import plan_clocks
 from fabric.providers.whisk.functions import (
     ActionRow,
     PackageRow,
@@ -41,7 +40,7 @@ from fabric.providers.whisk.functions import (
     list_versions,
     package_row,
 )
-from fabric.providers.whisk.work import WhiskClock, WhiskWork
+from fabric.providers.whisk.work import WhiskClock, WhiskWork, plan_clocks
 
 
 class _FunctionRelease(Struct, frozen=True):

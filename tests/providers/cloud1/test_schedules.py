@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.providers.cloud1.schedules import convert_cron_expression, is_bound_to
+from fabric.providers.cloud1.events import convert_cron_expression, is_bound_to
 
 
 @pytest.mark.parametrize(

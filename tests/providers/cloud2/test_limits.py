@@ -10,16 +10,16 @@ from fabric.providers.cloud2.limits import (
     find_unsupported,
     find_unsupported_clocks,
 )
-from fabric.providers.cloud2.settings import (
+from fabric.providers.cloud2.source import find_source_runtime
+from fabric.providers.cloud2.work import (
     Cloud2Settings,
     build_function_name,
-    build_owner,
     mark_in,
     parse_revision,
     place_in,
 )
-from fabric.providers.cloud2.source import find_source_runtime
 from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.ownership import build_owner
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
@@ -183,8 +183,8 @@ def test_a_name_begins_with_a_letter_and_is_not_too_long() -> None:
 
 def test_job_description_identifies_its_owner() -> None:
     owner, other = (build_owner(_ADDRESS, name) for name in ("hello", "bye"))
-    assert owner.is_in(owner.words)
-    assert not other.is_in(owner.words)
+    assert owner.is_in(owner.describe())
+    assert not other.is_in(owner.describe())
 
 
 def test_ids_that_say_nothing_are_empty() -> None:

@@ -10,12 +10,13 @@ from fabric.providers.cloud4.settings import (
     FunctionVersion,
     PublishedMark,
     build_function_name,
-    build_owner,
+    format_description,
     mark_in,
     parse_version,
 )
 from fabric.providers.cloud4.versions import choose_cpu, is_cpu_allowed
 from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.ownership import build_owner
 from tests.support.orders import address, around, open_real, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs20.x"),), variables=("MODE",))
@@ -123,7 +124,7 @@ def test_function_names_are_valid_for_cloud4() -> None:
 def test_description_is_short_and_identifies_its_owner() -> None:
     own = replace(address("cloud4-fc"), service="s" * 63, stage="t" * 63)
     owner = build_owner(own, "f" * 64)
-    words = owner.words("m" * 64)
+    words = format_description(owner, "m" * 64)
     assert len(words) <= 256
     assert owner.is_in(words)
     assert not build_owner(own, "other").is_in(words)

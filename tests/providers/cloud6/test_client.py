@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.retry import RetryPolicy
-from fabric.providers.whisk.events import plan_clocks
+from fabric.providers.whisk.work import plan_clocks
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR

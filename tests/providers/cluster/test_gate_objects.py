@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from fabric.local.routes import HttpRoute, Matched, RouteTable
 from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.gate_objects import has_gate_need
-from fabric.providers.cluster.names import build_object_name
+from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.cluster.routes import build_ingress
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
 from tests.support.route_sets import PLAIN, RoutedRequest, route_sets

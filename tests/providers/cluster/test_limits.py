@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.providers.cluster.limits import find_unsupported
-from fabric.providers.cluster.names import build_object_name
+from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
 
 _ADDRESS = DeploymentAddress("shop", "dev", "cluster-orchestrator", "cluster-orchestrator")

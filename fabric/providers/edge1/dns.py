@@ -1,11 +1,15 @@
 """Open the Cloudflare backends of routers from the environment."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fabric.model.problems import Problem
 from fabric.model.routing import (
     DesiredRouting,
     RouterAction,
@@ -13,21 +17,14 @@ from fabric.model.routing import (
     RouterResource,
     RouterVerb,
 )
-from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.contract import NO_CONTEXT
+from fabric.providers.core.errors import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.core.http_calls import ProviderCall, build_json_call, retry_transient
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.redaction import Redaction
-from fabric.providers.edge1.client import Edge1Api
-from fabric.providers.edge1.provider import read_account
-from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
-from fabric.providers.edge1.routing.desired import (
-    BY_WEIGHT,
-    build_pool_name,
-    format_balancer_detail,
-    format_ownership,
-    format_pool_detail,
-    plan_balancer,
-)
-from fabric.providers.edge1.routing.documents import (
+from fabric.providers.core.retry import WAITING
+from fabric.providers.edge1.client import Edge1Api, classify_refusal
+from fabric.providers.edge1.dns_documents import (
     ADDRESS_TYPES,
     BalancerRow,
     DnsRow,
@@ -38,12 +35,62 @@ from fabric.providers.edge1.routing.documents import (
     build_pool_document,
     record_document,
 )
-from fabric.providers.edge1.routing.plain_record import (
+from fabric.providers.edge1.dns_records import (
+    BY_WEIGHT,
+    build_pool_name,
     derive_weights,
     format_alias_detail,
+    format_balancer_detail,
+    format_ownership,
+    format_pool_detail,
     plan_alias,
+    plan_balancer,
     record_comment,
 )
+from fabric.providers.edge1.provider import read_account
+
+T = TypeVar("T")
+DNS_RECORDS = "/zones/{zone}/dns_records"
+
+
+class NameCalls:
+    """Calls for one hostname. `hide` holds values that no message can show; `rights` describes the
+    required permissions."""
+
+    def __init__(self, api: Edge1Api, hide: Redaction, rights: str) -> None:
+        self._api = api
+        self._hide = hide
+        self._rights = rights
+
+    def fetch_list(self, path: str, kind: type[T]) -> T:
+        call = ProviderCall("GET", self.path(path))
+        return self.patient(lambda: self.once(call, kind))
+
+    def once(self, call: ProviderCall, kind: type[T]) -> T:
+        return self._api.once(call, kind)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return retry_transient(act, "Cloudflare", WAITING, NO_CONTEXT, self._api.rate.pause)
+
+    def path(self, path: str) -> str:
+        account = self._api.account
+        return path.format(account=account.account, zone=account.zone)
+
+    @contextlib.contextmanager
+    def convert_errors(self, hostname: str) -> Iterator[None]:
+        with convert_refusals(
+            f"the hostname `{hostname}` at Cloudflare", self._hide.quote, self._classify_refusal
+        ):
+            yield
+
+    def _classify_refusal(self, whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+        problem = classify_refusal(whose, error, quoted)
+        if "EDGE1_API_TOKEN" not in problem.hint:
+            return problem
+        return replace(
+            problem, hint=f"check `EDGE1_API_TOKEN` and its permission to {self._rights}"
+        )
+
 
 # The Cloudflare load balancing backend: one lookup of the zone, three reads, then the changes.
 

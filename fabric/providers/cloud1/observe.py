@@ -24,9 +24,9 @@ from fabric.model.observed import (
     normalize_level,
 )
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.call_numbers import fetch_metrics
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, convert_client_errors, ignore_codes
-from fabric.providers.cloud1.observing.call_numbers import fetch_metrics
-from fabric.providers.cloud1.observing.traces import fetch_traces
+from fabric.providers.cloud1.traces import fetch_traces
 from fabric.providers.core.contract import NO_CONTEXT, CallContext, LiveFunction
 from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.core.redaction import Redaction, redact_errors

@@ -22,16 +22,17 @@ from fabric.providers.core.observing import HearLines, LogQuestion, ObservedServ
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.edge1.client import Edge1Api, classify_refusal
-from fabric.providers.edge1.observing.asking import (
+from fabric.providers.edge1.tails import TailedService, Tails
+from fabric.providers.edge1.telemetry import (
     Edge1Asking,
     TelemetryQuestion,
+    WorkerLines,
     batch_functions,
     build_condition,
     build_worker_filter,
+    fetch_traces,
     join_conditions,
 )
-from fabric.providers.edge1.observing.tails import TailedService, Tails
-from fabric.providers.edge1.observing.worker_lines import WorkerLines, fetch_traces
 
 
 class Edge1Observer(Struct, frozen=True):

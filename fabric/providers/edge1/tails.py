@@ -25,8 +25,7 @@ from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.providers.edge1.client import Edge1Account, Edge1Api
-from fabric.providers.edge1.observing.asking import Edge1Asking
-from fabric.providers.edge1.observing.worker_lines import WorkerLines
+from fabric.providers.edge1.telemetry import Edge1Asking, WorkerLines
 from fabric.system.process import end_child, start_child
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_loopback

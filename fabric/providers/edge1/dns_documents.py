@@ -5,16 +5,17 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from fabric.model.routing import DesiredRouting, EndpointShare
-from fabric.providers.edge1.routing.desired import (
+from fabric.providers.edge1.dns_records import (
     BY_WEIGHT,
     CHECK_SECONDS,
     EXPECTED,
     IN_ORDER,
     build_pool_name,
+    choose_alias_ttl,
     choose_monitor_path,
     format_ownership,
+    record_comment,
 )
-from fabric.providers.edge1.routing.plain_record import choose_alias_ttl, record_comment
 
 # Of these one name has one kind only.
 ADDRESS_TYPES = ("A", "AAAA", "CNAME")

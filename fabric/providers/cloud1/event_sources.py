@@ -1,10 +1,12 @@
-"""Create and delete event sources, as releases and removals need it."""
+"""Event sources of functions on AWS: describe, create and delete them."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from fabric.model.problems import FabricError
 from fabric.providers.cloud1.aliases import StoredReleaseState
 from fabric.providers.cloud1.buckets import BucketEntries, Row, build_entry, set_entries
 from fabric.providers.cloud1.client import MAX_PARALLEL, convert_client_errors
@@ -15,30 +17,92 @@ from fabric.providers.cloud1.events import (
     ScheduleWire,
     ServiceWires,
     Wire,
+    build_owner_prefix,
     decode_wires,
     encode_wires,
     format_wire,
     is_named_by_hash,
+    list_function_wires,
+    name_prefix,
     strip_settings,
 )
 from fabric.providers.cloud1.permissions import (
     build_bucket_permission,
     build_rule_permission,
     let_in,
+    list_permitted_sources,
     shut_out,
 )
 from fabric.providers.cloud1.rules import (
     drop_queue,
     drop_rule,
     drop_schedule,
+    find_schedules,
+    list_mappings,
+    queue_in,
     set_queue,
     set_rule,
     set_schedule,
 )
-from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.cloud1.wired_now import WiredNow
+from fabric.providers.cloud1.versions import Cloud1Work, build_alias_arn
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.retry import run_parallel
+
+
+class WiredNow(Struct, frozen=True):
+    """Existing permissions and event sources by function."""
+
+    sources: Mapping[str, frozenset[str]] = {}
+    wires: Mapping[str, tuple[Wire, ...]] = {}
+
+    def unknown_to(self, api: str) -> frozenset[str]:
+        """Return the functions that do not permit this API."""
+        return frozenset(
+            name
+            for name, sources in self.sources.items()
+            if not any(api and source.endswith(f":{api}/*") for source in sources)
+        )
+
+
+NOT_LOOKED = WiredNow()
+
+
+def fetch_wires(
+    work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str, str]
+) -> WiredNow:
+    """Read the event sources of `aliases`. Queues and schedules are listed once for all
+    functions."""
+    only = next(iter(aliases.values())) if len(aliases) == 1 else ""
+    if not aliases:
+        return NOT_LOOKED
+    names = sorted(aliases)
+    sources = run_parallel(
+        lambda name: list_permitted_sources(work, aliases[name]), names, MAX_PARALLEL
+    )
+    listed: dict[str, list[Wire]] = {}
+    for mapping in list_mappings(work, only):
+        listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))
+    for alias, schedules in find_schedules(work, name_prefix(address)).items():
+        listed.setdefault(alias, []).extend(schedules)
+    by_name = dict(zip(names, sources, strict=True))
+    wires = {
+        name: (*_parse_sources(by_name[name]), *listed.get(aliases[name], ())) for name in names
+    }
+    return WiredNow(by_name, wires)
+
+
+def _parse_sources(sources: Iterable[str]) -> list[Wire]:
+    found: list[Wire] = []
+    for source in sorted(sources):
+        service, rest = source.split(":")[2], source.split(":", 5)[5]
+        if service == "events":
+            bus, _, name = rest.removeprefix("rule/").rpartition("/")
+            found.append(RuleWire(bus or "default", name))
+        elif service == "s3":
+            found.append(BucketWire(rest))
+    return found
+
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]
@@ -171,3 +235,74 @@ def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:
             drop_queue(work, wire, alias)
         case BucketWire():  # told already
             return
+
+
+class Unwiring(Struct, frozen=True):
+    """Functions to be deleted: their aliases and event sources."""
+
+    work: Cloud1Work
+    owner: str
+    aliases: Mapping[str, str]
+    wires: Mapping[str, tuple[Wire, ...]]
+
+
+def plan_unwiring(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    kept: StoredReleaseState,
+) -> Unwiring:
+    """Plan the deletion from stored values and recorded orders. If those can be incomplete,
+    existing event sources are read too."""
+    there = [one for one in functions if one.resource_id]
+    aliases = {one.name: build_alias_arn(one.resource_id) for one in there}
+    now = NOT_LOOKED if kept.is_sure else fetch_wires(work, address, aliases)
+    wires = {
+        one.name: (
+            *read_known_wires(one.name, kept),
+            *_list_ordered_wires(address, one),
+            *now.wires.get(one.name, ()),
+        )
+        for one in there
+    }
+    found = {name: tuple(sorted(set(some), key=repr)) for name, some in wires.items()}
+    return Unwiring(work, build_owner_prefix(address), aliases, found)
+
+
+def _list_ordered_wires(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
+    """List the recorded event sources. Impossible ones must not block a deletion."""
+    with contextlib.suppress(FabricError):
+        return tuple(map(strip_settings, list_function_wires(address, one)))
+    return ()
+
+
+def unwire(unwiring: Unwiring) -> None:
+    """Delete event sources of these functions only; others of the service stay unchanged."""
+    gone = frozenset(unwiring.aliases.values())
+    _unwire(unwiring, lambda row: row.get("LambdaFunctionArn") in gone)
+
+
+def unwire_service(unwiring: Unwiring) -> None:
+    _unwire(unwiring, lambda _: True)
+
+
+def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
+    entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
+    buckets = [wire.bucket for wire in _collect_wires(unwiring) if isinstance(wire, BucketWire)]
+    run_parallel(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, MAX_PARALLEL)
+    run_parallel(lambda name: _delete_all(unwiring, name), sorted(unwiring.wires), MAX_PARALLEL)
+
+
+def _collect_wires(unwiring: Unwiring) -> list[Wire]:
+    return sorted({wire for wires in unwiring.wires.values() for wire in wires}, key=repr)
+
+
+def _delete_all(unwiring: Unwiring, name: str) -> None:
+    for wire in unwiring.wires[name]:
+        drop_wire(unwiring.work, wire, unwiring.aliases[name])
+    stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
+    if stays:
+        listed = ", ".join(map(format_wire, stays))
+        unwiring.work.scope.watch.hear(
+            f"{name}: its event sources and their content are kept: {listed}"
+        )
