@@ -12,7 +12,7 @@ from fabric.providers.cloud1.client import ONCE, Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import open_deployer
-from fabric.system.cloud1_account import Trying, resolve_cloud1_account
+from fabric.system.cloud1_account import resolve_cloud1_account
 from tests.support.orders import HTTP, around, context, trigger
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.servers.strict_cloud1.faults import is_change
@@ -21,15 +21,6 @@ from tests.support.service_site import LostAnswer, ServiceSite
 
 _STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
-# Calls that change nothing.
-
-
-class _OnceClients(Cloud1Clients):
-    """A lost answer is told at once."""
-
-    def of(self, service: str, trying: Trying = ONCE) -> Any:
-        del trying
-        return super().of(service, ONCE)
 
 
 class Cloud1Site(ServiceSite):
@@ -46,7 +37,7 @@ class Cloud1Site(ServiceSite):
         self.cloud1 = cloud1
         account = resolve_cloud1_account(cloud1.environment, ("AWS_ENDPOINT_URL",))
         self._clients = Cloud1Clients(account)
-        self._once = _OnceClients(account)
+        self._once = Cloud1Clients(account, ONCE)
 
     @property
     def region(self) -> str:

@@ -31,11 +31,12 @@ CALLING = Trying("standard", 1, MAX_PARALLEL, 910.0)
 
 
 class Cloud1Clients:
-    """Thread-safe cache of clients. Clients are untyped, because boto3 defines operations as
-    data."""
+    """Thread-safe cache of clients, with the retries of most calls. Clients are untyped, because
+    boto3 defines operations as data."""
 
-    def __init__(self, account: Cloud1Account) -> None:
+    def __init__(self, account: Cloud1Account, trying: Trying = PATIENT) -> None:
         self._account = account
+        self._trying = trying
         self._guard = threading.Lock()
         self._session: Any = None
         self._made: dict[tuple[str, Trying], Any] = {}
@@ -50,7 +51,8 @@ class Cloud1Clients:
             first = self._refused.setdefault(role, time.monotonic())
         return time.monotonic() - first > seconds
 
-    def of(self, service: str, trying: Trying = PATIENT) -> Any:
+    def of(self, service: str, trying: Trying | None = None) -> Any:
+        trying = trying or self._trying
         with self._guard:
             if (service, trying) not in self._made:
                 self._made[service, trying] = self._create_client(service, trying)

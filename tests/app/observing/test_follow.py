@@ -13,16 +13,11 @@ from msgspec import Struct
 
 from fabric.app.observing.follow import FollowedSource, LineStream
 from fabric.app.observing.observe import Observing
-from fabric.app.observing.targets import ObservedTarget
-from fabric.app.project.placement import Placement
 from fabric.model.observed import SECOND, FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Mode
-from fabric.model.secret import Secret
 from fabric.providers.core.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
 from fabric.providers.core.observing import LogQuestion, ObservedService
-from fabric.providers.core.redaction import Redaction
-from tests.support.records import record
+from tests.support.observed_target import observed_target
 
 _BEGIN = 1_800_000_000 * SECOND
 _ADDRESS = DeploymentAddress("shop", "dev", "cloud1-lambda", "cloud1-lambda", "us-east-1")
@@ -130,7 +125,9 @@ class Follower:
         stream = LineStream(clock, hear)
         watch = CallContext(lambda _: None, lambda: clock.at >= end)
         asked = Observing("logs", TimeWindow(_at(-600), _BEGIN))
-        FollowedSource(_target(), self.source, asked, stream, watch, clock.sleep).follow()
+        FollowedSource(
+            observed_target(_SERVICE), self.source, asked, stream, watch, clock.sleep
+        ).follow()
         stream.end()
 
     @property
@@ -145,14 +142,6 @@ class Follower:
 
 def _at(seconds: float) -> int:
     return _BEGIN + round(seconds * SECOND)
-
-
-def _target() -> ObservedTarget:
-    placement = Placement(
-        "shop", "dev", "cloud1-lambda", "cloud1-lambda", "us-east-1", "real", "", "", "local", ()
-    )
-    made = record(mode=Mode.REAL)
-    return ObservedTarget(made.ref, placement, made, _SERVICE, Redaction(Secret(frozenset())))
 
 
 def ticks(seconds: int, function: str = "hello") -> list[ScriptedLine]:

@@ -11,14 +11,20 @@ from typing import Any
 
 import pytest
 
+from fabric.app.observing.follow import FollowedSource, LineStream
+from fabric.app.observing.observe import Observing
 from fabric.model.observed import SECOND, LogLine, TimeWindow, convert_to_nanoseconds
-from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.cloud1.client import Cloud1Clients
+from fabric.providers.cloud1.observe import Cloud1Observer
+from fabric.providers.core.contract import CallContext, DeploymentAddress, LiveFunction
 from fabric.providers.core.observing import LogQuestion, ObservedService, Observer
 from fabric.providers.core.provider import Connections
 from fabric.providers.registry import open_observer
 from fabric.system.clock import SystemClock
+from fabric.system.cloud1_account import Trying, resolve_cloud1_account
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.in_process import project
+from tests.support.observed_target import observed_target
 from tests.support.orders import around, context
 from tests.support.provider_shop import ProviderShop
 from tests.support.servers.strict_cloud1.client import StrictCloud1
@@ -230,21 +236,30 @@ def test_new_lines_are_followed_until_ctrl_c(live: ProviderShop) -> None:
 
 
 def test_follow_survives_an_outage_without_losing_lines(
-    live: ProviderShop, cloud1: StrictCloud1
+    shop: Observed, cloud1: StrictCloud1
 ) -> None:
-    words = ("logs", "--follow", "--ndjson", "--since", "1h")
-    follower = live.project.start(*words, env=live.env)
-    assert follower.stdout is not None
-    live.run("invoke", "run", "--function", "hello")
-    assert json.loads(follower.stdout.readline())["text"] == "said [REDACTED]"
-    cloud1.fault("logs.FilterLogEvents", times=12, status=503, code="ServiceUnavailable")
-    live.run("invoke", "run", "--function", "hello")
-    assert json.loads(follower.stdout.readline())["text"] == "said [REDACTED]"
-    follower.send_signal(signal.SIGINT)
-    _, said = follower.communicate(timeout=20)
-    assert follower.returncode == 0
-    assert "retrying" in said
-    assert "connection restored" in said
+    account = resolve_cloud1_account(cloud1.environment, ("AWS_ENDPOINT_URL",))
+    clients = Cloud1Clients(account, Trying("standard", 2))
+    shop.said("hello", (_NOW - _MINUTE, "before"))
+    lines, notes = list[LogLine](), list[str]()
+
+    def hear(found: list[LogLine]) -> bool:
+        lines.extend(found)
+        if [one.text for one in lines] == ["before"]:
+            cloud1.fault("logs.FilterLogEvents", times=4, status=503, code="ServiceUnavailable")
+            shop.said("bye", (_NOW - SECOND, "during"))
+        return len(lines) < 2
+
+    stream = LineStream(SystemClock(), hear)
+    watch = CallContext(notes.append, lambda: not stream.is_read)
+    target = observed_target(shop.service)
+    observer = Cloud1Observer(lambda _: clients, target.hide)
+    asked = Observing("logs", _HOUR)
+    FollowedSource(target, observer, asked, stream, watch, lambda _: None).follow()
+    clients.close()
+    assert [one.text for one in lines] == ["before", "during"]
+    assert notes[0].endswith("retrying")
+    assert notes[1:] == ["connection restored"]
 
 
 def test_a_refused_login_is_77_and_named(live: ProviderShop, cloud1: StrictCloud1) -> None:
