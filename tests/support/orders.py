@@ -20,6 +20,7 @@ from fabric.providers.core.contract import (
     DeploymentAddress,
     FunctionOrder,
     ResourceAddress,
+    ServiceSupplies,
 )
 from fabric.providers.core.provider import CommandEnvironment, Connections, ProviderContext
 from fabric.providers.registry import open_deployer
@@ -130,9 +131,11 @@ def rich_site() -> DeploymentAddress:
     """Everything that a payload document can be made of."""
     return address(
         extension='{"iam":{"role":{"statements":[{"effect":"Allow","actions":["a"],"resources":["*"]}]}}}',
-        resources=(ResourceAddress("orders-db", "sql", "DB_URL", Secret("db.internal")),),
-        workflows=(("checkout", '[{"function":"hello"}]'),),
-        secret_refs=(("API_TOKEN", "vault/api"),),
+        supplies=ServiceSupplies(
+            resources=(ResourceAddress("orders-db", "sql", "DB_URL", Secret("db.internal")),),
+            workflows=(("checkout", '[{"function":"hello"}]'),),
+            secret_refs=(("API_TOKEN", "vault/api"),),
+        ),
     )
 
 

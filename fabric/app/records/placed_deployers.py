@@ -24,6 +24,7 @@ from fabric.providers.core.contract import (
     PerFunctionEndpoints,
     Released,
     ResourceAddress,
+    ServiceSupplies,
     Unsupported,
 )
 from fabric.providers.core.observing import Observer
@@ -86,14 +87,13 @@ class PlacedDeployers:
         address = replace(self.address(ref), extension=format_json(extension))
         if config is None:
             return address
-        return replace(
-            address,
-            resources=_list_resources(config, outputs),
-            workflows=tuple((one.name, one.steps) for one in config.supplies.workflows),
-            secret_refs=with_values(
-                tuple(pair for one in config.supplies.addons for pair in one.secrets), outputs
-            ),
+        secret_refs = tuple(pair for one in config.supplies.addons for pair in one.secrets)
+        supplies = ServiceSupplies(
+            _list_resources(config, outputs),
+            tuple((one.name, one.steps) for one in config.supplies.workflows),
+            with_values(secret_refs, outputs),
         )
+        return replace(address, supplies=supplies)
 
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
         config = self._work.config(ref)

@@ -69,18 +69,23 @@ class _LoggedResource(Struct, frozen=True):
     labels: Mapping[str, str] = {}
 
 
-class _LogEntry(Struct, frozen=True, rename="camel"):
+class _LogPayload(Struct, frozen=True, rename="camel"):
+    """The content of an entry, in one of three forms."""
+
+    text_payload: str = ""
+    json_payload: JsonObject | None = None
+    http_request: JsonObject | None = None
+
+
+class _LogEntry(_LogPayload, frozen=True, rename="camel"):
     insert_id: str = ""
     log_name: str = ""
     timestamp: str = ""
     receive_timestamp: str = ""
     severity: str = ""
-    text_payload: str = ""
-    json_payload: JsonObject | None = None
     resource: _LoggedResource = field(default_factory=_LoggedResource)
     labels: Mapping[str, str] = {}
     trace: str = ""
-    http_request: JsonObject | None = None
 
     @property
     def log(self) -> str:

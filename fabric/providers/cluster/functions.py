@@ -8,7 +8,6 @@ from math import ceil
 
 from msgspec import Struct
 
-from fabric.model.conventions import find_conventions
 from fabric.model.problems import FabricError, Problem
 from fabric.model.sample_events import sample_event
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
@@ -40,6 +39,7 @@ from fabric.providers.cluster.pods import PodPlan, build_job_template, build_pod
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.payloads import format_json
+from fabric.providers.core.sources import build_handler_settings, read_timeout
 from fabric.providers.core.triggers import convert_to_five_fields
 
 # Versions of a cluster's API from which on: jobs that are stable, and jobs that know time zones.
@@ -59,13 +59,13 @@ def read_time_zone(trigger: dict[str, object]) -> str:
 
 def build_cron_jobs(plan: PodPlan, triggers: Sequence[str], minor: int) -> Iterator[KubeObject]:
     for number, trigger in enumerate(list_crons(triggers)):
-        labels = build_function_labels(plan.address, plan.function)
-        name = build_cron_name(plan.address, plan.function, number)
+        labels = build_function_labels(plan.address, plan.order.name)
+        name = build_cron_name(plan.address, plan.order.name, number)
         version = "batch/v1" if minor >= _STABLE else "batch/v1beta1"
         yield {
             "apiVersion": version,
             "kind": "CronJob",
-            "metadata": {"name": name, "labels": labels, "annotations": {MARK: plan.mark}},
+            "metadata": {"name": name, "labels": labels, "annotations": {MARK: plan.order.mark}},
             "spec": _build_spec(plan, trigger, minor),
         }
 
@@ -75,7 +75,7 @@ def _build_spec(plan: PodPlan, trigger: dict[str, object], minor: int) -> KubeOb
     event = format_json(sample_event("cron", trigger))
     job = {
         "backoffLimit": 0,
-        "activeDeadlineSeconds": plan.seconds or _LONGEST_SECONDS,
+        "activeDeadlineSeconds": read_timeout(plan.order) or _LONGEST_SECONDS,
         "template": build_job_template(plan, event),
     }
     return {
@@ -212,42 +212,24 @@ def _require_pod_runtime(order: FunctionOrder) -> PodRuntime:
 
 def _build_pod_plan(plan: FunctionPlan, runtime: PodRuntime) -> PodPlan:
     order, address = plan.order, plan.address
-    settings = dict(order.settings)
     return PodPlan(
-        address,
-        order.name,
-        runtime,
+        address=address,
+        order=order,
+        runtime=runtime,
         image=plan.own.image or runtime.image,
         said=format_json(_build_server_settings(order, runtime)),
-        mark=order.mark,
         archives=list_archive_names(address, order),
         runtime_map=build_runtime_name(address, runtime),
         secret=build_object_name(address, order.name) if order.env.reveal() else "",
-        memory=_count(settings.get("memory", "")),
-        seconds=_count(settings.get("timeout", "")),
-        architecture=settings.get("architecture", ""),
     )
 
 
 def _build_server_settings(order: FunctionOrder, runtime: PodRuntime) -> dict[str, object]:
     """Build the settings for the server in the pod: those of a local call, with routes."""
     triggers = [json.loads(text) for text in order.triggers]
-    kinds = [str(one.get("type")) for one in triggers]
-    calls = find_conventions("cluster-orchestrator").of(runtime.language)
-    module, _, name = order.artifact.handler.rpartition(".")
-    settings = dict(order.settings)
     pods = order.provisioned_concurrency or 1
     return {
-        "module": module,
-        "name": name,
-        "functionName": order.name,
-        "seconds": _count(settings.get("timeout", "")),
-        "memory": _count(settings.get("memory", "")),
-        "convention": calls.convention(kinds),
-        "names": calls.names,
-        "methods": calls.methods,
-        "kinds": kinds,
-        "path": next((one.get("path", "/") for one in triggers if one.get("type") == "http"), "/"),
+        **build_handler_settings(order, "cluster-orchestrator", runtime.language),
         "schedule": next(
             (one.get("schedule", "") for one in triggers if one.get("type") == "cron"), ""
         ),
@@ -325,7 +307,3 @@ def _build_metadata(plan: FunctionPlan) -> dict[str, object]:
 def _build_tag_annotations(order: FunctionOrder) -> dict[str, str]:
     """Build annotations for tags, because labels restrict their values."""
     return {TAGS: format_json(dict(order.tags))} if order.tags else {}
-
-
-def _count(text: str) -> int:
-    return int(text) if text.isdecimal() else 0

@@ -10,7 +10,8 @@ from fabric.providers.cluster.objects import (
     PodRuntime,
     build_function_labels,
 )
-from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.sources import read_memory, read_timeout
 
 _CONTAINER = "function"
 _READY_PATH = "/.fabric/ready"
@@ -45,31 +46,27 @@ SERVING: KubeObject = {
 }
 
 
-class PodPlan(Struct, frozen=True):
+class PodPlan(Struct, frozen=True, kw_only=True):
     """The plan of a pod."""
 
     address: DeploymentAddress
-    function: str
+    order: FunctionOrder
     runtime: PodRuntime
     image: str
     # The settings of the server inside.
     said: str
-    mark: str
     archives: tuple[str, ...]
     runtime_map: str
     secret: str = ""
-    memory: int = 0
-    seconds: int = 0
-    architecture: str = ""
 
 
 def build_pod_template(plan: PodPlan) -> KubeObject:
     """Build the pod template of a Deployment."""
     container = {**_build_container(plan, {}), **SERVING}
-    grace = {"terminationGracePeriodSeconds": (plan.seconds or 30) + END_SECONDS}
+    grace = {"terminationGracePeriodSeconds": (read_timeout(plan.order) or 30) + END_SECONDS}
     return _build_template(
         plan,
-        build_function_labels(plan.address, plan.function),
+        build_function_labels(plan.address, plan.order.name),
         {**_build_spec(plan, container), **grace},
     )
 
@@ -85,14 +82,15 @@ def build_job_template(plan: PodPlan, event: str) -> KubeObject:
 
 
 def _build_template(plan: PodPlan, labels: dict[str, str], spec: KubeObject) -> KubeObject:
-    metadata: KubeObject = {"annotations": {MARK: plan.mark}}
+    metadata: KubeObject = {"annotations": {MARK: plan.order.mark}}
     if labels:
         metadata["labels"] = labels
     return {"metadata": metadata, "spec": spec}
 
 
 def _build_spec(plan: PodPlan, container: KubeObject) -> KubeObject:
-    wanted = _ARCHITECTURES.get(plan.architecture, plan.architecture)
+    architecture = dict(plan.order.settings).get("architecture", "")
+    wanted = _ARCHITECTURES.get(architecture, architecture)
     nodes = {"nodeSelector": {"kubernetes.io/arch": wanted}} if wanted else {}
     return {
         **nodes,
@@ -131,9 +129,10 @@ def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
 
 
 def _build_resources(plan: PodPlan) -> KubeObject:
-    if not plan.memory:
+    megabytes = read_memory(plan.order)
+    if not megabytes:
         return {}
-    memory = {"memory": f"{plan.memory}Mi"}
+    memory = {"memory": f"{megabytes}Mi"}
     return {"resources": {"requests": memory, "limits": memory}}
 
 

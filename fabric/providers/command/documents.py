@@ -147,13 +147,13 @@ def _build_document(
         functions=functions,
         resources=tuple(
             ResourceRow(one.name, one.type, one.env_var, one.address.reveal())
-            for one in address.resources
+            for one in address.supplies.resources
         ),
         workflows=tuple(
             WorkflowRow(name, json.loads(steps), format_resource_name(address, name))
-            for name, steps in address.workflows
+            for name, steps in address.supplies.workflows
         ),
-        secret_references=dict(address.secret_refs),
+        secret_references=dict(address.supplies.secret_refs),
         extension=json.loads(address.extension),
         previous=_build_previous_row(address.previous),
     )

@@ -90,6 +90,16 @@ class ResourceAddress(Struct, frozen=True):
     address: Secret[str]
 
 
+class ServiceSupplies(Struct, frozen=True):
+    """What the functions of a service use besides their code."""
+
+    resources: tuple[ResourceAddress, ...] = ()
+    # Pairs a name with the JSON text of its steps.
+    workflows: Pairs = ()
+    # Pairs a variable with a reference, never with a value.
+    secret_refs: Pairs = ()
+
+
 class DeploymentAddress(Struct, frozen=True):
     """The identity of one deployment, as every call on a service needs it.
 
@@ -104,11 +114,7 @@ class DeploymentAddress(Struct, frozen=True):
     deployment_id: str = ""
     # The JSON text of the provider's own section of the config.
     extension: str = "{}"
-    resources: tuple[ResourceAddress, ...] = ()
-    # Pairs a name with the JSON text of its steps.
-    workflows: Pairs = ()
-    # Pairs a variable with a reference, never with a value.
-    secret_refs: Pairs = ()
+    supplies: ServiceSupplies = ServiceSupplies()
     # The state before the call, with the values kept by the last release.
     previous: Record | None = None
 

@@ -86,13 +86,13 @@ def build_payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) 
         _RULES: _build_trigger_rows(orders, "eventbus", _build_rule_row),
         _RESOURCES: {
             one.name: {"type": one.type, "envVar": one.env_var, "address": one.address.reveal()}
-            for one in address.resources
+            for one in address.supplies.resources
         },
         _WORKFLOWS: {
             name: {"steps": json.loads(steps), "address": format_resource_name(address, name)}
-            for name, steps in address.workflows
+            for name, steps in address.supplies.workflows
         },
-        _SECRETS: dict(address.secret_refs),
+        _SECRETS: dict(address.supplies.secret_refs),
     }
     return {**environment, **{name: format_json(document) for name, document in documents.items()}}
 
