@@ -91,7 +91,7 @@ class ResourceAddress(Struct, frozen=True):
 
 
 class ServiceSupplies(Struct, frozen=True):
-    """What the functions of a service use besides their code."""
+    """Resources, workflows and secrets of the functions of a service."""
 
     resources: tuple[ResourceAddress, ...] = ()
     # Pairs a name with the JSON text of its steps.

@@ -194,8 +194,8 @@ Variables = Sequence[tuple[str, Pairs]]
 
 
 class SharedEnvironment(Struct, frozen=True):
-    """The variables of a version, which all its functions share. `kind` is the noun of what has
-    them; `most_bytes` is the limit of all names and values."""
+    """The variables of a version, which all its functions share. `kind` is a version, site or
+    deployment; `most_bytes` is the limit of all names and values."""
 
     provider: str
     kind: str
