@@ -196,5 +196,5 @@ def test_a_deployer_that_lacks_a_part_cannot_be_made() -> None:
     class Half(GuardedDeployer[int], frozen=True):
         unit = DeployUnit.FUNCTION
 
-    with pytest.raises(TypeError, match="'_open_work'"):
+    with pytest.raises(TypeError, match="'_open_work', 'unfit'"):
         Half(hide=NOTHING_HIDDEN)  # type: ignore[abstract, call-arg]

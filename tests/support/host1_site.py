@@ -1,104 +1,49 @@
 """A service at the server of host1, by its deployer alone."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
-from msgspec.structs import replace
-
-from fabric.model.problems import FabricError
-from fabric.model.records.changes import FunctionGone, apply_change
-from fabric.model.records.record import Mode
 from fabric.providers.core.contract import LiveFunction
-from fabric.providers.core.provider import Connections
-from fabric.providers.core.retry import RetryPolicy
-from fabric.providers.host1.deployer import Host1Projects
-from fabric.providers.registry import open_deployer
-from tests.support.orders import around, context
-from tests.support.servers.edge1.client import Met
 from tests.support.servers.host1.client import Host1Server
-from tests.support.service_site import LostAnswer, ServiceSite
-
-# Tries once: what a second run makes of it is to be seen.
-MAX_PARALLEL = RetryPolicy(most=0)
+from tests.support.whole_site import WholeSite
 
 
-class Host1Site(ServiceSite):
+class Host1Site(WholeSite):
     provider: ClassVar[str] = "host1"
-    is_one_version: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        host1: Host1Server,
-        folder: Path,
-        service: str = "shop",
-        env: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(folder, service)
-        self.host1 = host1
-        self.env = dict(env or {})
-        self._connections = Connections()
+    title: ClassVar[str] = "Vercel"
+    variables: ClassVar[tuple[str, str, str]] = (
+        "HOST1_TOKEN",
+        "HOST1_PROJECT_ID",
+        "HOST1_API_BASE_URL",
+    )
+    create: ClassVar[str] = "v13/deployments$"
+    place_path: ClassVar[str] = "/v9/projects/"
+    creating: ClassVar[Mapping[str, Any]] = {"method": "POST"}
+    denied: ClassVar[str] = "403 Not authorized"
 
     @property
-    def deployer(self) -> Host1Projects:
-        surroundings = around(self.folder, self.environment)
-        made = open_deployer(
-            context(self.provider, surroundings, "{}", self._connections), Mode.REAL
-        )
-        assert isinstance(made, Host1Projects)
-        return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        return {**self.host1.environment, **self.env}
+    def host1(self) -> Host1Server:
+        assert isinstance(self.server, Host1Server)
+        return self.server
 
     def refuse_release(self) -> None:
         self.host1.fault("/(promote|rollback)/", status=422, message="not today", times=2)
 
-    def refuse_change(self, skip: int) -> None:
-        self.host1.fault("", changing=True, skip=skip, status=422, message="not today")
-
-    def close(self) -> None:
-        self._connections.close()
-
-    def beside(self, service: str) -> "Host1Site":
-        """A service has a project of its own."""
-        return Host1Site(Host1Server(self.host1.front), self.folder, service)
-
-    def destroy(self, name: str) -> None:
-        """A function goes with the next deployment: nobody takes it away by itself."""
-        with pytest.raises(FabricError) as raised:
-            self.deployer.destroy(self.address(self.record), [self.live(name)], self.watch)
-        assert raised.value.first.code == "remove/whole-service"
-        self.record = apply_change(self.known(), FunctionGone("remove", name))
-
-    def get(self, path: str = "/hello", **headers: str) -> Met:
-        return self.host1.http("GET", self.known().endpoint + path, headers=headers)
-
-    def left(self) -> object:
-        return self.host1.left()
-
-    def made(self) -> object:
-        return self.host1.left(), self.host1.deployments()
-
-    def calls(self) -> int:
-        return len(self.host1.calls())
-
-    def changes(self) -> int:
-        return self.host1.changes().total()
-
-    def reset(self) -> None:
-        self.host1.reset()
-
-    def lose(self, way: LostAnswer, skip: int) -> None:
-        is_refused = way is LostAnswer.BEFORE
-        plan: dict[str, Any] = {"status": 503} if is_refused else {way.value: True}
-        self.host1.fault("", skip=skip, **plan)
-
-    def has_lost(self) -> bool:
-        return any(status in (0, 503) for _, _, status in self.host1.calls())
+    def versions(self) -> int:
+        return self.host1.deployments()
 
     def lose_version(self, live: LiveFunction) -> None:
-        deployment = live.resource_id.split("/")[1]
-        self.host1.api("DELETE", f"/v13/deployments/{deployment}")
+        self._delete(live.resource_id.split("/")[1])
+
+    def delete_first_version(self) -> None:
+        self._delete(next(iter(self.host1.project.deployments)))
+
+    def _delete(self, ident: str) -> None:
+        self.host1.api("DELETE", f"/v13/deployments/{ident}")
+
+    def unpublish(self) -> None:
+        self.host1.project.current = ""
+
+    @property
+    def page(self) -> str:
+        return f"{self.host1.front.endpoint}/met/{self.host1.project.domains[0]['name']}"

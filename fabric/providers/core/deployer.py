@@ -114,6 +114,12 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     def _open_work(self, scope: CallScope) -> Work:
         """Open the context of one call, without an API call."""
 
+    @abstractmethod
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        """List unsupported settings without an API call."""
+
     def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
         """Raise for orders that this provider does not support, without an API call. Variable
         values are first known here."""
