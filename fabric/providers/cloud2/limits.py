@@ -14,13 +14,13 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Uns
 from fabric.providers.core.limits import (
     Trigger,
     find_architecture_problems,
+    find_concurrency_problems,
     find_draft_problems,
     find_name_conflicts,
     find_reserved_variables,
     find_schedule_problems,
     find_trigger_problems,
     function_problem,
-    read_reserved_concurrency,
     unsupported_setting,
 )
 from fabric.providers.core.triggers import convert_to_five_fields
@@ -87,20 +87,10 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
             "python3.14; deployed functions keep running",
         )
     yield from find_architecture_problems(one, "and Google Cloud supports only x86_64")
-    yield from _find_concurrency_problems(one)
+    missing = "Google Cloud cannot disable a function"
+    yield from find_concurrency_problems(one, missing, "Google Cloud")
     yield from find_tag_problems(one.name, one.tags)
     yield from find_reserved_variables(one, is_reserved)
-
-
-def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
-    if read_reserved_concurrency(one) == 0:
-        why = "sets `reservedConcurrency: 0`, and Google Cloud cannot disable a function"
-        yield function_problem(
-            one.name, why, "remove its triggers, or remove `reservedConcurrency`"
-        )
-    if one.provisioned_concurrency:
-        why = "sets `provisionedConcurrency`, which fabric does not support for Google Cloud"
-        yield function_problem(one.name, why, "remove it: instances start on demand")
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:

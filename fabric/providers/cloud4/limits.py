@@ -6,7 +6,6 @@ from functools import partial
 
 from msgspec import Struct
 
-from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
 from fabric.providers.cloud4.events import schedule_of
@@ -24,6 +23,7 @@ from fabric.providers.core.limits import (
     UNFIT,
     Trigger,
     find_architecture_problems,
+    find_concurrency_problems,
     find_draft_problems,
     find_name_conflicts,
     find_reserved_variables,
@@ -86,7 +86,8 @@ def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator
     yield from SOURCE_RUNTIMES.find_problems(one)
     yield from find_architecture_problems(one, "and Alibaba Cloud supports only x86_64")
     yield from _find_memory_problems(one, own)
-    yield from _find_concurrency_problems(one)
+    missing = "fabric cannot disable a function at Alibaba Cloud"
+    yield from find_concurrency_problems(one, missing, "Alibaba Cloud")
     yield from find_tag_problems(one.name, one.tags)
     yield from find_reserved_variables(one, is_reserved)
     if len(one.triggers) > _TRIGGERS:
@@ -107,18 +108,6 @@ def _find_memory_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[P
         yield function_problem(
             one.name, why, f"remove `cpu`; the default is {choose_cpu(memory):g}"
         )
-
-
-def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
-    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
-    if reserved == 0:
-        why = "sets `reservedConcurrency: 0`, and fabric cannot disable a function at Alibaba Cloud"
-        yield function_problem(
-            one.name, why, "remove its triggers, or remove `reservedConcurrency`"
-        )
-    if one.provisioned_concurrency:
-        why = "sets `provisionedConcurrency`, which fabric does not support for Alibaba Cloud"
-        yield function_problem(one.name, why, "remove it: instances start on demand")
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:

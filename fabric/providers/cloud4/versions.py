@@ -2,7 +2,6 @@
 
 import base64
 import functools
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ from fabric.providers.core.sources import (
     SourceRuntimes,
     Texts,
     build_server_settings,
-    list_server_files,
+    list_source_files,
     pack_source,
     read_memory,
     read_timeout,
@@ -171,17 +170,16 @@ SOURCE_RUNTIMES = SourceRuntimes(
 
 @functools.cache
 def _list_node_files() -> Texts:
-    return (
-        ("fabric_entry.js", (_ENTRY / "fabric_entry.js").read_text()),
-        ("package.json", json.dumps(_PACKAGE, indent=2)),
-        *list_server_files("nodejs", _BEGIN),
+    return list_source_files(
+        "nodejs", {"fabric_entry.js": _ENTRY / "fabric_entry.js"}, _PACKAGE, _BEGIN
     )
 
 
 @functools.cache
 def _list_python_files() -> Texts:
-    main = ("fabric_entry.py", (_ENTRY / "fabric_entry.py.txt").read_text())
-    return (main, *list_server_files("python", _BEGIN))
+    return list_source_files(
+        "python", {"fabric_entry.py": _ENTRY / "fabric_entry.py.txt"}, None, _BEGIN
+    )
 
 
 def build_function_source(order: FunctionOrder, runtime: SourceRuntime, region: str) -> bytes:

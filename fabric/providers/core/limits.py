@@ -134,6 +134,19 @@ def find_utc_schedule_problems(
         yield function_problem(function, why, "use five cron fields in UTC")
 
 
+def find_concurrency_problems(
+    one: FunctionDraft, why_not_zero: str, provider: str
+) -> Iterator[Problem]:
+    """Find concurrency settings at a provider that only limits the number of instances."""
+    if read_reserved_concurrency(one) == 0:
+        why = f"sets `reservedConcurrency: 0`, and {why_not_zero}"
+        hint = "remove its triggers, or remove `reservedConcurrency`"
+        yield function_problem(one.name, why, hint)
+    if one.provisioned_concurrency:
+        why = f"sets `provisionedConcurrency`, which fabric does not support for {provider}"
+        yield function_problem(one.name, why, "remove it: instances start on demand")
+
+
 def find_scaling_problems(one: FunctionDraft, missing: str, hint: str) -> Iterator[Problem]:
     """Find concurrency settings at a provider that has none of them."""
     reserved = read_reserved_concurrency(one)

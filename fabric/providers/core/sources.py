@@ -5,7 +5,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -84,6 +84,15 @@ def list_server_files(language: str, *own: str) -> Texts:
     texts = tuple((f"{_OWN}{folder}/{name}", (top / name).read_text()) for name in names)
     # Without it whatever else is called so, and lies on the path, would be taken for ours.
     return ((f"{_OWN}/fabric/__init__.py", ""), *texts) if language == "python" else texts
+
+
+def list_source_files(
+    language: str, own: Mapping[str, Path], package: Mapping[str, object] | None, *begin: str
+) -> Texts:
+    """List the start files of a source, its package.json, and the server files."""
+    texts = tuple((name, path.read_text()) for name, path in own.items())
+    described = (("package.json", json.dumps(package, indent=2)),) if package else ()
+    return (*texts, *described, *list_server_files(language, *begin))
 
 
 def pack_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:

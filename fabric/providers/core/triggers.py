@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, LiveFunction
@@ -26,11 +28,43 @@ def list_schedules(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
 
+class HttpRoute(Struct, frozen=True):
+    """A route. `number` is the number of the trigger; `cors` is the config value."""
+
+    function: str
+    number: int
+    method: str
+    path: str
+    cors: object = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """Its segments, without parameter names or trailing slash."""
+        return parse_shape(self.path)
+
+
+def parse_shape(path: str) -> tuple[str, ...]:
+    """Return the segments, without parameter names or trailing slash."""
+    return tuple(_PARAMETER.sub(r"{\1}", one) for one in path.strip("/").split("/"))
+
+
+def parse_routes(function: str, triggers: Sequence[str]) -> Iterator[HttpRoute]:
+    for number, one in enumerate(map(json.loads, triggers)):
+        if one.get("type") == "http":
+            method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
+            yield HttpRoute(function, number, method, path, one.get("cors"))
+
+
 def list_public_functions(functions: Sequence[FunctionDraft]) -> tuple[str, ...]:
     """List the names of functions that have an address."""
     return tuple(one.name for one in functions if "http" in collect_trigger_kinds(one.triggers))
 
 
+_PARAMETER = re.compile(r"\{[^{}+]+(\+?)\}")
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _SIX = re.compile(r"cron\((.*)\)")
 # How many of a unit make the next one up: a step has to divide it, or the last one comes early.

@@ -1,6 +1,5 @@
 """Settings that Vercel or fabric does not support there, found without an API call."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -20,11 +19,11 @@ from fabric.providers.core.limits import (
     function_problem,
     route_conflict_problem,
 )
-from fabric.providers.core.triggers import list_schedules
+from fabric.providers.core.triggers import list_schedules, parse_routes
 from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host1.client import OWN_PATHS, choose_vercel_runtime, convert_own_cron
 from fabric.providers.host1.output import ENVIRONMENT
-from fabric.providers.host1.routes import find_route_conflicts, parse_project_routes
+from fabric.providers.host1.routes import find_route_conflicts
 
 _SECONDS = 800
 # Of the largest plan; in MB.
@@ -109,11 +108,7 @@ def _find_excess_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unsupport
 
 
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    rows = [
-        row
-        for one in functions
-        for row in parse_project_routes(one.name, map(json.loads, one.triggers))
-    ]
+    rows = [row for one in functions for row in parse_routes(one.name, one.triggers)]
     for first, other in find_route_conflicts(rows):
         problem = route_conflict_problem(other.function, other.title, first.title, first.function)
         yield Unsupported(other.function, problem, other.number)

@@ -20,6 +20,7 @@ from fabric.providers.core.sources import (
     read_timeout,
     refuse_taken_names,
 )
+from fabric.providers.core.triggers import HttpRoute, parse_routes
 from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host1.client import (
     ProjectOwner,
@@ -29,7 +30,7 @@ from fabric.providers.host1.client import (
     list_function_clocks,
     mark_in,
 )
-from fabric.providers.host1.routes import ProjectRoute, build_vercel_routes, parse_project_routes
+from fabric.providers.host1.routes import build_route_row, build_vercel_routes
 
 # They are data here: what is in them runs at host1 alone.
 _SERVING = ("answers", "cors", "http", "routes")
@@ -71,21 +72,17 @@ class BuildFile(Struct, frozen=True, dict=True):
 def build_output(
     address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[BuildFile, ...]:
-    routes = [row for one in orders for row in list_function_routes(one)]
+    routes = [row for one in orders for row in parse_routes(one.name, one.triggers)]
     config = _build_json_file(f"{_OUTPUT}/config.json", _build_config(address, orders, routes))
-    table = json.dumps([one.row for one in routes], sort_keys=True)
+    table = json.dumps([build_route_row(one) for one in routes], sort_keys=True)
     return (
         config,
         *(file for one in orders for file in _build_function_files(address, one, table)),
     )
 
 
-def list_function_routes(order: FunctionOrder) -> Iterator[ProjectRoute]:
-    return parse_project_routes(order.name, (json.loads(text) for text in order.triggers))
-
-
 def _build_config(
-    address: DeploymentAddress, orders: Sequence[FunctionOrder], routes: Sequence[ProjectRoute]
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], routes: Sequence[HttpRoute]
 ) -> JsonObject:
     clocks = [(one, clock) for one in orders for clock in list_function_clocks(address, one)]
     timed: list[JsonObject] = [

@@ -8,71 +8,36 @@ function knows all routes of the service, and answers 405 or the CORS preflight.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import quote
-
-from msgspec import Struct
 
 from fabric.model.cors import encode_cors
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.core.triggers import HttpRoute
 
 ANY = "ANY"
-_MANY = 2
+_RANKS = {"{}": 1, "{+}": 2}
 _LATER = {"GET": 1, ANY: 2}
-_PARAMETER = re.compile(r"\{[^{}+]+(\+?)\}")
 _ESCAPE = re.compile(r"%([0-9A-F]{2})")
 _EXPRESSIONS = {"{}": "[^/]+", "{+}": ".+"}
 
 
-class ProjectRoute(Struct, frozen=True):
-    """A route. `number` is the number of the trigger; `cors` is the config value."""
-
-    function: str
-    number: int
-    method: str
-    path: str
-    cors: object = None
-
-    @property
-    def title(self) -> str:
-        return f"{self.method} {self.path}"
-
-    @property
-    def shape(self) -> tuple[str, ...]:
-        """Its segments, without parameter names or trailing slash."""
-        return tuple(_PARAMETER.sub(r"{\1}", one) for one in self.path.strip("/").split("/"))
-
-    @property
-    def rank(self) -> tuple[int, ...]:
-        return tuple(_rank(one) for one in self.shape)
-
-    @property
-    def row(self) -> JsonObject:
-        """The route in the format of the server files."""
-        named: JsonObject = {"function": self.function, "method": self.method, "path": self.path}
-        return {**named, "cors": encode_cors(self.cors)}
+def rank_path(shape: tuple[str, ...]) -> tuple[int, ...]:
+    """Rank a path by its segments: literals come before parameters."""
+    return tuple(_RANKS.get(one, 0) for one in shape)
 
 
-def _rank(segment: str) -> int:
-    if segment not in _EXPRESSIONS:
-        return 0
-    return _MANY if segment == "{+}" else 1
-
-
-def parse_project_routes(
-    function: str, triggers: Iterator[Mapping[str, object]]
-) -> Iterator[ProjectRoute]:
-    for number, one in enumerate(triggers):
-        if one.get("type") == "http":
-            method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
-            yield ProjectRoute(function, number, method, path, one.get("cors"))
+def build_route_row(one: HttpRoute) -> JsonObject:
+    """Build the route in the format of the server files."""
+    named: JsonObject = {"function": one.function, "method": one.method, "path": one.path}
+    return {**named, "cors": encode_cors(one.cors)}
 
 
 def find_route_conflicts(
-    routes: Sequence[ProjectRoute],
-) -> Iterator[tuple[ProjectRoute, ProjectRoute]]:
+    routes: Sequence[HttpRoute],
+) -> Iterator[tuple[HttpRoute, HttpRoute]]:
     """Yield pairs of routes that match the same requests."""
-    seen: dict[tuple[str, tuple[str, ...]], ProjectRoute] = {}
+    seen: dict[tuple[str, tuple[str, ...]], HttpRoute] = {}
     for one in routes:
         first = seen.setdefault((one.method, one.shape), one)
         if first is not one:
@@ -80,7 +45,7 @@ def find_route_conflicts(
 
 
 def build_vercel_routes(
-    routes: Sequence[ProjectRoute], name_of: Callable[[str], str]
+    routes: Sequence[HttpRoute], name_of: Callable[[str], str]
 ) -> Iterator[JsonObject]:
     """Build the routes in Vercel's format and order; `name_of` returns the deployed function
     name."""
@@ -95,16 +60,16 @@ def build_vercel_routes(
             yield {**_build_route_head(one), "dest": f"/{name_of(one.function)}"}
 
 
-def _order(one: ProjectRoute) -> tuple[tuple[int, ...], tuple[str, ...], int, str]:
+def _order(one: HttpRoute) -> tuple[tuple[int, ...], tuple[str, ...], int, str]:
     """Return the sort key. GET routes also take HEAD, unless another function has a HEAD route."""
-    return one.rank, one.shape, _LATER.get(one.method, 0), one.title
+    return rank_path(one.shape), one.shape, _LATER.get(one.method, 0), one.title
 
 
 def _list_methods(method: str) -> list[str]:
     return ["GET", "HEAD"] if method == "GET" else [method]
 
 
-def _build_route_head(one: ProjectRoute) -> JsonObject:
+def _build_route_head(one: HttpRoute) -> JsonObject:
     return {"src": build_expression(one.shape), "caseSensitive": True}
 
 

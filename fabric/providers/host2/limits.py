@@ -19,13 +19,13 @@ from fabric.providers.core.limits import (
     function_problem,
     route_conflict_problem,
 )
+from fabric.providers.core.triggers import parse_routes
 from fabric.providers.host2.client import convert_own_cron
 from fabric.providers.host2.routes import ANY, METHODS, find_collisions
 from fabric.providers.host2.uploads import (
     ENVIRONMENT,
     choose_site_runtime,
     list_deployed_names,
-    parse_site_routes,
 )
 
 _HTTP_SECONDS, _CRON_SECONDS = 60, 30
@@ -110,7 +110,7 @@ def _find_name_conflicts(
 
 
 def _find_route_problems(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    rows = [row for one in functions for row in parse_site_routes(one.name, one.triggers)]
+    rows = [row for one in functions for row in parse_routes(one.name, one.triggers)]
     for one, other in find_collisions(rows):
         problem = route_conflict_problem(other.function, other.title, one.title, one.function)
         yield Unsupported(other.function, problem, other.number)

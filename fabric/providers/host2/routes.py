@@ -12,15 +12,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.core.triggers import HttpRoute
 
 Shape = tuple[str, ...]
-_NAME = re.compile(r"\{[^{}+]+(\+?)\}")
 ONE, MANY = "{}", "{+}"
-
-
-def parse_shape(path: str) -> Shape:
-    """Return the segments, without parameter names or trailing slash."""
-    return tuple(_NAME.sub(r"{\1}", one) for one in path.strip("/").split("/"))
 
 
 def is_overlapping(one: Shape, other: Shape) -> bool:
@@ -57,24 +52,6 @@ _OPTIONS = "OPTIONS"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", _OPTIONS)
 
 
-class SiteRoute(Struct, frozen=True):
-    """A route. `number` is the number of the trigger; `is_open` means CORS is enabled."""
-
-    function: str
-    number: int
-    method: str
-    path: str
-    is_open: bool = False
-
-    @property
-    def shape(self) -> Shape:
-        return parse_shape(self.path)
-
-    @property
-    def title(self) -> str:
-        return f"{self.method} {self.path}"
-
-
 class FunctionRoutes(Struct, frozen=True):
     routes: tuple[JsonObject, ...] = ()
     excluded: tuple[JsonObject, ...] = ()
@@ -85,7 +62,7 @@ class _PathOwner(Struct, frozen=True):
 
     function: str
     shape: Shape
-    rows: tuple[SiteRoute, ...]
+    rows: tuple[HttpRoute, ...]
 
     @property
     def methods(self) -> frozenset[str]:
@@ -97,7 +74,7 @@ class _PathOwner(Struct, frozen=True):
         return any(one.method == ANY for one in self.rows)
 
 
-def plan_function_routes(rows: Sequence[SiteRoute]) -> dict[str, FunctionRoutes]:
+def plan_function_routes(rows: Sequence[HttpRoute]) -> dict[str, FunctionRoutes]:
     places = _group_by_path(rows)
     made: dict[str, FunctionRoutes] = {}
     for name in sorted({one.function for one in rows}):
@@ -108,7 +85,7 @@ def plan_function_routes(rows: Sequence[SiteRoute]) -> dict[str, FunctionRoutes]
     return made
 
 
-def find_collisions(rows: Sequence[SiteRoute]) -> Iterator[tuple[SiteRoute, SiteRoute]]:
+def find_collisions(rows: Sequence[HttpRoute]) -> Iterator[tuple[HttpRoute, HttpRoute]]:
     """Yield pairs of routes of two functions that Netlify cannot distinguish."""
     places = _group_by_path(rows)
     for at, one in enumerate(places):
@@ -117,8 +94,8 @@ def find_collisions(rows: Sequence[SiteRoute]) -> Iterator[tuple[SiteRoute, Site
                 yield one.rows[0], other.rows[0]
 
 
-def _group_by_path(rows: Sequence[SiteRoute]) -> list[_PathOwner]:
-    found: dict[tuple[str, Shape], list[SiteRoute]] = {}
+def _group_by_path(rows: Sequence[HttpRoute]) -> list[_PathOwner]:
+    found: dict[tuple[str, Shape], list[HttpRoute]] = {}
     for one in rows:
         found.setdefault((one.function, one.shape), []).append(one)
     return [_PathOwner(name, shape, tuple(found[name, shape])) for name, shape in sorted(found)]
@@ -177,7 +154,7 @@ def _route(one: _PathOwner, places: Sequence[_PathOwner]) -> JsonObject:
 
 def _is_preflight_owner(one: _PathOwner, beside: Sequence[_PathOwner]) -> bool:
     """Return whether this function answers preflights: the first function on a path that can."""
-    able = [place.function for place in (one, *beside) if any(row.is_open for row in place.rows)]
+    able = [place.function for place in (one, *beside) if any(row.cors for row in place.rows)]
     is_taken = any(_OPTIONS in _list_methods(place) or place.takes_any for place in beside)
     return bool(able) and min(able) == one.function and not is_taken
 

@@ -21,7 +21,7 @@ from fabric.providers.core.sources import (
     read_shim_files,
     refuse_taken_names,
 )
-from fabric.providers.core.triggers import list_schedules
+from fabric.providers.core.triggers import list_schedules, parse_routes
 from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host2.client import (
     build_clock_name,
@@ -29,7 +29,7 @@ from fabric.providers.host2.client import (
     convert_own_cron,
 )
 from fabric.providers.host2.functions import DesiredDeploy
-from fabric.providers.host2.routes import FunctionRoutes, SiteRoute, plan_function_routes
+from fabric.providers.host2.routes import FunctionRoutes, plan_function_routes
 
 # They are data here: what is in them runs at host2 alone.
 _SERVING = ("cors", "http", "routes")
@@ -174,7 +174,9 @@ def plan_deploy(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> 
 
 
 def _build_config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:
-    routes = plan_function_routes([row for one in orders for row in list_site_routes(one)])
+    routes = plan_function_routes(
+        [row for one in orders for row in parse_routes(one.name, one.triggers)]
+    )
     config = {
         name: _build_function_config(
             one, None if schedule else routes.get(one.name, FunctionRoutes())
@@ -204,17 +206,6 @@ def _build_function_config(order: FunctionOrder, routes: FunctionRoutes | None) 
         **met,
         **({"memory": memory} if memory else {}),
     }
-
-
-def list_site_routes(order: FunctionOrder) -> Iterator[SiteRoute]:
-    return parse_site_routes(order.name, order.triggers)
-
-
-def parse_site_routes(function: str, triggers: Sequence[str]) -> Iterator[SiteRoute]:
-    for number, one in enumerate(map(json.loads, triggers)):
-        if one.get("type") == "http":
-            method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
-            yield SiteRoute(function, number, method, path, bool(one.get("cors")))
 
 
 def _build_environment(orders: Sequence[FunctionOrder]) -> list[JsonObject]:

@@ -19,7 +19,7 @@ from fabric.providers.core.sources import (
     SourceRuntime,
     Texts,
     build_server_settings,
-    list_server_files,
+    list_source_files,
     pack_source,
     read_memory,
     read_timeout,
@@ -169,17 +169,12 @@ def find_whisk_runtime(
 
 @functools.cache
 def _list_node_files() -> Texts:
-    return (
-        ("main.cjs", (_ENTRY / "main.cjs").read_text()),
-        ("package.json", json.dumps(_PACKAGE, indent=2)),
-        *list_server_files("nodejs", _BEGIN),
-    )
+    return list_source_files("nodejs", {"main.cjs": _ENTRY / "main.cjs"}, _PACKAGE, _BEGIN)
 
 
 @functools.cache
 def _list_python_files() -> Texts:
-    main = ("__main__.py", (_ENTRY / "main.py.txt").read_text())
-    return (main, *list_server_files("python", _BEGIN))
+    return list_source_files("python", {"__main__.py": _ENTRY / "main.py.txt"}, None, _BEGIN)
 
 
 def build_action_source(order: FunctionOrder, runtime: SourceRuntime, provider: str) -> bytes:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.triggers import HttpRoute
 from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host1.client import (
     build_project_owner,
@@ -16,10 +17,10 @@ from fabric.providers.host1.client import (
 )
 from fabric.providers.host1.limits import find_unsupported
 from fabric.providers.host1.routes import (
-    ProjectRoute,
     build_expression,
     build_vercel_routes,
     find_route_conflicts,
+    rank_path,
 )
 from tests.support.orders import address, trigger
 
@@ -184,7 +185,7 @@ _ROWS = st.lists(
 )
 
 
-def sent_to(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
+def sent_to(routes: list[HttpRoute], method: str, asked: str) -> str | None:
     """The function of the first of host1's rows that takes a request."""
     for row in build_vercel_routes(routes, str):
         methods = row.get("methods", [method])
@@ -194,12 +195,14 @@ def sent_to(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
     return None
 
 
-def wanted(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
+def wanted(routes: list[HttpRoute], method: str, asked: str) -> str | None:
     """The function of the closest path that has the method, as fabric's own servers choose."""
     fitting = [row for row in routes if re.search(build_expression(row.shape), asked)]
     names = ["HEAD", "GET", "ANY"] if method == "HEAD" else [method, "ANY"]
     found = [row for row in fitting if row.method in names]
-    closest = min(found, key=lambda row: (row.rank, names.index(row.method)), default=None)
+    closest = min(
+        found, key=lambda row: (rank_path(row.shape), names.index(row.method)), default=None
+    )
     return closest.function if closest else None
 
 
@@ -207,7 +210,7 @@ def wanted(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
 def test_a_request_is_sent_to_the_function_that_it_is_for(
     rows: list[tuple[str, str, str]], method: str, asked: str
 ) -> None:
-    routes = [ProjectRoute(name, 0, verb, path) for name, verb, path in rows]
+    routes = [HttpRoute(name, 0, verb, path) for name, verb, path in rows]
     if any(find_route_conflicts(routes)):
         return
     sent, due = sent_to(routes, method, asked), wanted(routes, method, asked)

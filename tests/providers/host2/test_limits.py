@@ -9,18 +9,17 @@ from msgspec.structs import replace
 
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.triggers import HttpRoute, parse_shape
 from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host2.client import (
     build_service_owner,
 )
 from fabric.providers.host2.limits import find_unsupported
 from fabric.providers.host2.routes import (
-    SiteRoute,
     build_expression,
     find_collisions,
     is_overlapping,
     is_within,
-    parse_shape,
     plan_function_routes,
 )
 from fabric.providers.host2.uploads import choose_site_runtime
@@ -211,7 +210,7 @@ _ROWS = st.lists(
 )
 
 
-def taking(routes: list[SiteRoute], method: str, asked: str) -> list[str]:
+def taking(routes: list[HttpRoute], method: str, asked: str) -> list[str]:
     """The functions that a request is sent to."""
     return [
         name
@@ -224,7 +223,7 @@ def taking(routes: list[SiteRoute], method: str, asked: str) -> list[str]:
     ]
 
 
-def wanted(routes: list[SiteRoute], method: str, asked: str) -> set[str]:
+def wanted(routes: list[HttpRoute], method: str, asked: str) -> set[str]:
     """The functions of the closest path that has the method."""
     fitting = [
         (tuple(["{+}", "{}"].index(one) if one in ("{+}", "{}") else 2 for one in row.shape), row)
@@ -241,7 +240,7 @@ def wanted(routes: list[SiteRoute], method: str, asked: str) -> set[str]:
 def test_a_request_is_sent_to_the_one_function_that_it_is_for(
     rows: list[tuple[str, str, str]], method: str, asked: str
 ) -> None:
-    routes = [SiteRoute(name, 0, verb, path) for name, verb, path in rows]
+    routes = [HttpRoute(name, 0, verb, path) for name, verb, path in rows]
     if any(find_collisions(routes)):
         return
     sent = taking(routes, method, asked)
