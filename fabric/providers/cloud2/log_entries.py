@@ -12,28 +12,11 @@ from msgspec.structs import replace
 
 from fabric.model.observed import SECOND, LogLine, find_level, normalize_level, parse_nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.cloud2.client import Cloud2Api, Cloud2Call, build_cloud2_call
-from fabric.providers.core.contract import CallContext
-from fabric.providers.core.http_calls import retry_transient
+from fabric.providers.cloud2.client import Cloud2Call, build_cloud2_call
+from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.core.observing import LogQuestion, ObservedService
-from fabric.providers.core.retry import WAITING, RetryPolicy
 
 T = TypeVar("T")
-
-
-class Cloud2Asking(Struct, frozen=True):
-    """Read-only queries: each can be repeated."""
-
-    api: Cloud2Api
-    project: str
-    region: str
-    watch: CallContext
-    waiting: RetryPolicy = WAITING
-
-    def ask(self, call: Cloud2Call, kind: type[T]) -> T:
-        return retry_transient(
-            lambda: self.api.once(call, kind), "Google Cloud", self.waiting, self.watch
-        )
 
 
 def list_page_rows(
@@ -98,22 +81,22 @@ class _LogEntryPage(Struct, frozen=True, rename="camel"):
 
 
 def fetch_log_lines(
-    asking: Cloud2Asking, service: ObservedService, asked: LogQuestion
+    work: Cloud2Work, service: ObservedService, asked: LogQuestion
 ) -> list[LogLine]:
     found: list[LogLine] = []
     for begin in range(0, len(service.functions), _NAMES):
         some = replace(service, functions=service.functions[begin : begin + _NAMES])
-        found += _fetch_lines(asking, some, asked)
+        found += _fetch_lines(work, some, asked)
     return found
 
 
 def _fetch_lines(
-    asking: Cloud2Asking, service: ObservedService, asked: LogQuestion
+    work: Cloud2Work, service: ObservedService, asked: LogQuestion
 ) -> Iterator[LogLine]:
     names = {one.resource_name: one.name for one in service.functions}
-    words = {"filter": _filter(asking, list(names), asked), "orderBy": "timestamp desc"}
+    words = {"filter": _filter(work, list(names), asked), "orderBy": "timestamp desc"}
     count = 0
-    for page in list_page_rows(lambda more: _fetch_page(asking, more), words):
+    for page in list_page_rows(lambda more: _fetch_page(work, more), words):
         for entry in page:
             function = names.get(entry.resource.labels.get("service_name", ""))
             line = _convert_entry(service, function, entry) if function else None
@@ -125,21 +108,21 @@ def _fetch_lines(
             return
 
 
-def _fetch_page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_LogEntry], str]:
-    names = [f"projects/{asking.project}"]
+def _fetch_page(work: Cloud2Work, words: Mapping[str, str]) -> tuple[Sequence[_LogEntry], str]:
+    names = [f"projects/{work.place.project}"]
     document = {"resourceNames": names, "pageSize": _PAGE, **words}
     call = build_cloud2_call(_INTERFACE, "POST", "/v2/entries:list", document)
-    found = asking.ask(call, _LogEntryPage)
+    found = work.ask(call, _LogEntryPage)
     return found.entries, found.next_page_token
 
 
-def _filter(asking: Cloud2Asking, names: Sequence[str], asked: LogQuestion) -> str:
+def _filter(work: Cloud2Work, names: Sequence[str], asked: LogQuestion) -> str:
     either = " OR ".join(f'"{name}"' for name in names)
     window = asked.window
     return " AND ".join(
         (
             f'resource.type="{_RESOURCE}"',
-            f'resource.labels.location="{asking.region}"',
+            f'resource.labels.location="{work.place.region}"',
             f"resource.labels.service_name=({either})",
             f'timestamp>="{format_rfc3339(window.since)}"',
             f'timestamp<"{format_rfc3339(window.until)}"',

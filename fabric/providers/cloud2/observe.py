@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.model.observed import (
     SECOND,
@@ -16,18 +17,18 @@ from fabric.model.observed import (
 )
 from fabric.providers.cloud2.client import Cloud2Api, classify_refusal
 from fabric.providers.cloud2.log_entries import (
-    Cloud2Asking,
     build_get_call,
     fetch_log_lines,
     format_rfc3339,
     list_page_rows,
 )
-from fabric.providers.cloud2.work import Cloud2Place
+from fabric.providers.cloud2.work import Cloud2Place, Cloud2Work
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import convert_call_errors, redact_progress
 from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.work import CallScope
 
 _INTERFACE = "monitoring"
 _NAMES = 100
@@ -84,7 +85,7 @@ Found = Mapping[str, Sequence[_SeriesPoint]]
 
 
 def fetch_metrics(
-    asking: Cloud2Asking, service: ObservedService, window: TimeWindow
+    work: Cloud2Work, service: ObservedService, window: TimeWindow
 ) -> list[FunctionNumbers]:
     part, whole = window.whole_minutes(), window.whole_minutes(1)
     failed = ' AND metric.labels.response_code_class="5xx"'
@@ -95,7 +96,7 @@ def fetch_metrics(
         _NumberQuestion(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_95", whole),
     )
     names = [one.resource_name for one in service.functions]
-    calls, errors, p50, p95 = (_run_query(asking, one, names, window) for one in questions)
+    calls, errors, p50, p95 = (_run_query(work, one, names, window) for one in questions)
     return [
         FunctionNumbers(
             service=service.address.service,
@@ -112,32 +113,30 @@ def fetch_metrics(
 
 
 def _run_query(
-    asking: Cloud2Asking, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
+    work: Cloud2Work, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
 ) -> Found:
     found: dict[str, list[_SeriesPoint]] = {}
     for begin in range(0, len(names), _NAMES):
-        words = _build_query(asking, one, names[begin : begin + _NAMES], window)
-        for page in list_page_rows(lambda more: _fetch_page(asking, more), words):
+        words = _build_query(work, one, names[begin : begin + _NAMES], window)
+        for page in list_page_rows(lambda more: _fetch_page(work, more), words):
             for series in page:
                 found.setdefault(series.resource.labels.get(_LABEL, ""), []).extend(series.points)
     return found
 
 
-def _fetch_page(
-    asking: Cloud2Asking, words: Mapping[str, str]
-) -> tuple[Sequence[_TimeSeries], str]:
-    path = f"/v3/projects/{asking.project}/timeSeries"
-    found = asking.ask(build_get_call(_INTERFACE, path, words), _TimeSeriesPage)
+def _fetch_page(work: Cloud2Work, words: Mapping[str, str]) -> tuple[Sequence[_TimeSeries], str]:
+    path = f"/v3/projects/{work.place.project}/timeSeries"
+    found = work.ask(build_get_call(_INTERFACE, path, words), _TimeSeriesPage)
     return found.time_series, found.next_page_token
 
 
 def _build_query(
-    asking: Cloud2Asking, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
+    work: Cloud2Work, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
 ) -> dict[str, str]:
     either = ", ".join(f'"{name}"' for name in names)
     chosen = (
         f'metric.type="run.googleapis.com/{one.metric}" AND resource.type="cloud_run_revision"'
-        f' AND resource.labels.location="{asking.region}"'
+        f' AND resource.labels.location="{work.place.region}"'
         f" AND resource.labels.{_LABEL}=one_of({either}){one.more}"
     )
     return {
@@ -184,29 +183,29 @@ class Cloud2Observer(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
-        with self._open_queries(service, watch) as asking:
-            return fetch_log_lines(asking, service, asked)
+        with self._open_queries(service, watch) as work:
+            return fetch_log_lines(work, service, asked)
 
     def numbers(
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
-        with self._open_queries(service, watch) as asking:
-            return fetch_metrics(asking, service, window)
+        with self._open_queries(service, watch) as work:
+            return fetch_metrics(work, service, window)
 
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        with self._open_queries(service, watch) as asking:
-            return fetch_traces(asking, service, window)
+        with self._open_queries(service, watch) as work:
+            return fetch_traces(work, service, window)
 
     @contextmanager
-    def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Cloud2Asking]:
-        region = service.address.region or self.place.region
-        with convert_call_errors(
-            f"`{service.address.service}`", classify_refusal, self.hide
-        ) as hide:
-            heard = redact_progress(watch, hide.quote)
-            yield Cloud2Asking(self.api, self.place.project, region, heard, self.waiting)
+    def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Cloud2Work]:
+        place = replace(self.place, region=service.address.region or self.place.region)
+        whose = f"`{service.address.service}`"
+        with convert_call_errors(whose, classify_refusal, self.hide) as hide:
+            watch = redact_progress(watch, hide.quote)
+            scope = CallScope(service.address, watch, hide.quote, self.waiting)
+            yield Cloud2Work(api=self.api, scope=scope, place=place)
 
 
 _TRACE_INTERFACE = "cloudtrace"
@@ -250,7 +249,7 @@ class _CloudTracePage(Struct, frozen=True, rename="camel"):
 
 
 def fetch_traces(
-    asking: Cloud2Asking, service: ObservedService, window: TimeWindow
+    work: Cloud2Work, service: ObservedService, window: TimeWindow
 ) -> list[TracedCall]:
     """Fetch all traces of the window. Only span labels identify the service, because span names
     depend on their author."""
@@ -260,7 +259,7 @@ def fetch_traces(
         "view": "COMPLETE",
         "pageSize": _PAGE,
     }
-    pages = list_page_rows(lambda more: _fetch_trace_page(asking, more), words)
+    pages = list_page_rows(lambda more: _fetch_trace_page(work, more), words)
     found = (
         call for page in pages for trace in page for call in _list_traced_calls(service, trace)
     )
@@ -268,10 +267,10 @@ def fetch_traces(
 
 
 def _fetch_trace_page(
-    asking: Cloud2Asking, words: Mapping[str, str]
+    work: Cloud2Work, words: Mapping[str, str]
 ) -> tuple[Sequence[_CloudTrace], str]:
-    path = f"/v1/projects/{asking.project}/traces"
-    found = asking.ask(build_get_call(_TRACE_INTERFACE, path, words), _CloudTracePage)
+    path = f"/v1/projects/{work.place.project}/traces"
+    found = work.ask(build_get_call(_TRACE_INTERFACE, path, words), _CloudTracePage)
     return found.traces, found.next_page_token
 
 

@@ -117,7 +117,7 @@ class Cloud2Work(ApiWork[Cloud2Api], frozen=True, kw_only=True):
 
     title: str = "Google Cloud"
     judged: Judged = classify_refusal
-    own: Cloud2Settings
+    own: Cloud2Settings = Cloud2Settings()
     place: Cloud2Place
     building: RetryPolicy = BUILDING
 

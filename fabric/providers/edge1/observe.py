@@ -21,6 +21,7 @@ from fabric.providers.core.errors import convert_call_errors, redact_progress
 from fabric.providers.core.observing import HearLines, LogQuestion, ObservedService
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.client import Edge1Api, classify_refusal
 from fabric.providers.edge1.tails import TailedService, Tails
 from fabric.providers.edge1.telemetry import (
@@ -82,10 +83,11 @@ class Edge1Observer(Struct, frozen=True):
 
     @contextmanager
     def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Edge1Asking]:
-        with convert_call_errors(
-            f"`{service.address.service}`", classify_refusal, self.hide
-        ) as hide:
-            yield Edge1Asking(self.api, redact_progress(watch, hide.quote), self.waiting)
+        whose = f"`{service.address.service}`"
+        with convert_call_errors(whose, classify_refusal, self.hide) as hide:
+            watch = redact_progress(watch, hide.quote)
+            scope = CallScope(service.address, watch, hide.quote, self.waiting)
+            yield Edge1Asking(api=self.api, scope=scope)
 
 
 _SERVICE = "$metadata.service"

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct, field
@@ -18,11 +17,11 @@ from fabric.model.observed import (
     normalize_level,
 )
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.core.contract import CallContext, LiveFunction
-from fabric.providers.core.http_calls import build_json_call, retry_transient
+from fabric.providers.core.contract import LiveFunction
+from fabric.providers.core.http_calls import build_json_call
 from fabric.providers.core.observing import LogQuestion, ObservedService
-from fabric.providers.core.retry import WAITING, RetryPolicy
-from fabric.providers.edge1.client import Edge1Api
+from fabric.providers.edge1.client import Edge1Settings
+from fabric.providers.edge1.functions import Edge1Work
 
 T = TypeVar("T")
 MS = 1_000_000
@@ -39,12 +38,10 @@ class TelemetryQuestion(Struct, frozen=True):
     paging: JsonObject = {}
 
 
-class Edge1Asking(Struct, frozen=True):
+class Edge1Asking(Edge1Work, frozen=True, kw_only=True):
     """Read-only queries: each can be repeated."""
 
-    api: Edge1Api
-    watch: CallContext
-    waiting: RetryPolicy = WAITING
+    own: Edge1Settings = Edge1Settings()
 
     def query(self, window: TimeWindow, question: TelemetryQuestion, kind: type[T]) -> T:
         document = {
@@ -55,13 +52,8 @@ class Edge1Asking(Struct, frozen=True):
             "timeframe": {"from": window.since // MS, "to": -(-window.until // MS)},
             "parameters": {"datasets": list(_DATASETS), **question.parameters},
         }
-        account = quote(self.api.account.account, safe="")
-        path = f"/accounts/{account}/workers/observability/telemetry/query"
-        call = build_json_call("POST", path, document)
-        due = self.api.rate.pause
-        return retry_transient(
-            lambda: self.api.once(call, kind), "Cloudflare", self.waiting, self.watch, due
-        )
+        path = f"{self.workers}/observability/telemetry/query"
+        return self.ask(build_json_call("POST", path, document), kind)
 
 
 def batch_functions(functions: Sequence[LiveFunction]) -> list[dict[str, str]]:

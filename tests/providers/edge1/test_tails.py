@@ -12,6 +12,7 @@ from fabric.model.secret import Secret
 from fabric.providers.core.contract import CallContext, DeploymentAddress, LiveFunction
 from fabric.providers.core.observing import ObservedService
 from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.client import Edge1Account, Edge1Api
 from fabric.providers.edge1.tails import TailedService, TailEndedError, TailPace
 from fabric.providers.edge1.telemetry import Edge1Asking, TelemetryQuestion
@@ -82,7 +83,8 @@ def test_after_an_hour_of_listening_only_the_last_minutes_are_looked_up_again(
         return tails[-1]
 
     watch = CallContext(lambda _: None, lambda: len(asking.windows) > 2)
-    asking = NotedAsking(api, watch, RetryPolicy(sleep=lambda _: None))
+    scope = CallScope(_ADDRESS, watch, str, RetryPolicy(sleep=lambda _: None))
+    asking = NotedAsking(api=api, scope=scope)
     followed = TailedService(asking, _SERVICE, begin, TailPace(lambda: now, 0.01))
     followed.follow(_BEGIN - _MINUTE, hear, watch)
     first, *_, last = asking.windows
