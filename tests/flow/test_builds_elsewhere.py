@@ -18,7 +18,7 @@ from tests.support.until import is_alive, until
 if TYPE_CHECKING:
     import subprocess
 
-NAMES = tuple(f"f{number}" for number in range(16))
+NAMES = tuple(f"f{number}" for number in range(10))
 # Each is so long to parse, however fast this machine is just now.
 SECONDS = 0.15
 LOST = "a parallel build process exited early"
