@@ -16,6 +16,7 @@ from fabric.app.running.run_graph import generate_run_id, run_ended
 from fabric.app.schemas import report_schema
 from fabric.app.settings import Settings
 from fabric.cli.commands.schema import schema as schema_command
+from fabric.config.schema.documents import list_schema_files
 from fabric.engine.listeners.journal import EventFile
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, Stamped, TaskOutput
 from fabric.model.names import Verb
@@ -171,3 +172,9 @@ def test_the_command_knows_every_schema_of_the_folder() -> None:
     assert sorted(kind.choices) == sorted(
         path.name.removesuffix(".schema.json") for path in folder.glob("*.json")
     )
+
+
+def test_schema_files_match_the_shapes() -> None:
+    folder = Path(__file__).parents[1] / "schemas"
+    for name, text in list_schema_files():
+        assert (folder / name).read_text() == text, "run: python -m tests.support.write_schemas"
