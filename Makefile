@@ -20,7 +20,7 @@ test-cluster: .stamp/dev
 
 check: .stamp/dev
 	@sh scripts/check.sh
-	@$(BIN)/python -m pytest -q -m "not slow and not command and not flow and not network"
+	@$(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not slow and not command and not flow and not network"
 
 format: .stamp/dev
 	@$(BIN)/ruff format .

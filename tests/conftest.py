@@ -61,6 +61,8 @@ _SAMPLE = 3
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None, max_examples=40)
+# For a check of every commit.
+settings.register_profile("quick", deadline=None, max_examples=10)
 # To search for longer: --hypothesis-profile=thorough
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("fabric")

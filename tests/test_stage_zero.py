@@ -259,6 +259,7 @@ def test_a_file_that_is_saved_during_a_run_leaves_no_answer(tmp_path: Path) -> N
     assert "build:shop/first" in folder.build()
 
 
+@pytest.mark.slow
 def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path: Path) -> None:
     paths = [f"f{number}" for number in range(manifest.FORK_FROM)]
     for path in paths:

@@ -13,6 +13,7 @@ def test_texts_of_users_have_no_phrase_that_has_to_be_decoded(area: str) -> None
     assert len(found) <= stored()[area], "\n".join(f"{one.where}: {one.text}" for one, _ in found)
 
 
+@pytest.mark.slow
 def test_no_count_rises() -> None:
     before = stored()
     risen = {rule: count for rule, count in counts().items() if count > before.get(rule, 0)}

@@ -2,6 +2,8 @@
 
 import socket
 
+import pytest
+
 from fabric.stage_zero import TOLD_ELSEWHERE
 from fabric.system.tracing import (
     ENABLED,
@@ -25,6 +27,7 @@ def spans(count: int) -> list[FinishedSpan]:
     ]
 
 
+@pytest.mark.slow
 def test_burst_of_spans_is_exported_completely() -> None:
     # What is told here may be of another export of this process, which nobody listened to.
     told: list[str] = []

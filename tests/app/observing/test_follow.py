@@ -181,6 +181,7 @@ def test_a_look_asks_about_little_once_lines_come_in_time() -> None:
     assert len(short) > 0.8 * len(windows)
 
 
+@pytest.mark.slow
 def test_long_outage_neither_loses_nor_repeats_lines() -> None:
     found = Follower(ticks(2_000), 2_020, away=(100, 1_800))
     assert found.numbers == list(range(2_000))

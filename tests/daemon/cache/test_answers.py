@@ -134,6 +134,7 @@ def test_change_clears_only_its_stage(change: str, http: httpx.Client, redis: Re
     assert cache_of(http.post("/plan?stage=prod", content=CONFIG)) == "miss"
 
 
+@pytest.mark.slow
 def test_no_answer_of_before_a_deploy_is_given_after_it(server: LiveServer) -> None:
     """Plans are asked for without a pause while it is deployed and removed."""
     is_over = threading.Event()

@@ -19,6 +19,7 @@ def made_by_openssl(folder: Path, *words: str) -> tuple[Path, str]:
     return file, file.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [1024, 2048, 3072])
 def test_it_signs_as_openssl_does(bits: int, tmp_path: Path) -> None:
     file, pem = made_by_openssl(
@@ -47,6 +48,7 @@ def test_a_key_does_not_show_itself(tmp_path: Path) -> None:
     assert str(key.secret.reveal().private_numbers().d) not in repr(key)
 
 
+@pytest.mark.slow
 def test_a_damaged_key_is_refused_before_it_signs_wrongly(tmp_path: Path) -> None:
     _, pem = made_by_openssl(tmp_path, "-algorithm", "RSA")
     lines = pem.splitlines()
