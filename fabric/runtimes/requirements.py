@@ -1,12 +1,20 @@
 """Requirement texts as values: pins, and locks that fabric writes. Reads no disk."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.secrecy import redact_userinfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from packaging.requirements import Requirement
 
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
@@ -16,10 +24,6 @@ _LOCAL = re.compile(
 )
 _MADE_BY = "# Locked by fabric from "
 _TARGETS = "# For "
-_PINNED = re.compile(
-    r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?\s*===?\s*[^\s*;,]+(\s*[;\\].*|\s.*)?$"
-)
-_BARE = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(;[^#]*)?(#.*)?$")
 
 
 class Pin(Struct, frozen=True):
@@ -43,7 +47,28 @@ class Pin(Struct, frozen=True):
 def is_pinned(text: str) -> bool:
     """Return whether every requirement names one version; options (`-r`, `-e`, …) are never
     pinned."""
-    return all(_PINNED.match(line) for line in list_requirement_lines(text))
+    return all(map(_is_pinned_line, list_requirement_lines(text)))
+
+
+def _is_pinned_line(line: str) -> bool:
+    requirement = parse_requirement(line)
+    if requirement is None or len(requirement.specifier) != 1:
+        return False
+    (specifier,) = requirement.specifier
+    return specifier.operator in {"==", "==="} and not specifier.version.endswith("*")
+
+
+def parse_requirement(line: str) -> Requirement | None:
+    """Return the requirement of a logical line without its `--hash` and other options; None for
+    paths, options and invalid lines, which only pip reads."""
+    # Takes as long to import as all of fabric's own modules for a build of Node functions.
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    words = takewhile(lambda word: not word.startswith("-"), line.split(" "))
+    try:
+        return Requirement(" ".join(words))
+    except InvalidRequirement:
+        return None
 
 
 def has_hashes(text: str) -> bool:
@@ -84,8 +109,11 @@ def find_bare_names(text: str, among: Iterable[str]) -> tuple[str, ...]:
 
 def parse_bare_name(line: str) -> str:
     """Return the package that a line requires in any version; empty for all other lines."""
-    match = _BARE.match(line)
-    return normalize_package_name(match[1]) if match else ""
+    bare = _remove_comment(line)
+    requirement = None if " -" in bare else parse_requirement(bare)
+    if requirement is None or requirement.specifier or requirement.extras or requirement.url:
+        return ""
+    return normalize_package_name(requirement.name)
 
 
 def remove_packages(text: str, names: Iterable[str]) -> str:
@@ -103,17 +131,28 @@ def lock_name(without: Iterable[str]) -> str:
 
 def _split_lines(text: str) -> Iterator[str]:
     joined = re.sub(r"\\\r?\n", " ", text)
-    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in joined.splitlines())
-    return filter(None, lines)
+    return filter(None, map(_remove_comment, joined.splitlines()))
+
+
+def _remove_comment(line: str) -> str:
+    return re.sub(r"(^|\s)#.*", "", line).strip()
 
 
 def list_required_names(text: str) -> frozenset[str]:
-    names = (re.match(r"[A-Za-z0-9._-]+", line) for line in list_requirement_lines(text))
-    return frozenset(normalize_package_name(match[0]) for match in names if match)
+    names = map(read_required_name, list_requirement_lines(text))
+    return frozenset(map(normalize_package_name, names))
+
+
+def read_required_name(line: str) -> str:
+    """Return the name of the required package. An invalid line has one too: pip might accept it."""
+    requirement = parse_requirement(line)
+    return requirement.name if requirement else re.split(r"[^\w.-]", line, maxsplit=1)[0]
 
 
 def normalize_package_name(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    from packaging.utils import canonicalize_name
+
+    return canonicalize_name(name)
 
 
 def read_project_requirements(pyproject: str) -> str:
