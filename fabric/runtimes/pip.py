@@ -12,7 +12,13 @@ from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.runtimes import target_pip
-from fabric.runtimes.requirements import Pin, list_constraint_lines
+from fabric.runtimes.requirements import (
+    Pin,
+    is_pinned,
+    list_constraint_lines,
+    parse_requirement,
+    read_required_name,
+)
 from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
 
@@ -34,7 +40,6 @@ _MISMATCH = re.compile(
 _NO_HASH = re.compile(
     r"^ *(?P<name>[A-Za-z0-9][\w.-]*(?:==\S+)?)(?: from \S+)? --hash=", re.MULTILINE
 )
-_EXACT = re.compile(r"===?\s*(\d+(?:\.\d+)*)$")
 _MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "x86_64"}
 # Further names for systems of 2014 and before: pip takes a platform tag literally.
 _OLD_SYSTEMS = ("manylinux2014", "manylinux_2_12", "manylinux_2_5")
@@ -119,14 +124,6 @@ class Pip(Struct, frozen=True):
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
 
-    def missing(self, text: str, target: Target, folder: Path) -> tuple[tuple[str, str], ...]:
-        """Return the unmet dependencies of wheels in `folder` on the target: (package,
-        dependent)."""
-        result = self._run_pip([target_pip.MISSING, str(folder)], target, folder, text)
-        if result.code:
-            raise FabricError(pip_failure_problem(_read_last_lines(result)))
-        return tuple((name, owner) for name, owner in json.loads(result.stdout))
-
     def _run(self, argv: list[str], text: str, target: Target, folder: Path) -> ChildResult:
         # The text may hold the password of an index: it goes through a pipe, never into a file.
         argv = [*argv, *_QUIET, *target.flags(), "-r", "/dev/stdin"]
@@ -152,7 +149,7 @@ class Pip(Struct, frozen=True):
         requirement = missing[1]
         # pip's words are the same for an unknown package and for one that has sources alone.
         asked = self._run_pip(
-            ["index", "versions", _name(requirement), *_ALL_VERSIONS], target, folder
+            ["index", "versions", read_required_name(requirement), *_ALL_VERSIONS], target, folder
         )
         return missing_version_problem(requirement, parse_versions(asked), target, text)
 
@@ -194,14 +191,14 @@ def missing_version_problem(
     requirement: str, versions: tuple[str, ...] | None, target: Target, text: str
 ) -> Problem:
     """Build the problem for a requirement without a match, with the available versions."""
-    name = _name(requirement)
+    name = read_required_name(requirement)
     if versions is None:
         message = f"package `{name}` not found in the package index of pip"
         hint = "check the spelling of the name, or add your index to the settings of pip"
         return Problem("vendor/unknown-package", message, hint, frame=text)
-    exact = _EXACT.search(requirement)
-    if versions and exact and _strip_zeros(exact[1]) not in map(_strip_zeros, versions):
-        message = f"package `{name}` has no version {exact[1]}"
+    exact = _read_exact_version(requirement)
+    if versions and exact and not _has_version(versions, exact):
+        message = f"package `{name}` has no version {exact}"
         return Problem(
             "vendor/unknown-version", message, f"use the newest version, {versions[0]}", None, text
         )
@@ -254,9 +251,13 @@ def _find_hash_problem(text: str) -> Problem | None:
     return None
 
 
-def _name(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+def _read_exact_version(line: str) -> str:
+    """Return the one version that a requirement allows; empty otherwise."""
+    requirement = parse_requirement(line) if is_pinned(line) else None
+    return next((one.version for one in requirement.specifier), "") if requirement else ""
 
 
-def _strip_zeros(version: str) -> str:
-    return re.sub(r"(\.0)+$", "", version)
+def _has_version(versions: tuple[str, ...], exact: str) -> bool:
+    from packaging.utils import canonicalize_version
+
+    return canonicalize_version(exact) in map(canonicalize_version, versions)

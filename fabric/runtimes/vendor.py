@@ -1,11 +1,8 @@
 """Third-party packages of Python functions: from a lock to files, for the target's platform."""
 
 import os
-import re
-import stat
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -27,6 +24,7 @@ from fabric.runtimes.requirements import (
     normalize_package_name,
     render_lock,
 )
+from fabric.runtimes.wheels import list_unmet_dependencies, read_wheel_name, unpack_wheel
 from fabric.system.disk import write_atomic
 from fabric.system.owned_folder import create_temporary_folder
 
@@ -91,9 +89,9 @@ def _download_packages(pip: Pip, text: str, target: Target, lock: str) -> Built:
     locked = own or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
         wheels = pip.download(text, target, folder, locked=locked)
-        files = {file.path: file for wheel in wheels for file in _unpack(wheel)}
-        missing = pip.missing(text, target, folder) if locked else ()
-        unlisted = sorted({_name(wheel) for wheel in wheels} - list_required_names(text))
+        files = {file.path: file for wheel in wheels for file in unpack_wheel(wheel)}
+        missing = list_unmet_dependencies(wheels, text, target.markers()) if locked else ()
+        unlisted = sorted(set(map(read_wheel_name, wheels)) - list_required_names(text))
     lacking = _find_missing_packages(target, missing)
     if lacking and own:
         raise FabricError(replace(lacking, hint=f"delete {lock} to lock again"))
@@ -117,10 +115,6 @@ def _find_missing_packages(target: Target, missing: Sequence[tuple[str, str]]) -
 
 def _sort_files(files: dict[str, BuiltFile]) -> tuple[BuiltFile, ...]:
     return tuple(files[path] for path in sorted(files))
-
-
-def _name(wheel: Path) -> str:
-    return normalize_package_name(wheel.name.partition("-")[0])
 
 
 def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
@@ -159,76 +153,6 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
         hint=f"run: git add {lock.file}",
         where=Place(lock.file),
     )
-
-
-# Wheels as files: read entry by entry, with checked paths and sizes; nothing is run.
-# What an installer notes for itself, and byte code: neither is the package, both vary.
-_NOISE = re.compile(
-    r"(^|/)__pycache__/|\.py[co]$|\.dist-info/(RECORD(\.\w+)?|INSTALLER|REQUESTED|direct_url\.json)$"
-)
-_DATA = re.compile(r"^[^/]+\.data/(?P<kind>[^/]+)/(?P<rest>.+)$")
-_LIBRARIES = {"purelib", "platlib"}
-_MAX_BYTES = 1 << 30
-_CHUNK = 1 << 20
-
-
-def _unpack(wheel: Path) -> Iterator[BuiltFile]:
-    """Yield the files that an install would put on the import path."""
-    try:
-        with zipfile.ZipFile(wheel) as bundle:
-            room = _MAX_BYTES
-            for entry in bundle.infolist():
-                if (path := _find_install_path(wheel.name, entry)) is None:
-                    continue
-                content = _decompress_entry(bundle, entry, wheel.name, room)
-                room -= len(content)
-                yield BuiltFile(path, content, executable=_is_executable(entry))
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
-        raise _invalid_wheel_error(wheel.name, str(error)) from error
-
-
-def _find_install_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
-    """Return the installed path; None for directories, metadata, scripts and headers."""
-    name = entry.filename
-    if entry.is_dir() or _NOISE.search(name):
-        return None
-    if match := _DATA.match(name):
-        if match["kind"] not in _LIBRARIES:
-            return None
-        name = match["rest"]
-    _check(wheel, name, entry)
-    return name
-
-
-def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
-        raise _invalid_wheel_error(wheel, f"the path `{name}` is outside the archive")
-    mode = entry.external_attr >> 16
-    if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
-        raise _invalid_wheel_error(wheel, f"`{name}` is not a regular file")
-
-
-def _decompress_entry(
-    bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int
-) -> bytes:
-    """Decompress an entry and count its bytes: the size in the header can be wrong."""
-    chunks: list[bytes] = []
-    with bundle.open(entry) as stream:
-        while chunk := stream.read(_CHUNK):
-            room -= len(chunk)
-            if room < 0:
-                raise _invalid_wheel_error(wheel, "it exceeds 1 GB when unpacked")
-            chunks.append(chunk)
-    return b"".join(chunks)
-
-
-def _is_executable(entry: zipfile.ZipInfo) -> bool:
-    return bool((entry.external_attr >> 16) & 0o111)
-
-
-def _invalid_wheel_error(wheel: str, reason: str) -> FabricError:
-    return FabricError(Problem("vendor/bad-wheel", f"cannot _unpack `{wheel}`: {reason}"))
 
 
 _MACHINES = ("x86_64", "aarch64")

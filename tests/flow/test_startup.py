@@ -11,6 +11,7 @@ from fabric.cli.commands_table import COMPOSE, GENERATE, ROOT
 from tests.support.project import environment, project
 
 HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3", "bottle",
+         "packaging",
          "fabric.system.http.server", "fabric.daemon.application"}  # fmt: skip
 COMMANDS = (
     (),
@@ -126,3 +127,17 @@ def test_a_new_project_and_a_plan_look_for_no_plug_in_and_load_no_picker(tmp_pat
     assert for_init & {*HEAVY, "importlib.metadata"} == set()
     ours = ("fabric.cli.picker", "fabric.system.plugins")
     assert [one for one in for_init | for_plan if one.startswith(ours)] == []
+
+
+@pytest.mark.parametrize("runtime", ["nodejs22.x", "python3.12"])
+def test_a_build_without_python_packages_parses_no_requirements(
+    runtime: str, tmp_path: Path
+) -> None:
+    config = f"service: s\nprovider: {{name: cloud1-lambda, runtime: {runtime}}}\n"
+    files = {"one.py": "def handler(event, context): ...\n", "one.js": "exports.handler = 1\n"}
+    entry = "one.py" if runtime.startswith("python") else "one.js"
+    made = project(tmp_path, f"{config}functions: [{{name: one, entry: {entry}}}]\n", files)
+    code, modules = loaded(HELP, "build", "--json", cwd=made.root, home=made.home)
+    assert code == 0
+    assert "networkx" in modules
+    assert "packaging" not in modules

@@ -32,6 +32,10 @@ from tests.support.runtimes_project import write
         ("click==8.1.7\nflask", False),
         ("-e .", False),
         ("./wheels/a.whl", False),
+        ("click [extra]==8.1.7", True),
+        ("click===8.1.7", True),
+        ("click==8.1.7 , <9", False),
+        ("click @ https://example.org/click-8.1.7-py3-none-any.whl", False),
     ],
 )
 def test_pinned_means_one_version_for_each(text: str, *, pinned: bool) -> None:

@@ -1,0 +1,53 @@
+"""Wheels as files: their names, and the dependencies that no other wheel meets."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.pip import Target
+from fabric.runtimes.wheels import list_unmet_dependencies, read_wheel_name
+from tests.support.wheels import write_wheel
+
+TARGET = Target("3.12", "arm64").markers()
+
+
+def unmet(folder: Path, requirements: str) -> tuple[tuple[str, str], ...]:
+    return list_unmet_dependencies(sorted(folder.glob("*/*.whl")), requirements, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("requires", "listed", "missing"),
+    [
+        ("late", "app==1.0", True),
+        ("Late.Name>=2", "app==1.0", True),
+        ("other", "app==1.0", False),
+        ("late ; python_version >= '3.12'", "app==1.0", True),
+        ("late ; python_version < '3.12'", "app==1.0", False),
+        ("late ; platform_machine == 'x86_64'", "app==1.0", False),
+        ("late ; extra == 'more'", "app==1.0", False),
+        ("late ; extra == 'more'", "App[More]==1.0 --hash=sha256:00", True),
+    ],
+)
+def test_a_dependency_that_the_target_needs_and_no_wheel_meets_is_unmet(
+    requires: str, listed: str, tmp_path: Path, *, missing: bool
+) -> None:
+    write_wheel(tmp_path, "app", [requires])
+    write_wheel(tmp_path, "other")
+    found = unmet(tmp_path, listed)
+    assert bool(found) is missing
+    assert all(owner == "app" for _, owner in found)
+
+
+def test_an_invalid_requirement_names_the_wheel(tmp_path: Path) -> None:
+    write_wheel(tmp_path, "app", ["late (>=1.0dev-r5"])
+    with pytest.raises(FabricError) as caught:
+        unmet(tmp_path, "app==1.0")
+    assert caught.value.first.code == "vendor/bad-wheel"
+    assert "`app-1.0-py3-none-any.whl`" in caught.value.first.message
+
+
+def test_the_name_of_a_wheel_is_normalized() -> None:
+    assert read_wheel_name(Path("Zope.Interface-5.0-py3-none-any.whl")) == "zope-interface"
+    with pytest.raises(FabricError):
+        read_wheel_name(Path("zope-interface.whl"))
