@@ -1,6 +1,5 @@
 """Services to tasks: one table of recipes serves every verb."""
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -17,9 +16,9 @@ from fabric.graph.bundling import (
     with_handlers,
 )
 from fabric.graph.name_tasks import build_dns_sync_tasks
-from fabric.graph.service_unit import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.catalog import OLDEST_GLIBC, DeployUnit, find_glibc_version, find_provider_facts
+from fabric.model.catalog import DeployUnit, find_provider_facts
 from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Verb
@@ -235,23 +234,20 @@ def _choose_runtime(unit: ServiceUnit, function: Function) -> str:
 
 
 def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
-    runtime = _choose_runtime(unit, function)
-    asked = unit.packages_of(function.name)
-    if asked is None or not asked.text or not runtime.startswith("python"):
+    asked, target = unit.packages_of(function.name), find_python_target(unit.config, function)
+    if asked is None or target is None or not (asked.text or asked.local):
         return None
-    version = re.sub(r"^python", "", runtime) or "3.11"
-    platform = "aarch64" if function.capacity.architecture == "arm64" else "x86_64"
-    facts = find_provider_facts(unit.config.provider.id)
-    glibc = find_glibc_version(facts, version) if facts else OLDEST_GLIBC
-    name = hash_fields((asked.folder, version, platform, str(glibc), *asked.without))[:12]
+    facts = (target.python, target.architecture, str(target.glibc), *asked.without)
+    name = hash_fields((asked.folder, *facts))[:12]
     inputs = VendorInputs(
         service=unit.service,
         root=asked.folder,
         source=asked.text,
-        python=version,
-        platform=platform,
+        python=target.python,
+        platform=target.architecture,
         without=asked.without,
-        glibc=glibc,
+        glibc=target.glibc,
+        folders=asked.local,
     )
     return Task(build_task_id("vendor", name), inputs)
 

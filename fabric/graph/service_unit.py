@@ -1,22 +1,39 @@
 """A service as the compiler takes it."""
 
+import re
+
 from msgspec import Struct
 
-from fabric.config.values import Config
+from fabric.config.values import Config, Function
+from fabric.model.catalog import OLDEST_GLIBC, find_glibc_version, find_provider_facts
+from fabric.model.python_target import PythonTarget
 from fabric.model.task import Pairs
 
 
-class FunctionPackages(Struct, frozen=True):
+def find_python_target(config: Config, function: Function) -> PythonTarget | None:
+    """Return the target of a Python function; None for other runtimes."""
+    runtime = function.runtime or config.provider.runtime
+    if not runtime.startswith("python"):
+        return None
+    version = re.sub(r"^python", "", runtime) or "3.11"
+    platform = "aarch64" if function.capacity.architecture == "arm64" else "x86_64"
+    facts = find_provider_facts(config.provider.id)
+    glibc = find_glibc_version(facts, version) if facts else OLDEST_GLIBC
+    return PythonTarget(version, platform, glibc)
+
+
+class FunctionPackages(Struct, frozen=True, kw_only=True):
     """The packages of one Python function: the lock `text` and its `folder` in the workspace.
 
-    `without` are those that the provider's runtime has, `names` all others.
+    `without` are those that the provider's runtime has.
     """
 
     function: str
     folder: str
     text: str
     without: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    # Packages in the checkout: name and directory.
+    local: Pairs = ()
 
 
 class ServiceNeeds(Struct, frozen=True):

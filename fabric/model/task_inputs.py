@@ -65,11 +65,14 @@ class VendorInputs(_Inputs, frozen=True):
     without: tuple[str, ...] = ()
     # The platform's minor version of glibc 2.
     glibc: int = OLDEST_GLIBC
+    # Packages in the checkout: name and directory. Their files are recorded inputs.
+    folders: Pairs = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
         """Return the entries. `source` is the lock text, hashed."""
         lock = InputEntry(EntryKind.OPTION, "requirements", hash_fields((self.source,)))
-        return (lock, *list_option_entries(self, "service", "root", "source", "without"))
+        unused = ("service", "root", "source", "without", *(() if self.folders else ("folders",)))
+        return (lock, *list_option_entries(self, *unused))
 
 
 _NAMES = ("service", "function", "root", "apart", "is_wanted", "is_portable")

@@ -22,7 +22,7 @@ from fabric.system.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
 # What a wildcard does not mean: variables of the deployer. Who names such a file gets it.
-_PRIVATE = (
+PRIVATE_RULES = (
     *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
     *PRIVATE_NAMES,
 )
@@ -104,12 +104,12 @@ def _parse_pattern(root: str, text: str) -> Pattern:
 
 
 def _match_files(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
-    rules = rules if _is_private_pattern(pattern.glob) else (*_PRIVATE, *rules)
+    rules = rules if _is_private_pattern(pattern.glob) else (*PRIVATE_RULES, *rules)
     names = list_files(pattern.folder, pattern.glob, rules)
     listing = Listing(place(workspace, pattern.folder), pattern.glob, names, rules)
     own = os.path.join(pattern.folder, pattern.library) if pattern.library else workspace
     for name in names:
-        _refuse_led_out(workspace, own, os.path.join(pattern.folder, name))
+        refuse_outside_link(workspace, own, os.path.join(pattern.folder, name), "include")
     return read_named(workspace, pattern.folder, listing)
 
 
@@ -118,16 +118,16 @@ def _is_private_pattern(glob: str) -> bool:
     return any(part.startswith(".env") or part in PRIVATE_NAMES for part in parts)
 
 
-def _refuse_led_out(workspace: str, own: str, path: str) -> None:
-    """Raise for a link out of the project, unless it stays in the library that the pattern
-    names."""
+def refuse_outside_link(workspace: str, own: str, path: str, origin: str) -> None:
+    """Raise for a link out of the project, unless it stays in the directory `own`. `origin` is
+    the key or package with the file."""
     real = os.path.realpath(path)
     if not any(real == folder or real.startswith(f"{folder}/") for folder in (workspace, own)):
         shown = place(workspace, path)
         raise FabricError(
             Problem(
                 "build/include-outside",
-                f"refusing to package `{shown}` of `include`: it is a link to a path outside "
+                f"refusing to package `{shown}` of `{origin}`: it is a link to a path outside "
                 "the project",
                 hint="replace it with a copy, or exclude it with `build.ignore`",
                 where=Place(shown),

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.problems import FabricError, Problem
+from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.runtimes import target_pip
 from fabric.runtimes.requirements import (
     Pin,
     is_pinned,
     list_constraint_lines,
+    no_wheel_problem,
     parse_requirement,
     read_required_name,
 )
@@ -40,74 +41,14 @@ _MISMATCH = re.compile(
 _NO_HASH = re.compile(
     r"^ *(?P<name>[A-Za-z0-9][\w.-]*(?:==\S+)?)(?: from \S+)? --hash=", re.MULTILINE
 )
-_MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "x86_64"}
-# Further names for systems of 2014 and before: pip takes a platform tag literally.
-_OLD_SYSTEMS = ("manylinux2014", "manylinux_2_12", "manylinux_2_5")
-
-
-class Target(Struct, frozen=True):
-    """The target platform of packages, never the local machine."""
-
-    python: str
-    architecture: str
-    glibc: int = OLDEST_GLIBC
-
-    @property
-    def title(self) -> str:
-        """The target as lock files name it."""
-        return f"{self.python}-{self.machine}-glibc2.{self.glibc}"
-
-    @property
-    def machine(self) -> str:
-        """The architecture as Python names it."""
-        machine = _MACHINES.get(self.architecture)
-        if machine is None:
-            raise FabricError(
-                Problem(
-                    "vendor/unknown-platform",
-                    f"unsupported architecture for Python packages: `{self.architecture}`",
-                    hint="use x86_64 or arm64",
-                )
-            )
-        return machine
-
-    def markers(self) -> dict[str, str]:
-        """Return the environment marker values of the target.
-
-        A missing patch version is 0, as for `--python-version`; the system release is unknown.
-        """
-        full = self.python if self.python.count(".") > 1 else f"{self.python}.0"
-        return {
-            "implementation_name": "cpython",
-            "implementation_version": full,
-            "os_name": "posix",
-            "platform_machine": self.machine,
-            "platform_python_implementation": "CPython",
-            "platform_release": "0",
-            "platform_system": "Linux",
-            "platform_version": "0",
-            "python_full_version": full,
-            "python_version": ".".join(full.split(".")[:2]),
-            "sys_platform": "linux",
-        }
-
-    def flags(self) -> list[str]:
-        machine = self.machine
-        newer = (f"manylinux_2_{minor}" for minor in range(self.glibc, OLDEST_GLIBC - 1, -1))
-        names = (f"{name}_{machine}" for name in (*newer, *_OLD_SYSTEMS))
-        platforms = [flag for name in names for flag in ("--platform", name)]
-        return [
-            "--only-binary=:all:",
-            "--implementation=cp",
-            f"--python-version={self.python}",
-            *platforms,
-        ]
 
 
 class Pip(Struct, frozen=True):
     environment: Mapping[str, str]
 
-    def resolve(self, text: str, target: Target, folder: Path, exact: str = "") -> tuple[Pin, ...]:
+    def resolve(
+        self, text: str, target: PythonTarget, folder: Path, exact: str = ""
+    ) -> tuple[Pin, ...]:
         """Resolve the requirements to versions and hashes, without installing.
 
         `exact` are version pins for those packages that are needed at all.
@@ -117,14 +58,16 @@ class Pip(Struct, frozen=True):
         result = self._run(argv, text, target, folder)
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
-    def download(self, text: str, target: Target, folder: Path, *, locked: bool) -> list[Path]:
+    def download(
+        self, text: str, target: PythonTarget, folder: Path, *, locked: bool
+    ) -> list[Path]:
         """Download the wheels to `folder`. A lock is complete, so no dependency is added to it."""
         bounds = ["--no-deps"] if locked else _write_constraints(text, folder)
         flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
 
-    def _run(self, argv: list[str], text: str, target: Target, folder: Path) -> ChildResult:
+    def _run(self, argv: list[str], text: str, target: PythonTarget, folder: Path) -> ChildResult:
         # The text may hold the password of an index: it goes through a pipe, never into a file.
         argv = [*argv, *_QUIET, *target.flags(), "-r", "/dev/stdin"]
         result = self._run_pip(argv, target, folder, text)
@@ -133,7 +76,7 @@ class Pip(Struct, frozen=True):
         return result
 
     def _run_pip(
-        self, argv: list[str], target: Target, folder: Path, text: str = ""
+        self, argv: list[str], target: PythonTarget, folder: Path, text: str = ""
     ) -> ChildResult:
         # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
         env = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
@@ -141,7 +84,7 @@ class Pip(Struct, frozen=True):
         child = [sys.executable, "-P", target_pip.__file__, told, *argv]
         return run_child(child, cwd=folder, env=env, stdin=text.encode())
 
-    def _build_failure(self, result: ChildResult, target: Target, folder: Path) -> Problem:
+    def _build_failure(self, result: ChildResult, target: PythonTarget, folder: Path) -> Problem:
         text = _read_last_lines(result)
         missing = _MISSING.search(text)
         if missing is None or _UNREACHABLE.search(text):
@@ -188,7 +131,7 @@ def parse_versions(asked: ChildResult) -> tuple[str, ...] | None:
 
 
 def missing_version_problem(
-    requirement: str, versions: tuple[str, ...] | None, target: Target, text: str
+    requirement: str, versions: tuple[str, ...] | None, target: PythonTarget, text: str
 ) -> Problem:
     """Build the problem for a requirement without a match, with the available versions."""
     name = read_required_name(requirement)
@@ -202,13 +145,7 @@ def missing_version_problem(
         return Problem(
             "vendor/unknown-version", message, f"use the newest version, {versions[0]}", None, text
         )
-    machine = target.architecture or "x86_64"
-    return Problem(
-        "vendor/no-wheel",
-        f"`{requirement}` has no wheel for Python {target.python} on Linux ({machine})",
-        hint="choose a version with a wheel: source packages are not built",
-        frame=text,
-    )
+    return no_wheel_problem(requirement, target, text)
 
 
 def pip_failure_problem(text: str) -> Problem:

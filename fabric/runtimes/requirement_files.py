@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
+from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.recorded_inputs import place, record_tried
@@ -27,14 +29,16 @@ from fabric.runtimes.requirements import (
     read_project_requirements,
     remove_packages,
 )
-from fabric.runtimes.unread_sources import PROJECT, OtherTools
+from fabric.runtimes.unread_sources import PROJECT, READ_LOCKS, OtherTools
 from fabric.system.disk import read_bytes
 
 _NAMED = re.compile(
     r"\s*(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[ =]\s*)(?P<file>\S+)"
 )
 _PLAIN = "requirements.txt"
-_OF_FUNCTION = (LOCK_FILE, _PLAIN)
+# Contains the projects in directories below it, too.
+_SHARED_LOCK = "uv.lock"
+_OF_FUNCTION = (LOCK_FILE, _PLAIN, *READ_LOCKS)
 NOWHERE: Secret[tuple[str, ...]] = Secret(())
 
 
@@ -50,6 +54,15 @@ class VendorSource(Struct, frozen=True):
     # Listed packages that the provider includes; the text omits them.
     without: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    # Packages in the checkout: name and directory, relative to the workspace.
+    folders: Pairs = ()
+
+
+class _Joined(Struct, frozen=True):
+    """One text, and the paths of the other files included in it."""
+
+    text: str
+    others: tuple[str, ...]
 
 
 class PackageFolder(Struct, frozen=True):
@@ -67,6 +80,9 @@ class PackageFolders:
         self._base = os.path.realpath(workspace)
         self._top = os.path.realpath(os.path.join(self._base, root))
         self._known: dict[str, PackageFolder] = {}
+        above = _list_parents(self._top, self._base)
+        is_shared = any(os.path.isfile(os.path.join(one, _SHARED_LOCK)) for one in above)
+        self._names = (*_OF_FUNCTION, *((PROJECT,) if is_shared else ()))
 
     def of(self, entry: str) -> PackageFolder:
         """Return the nearest directory with requirements, from the entry up to the service
@@ -91,11 +107,24 @@ class PackageFolders:
     def _find_package_folder(self, folder: str) -> PackageFolder:
         if not folder.startswith(self._top + os.sep):
             return PackageFolder(place(self._base, self._top), ())
-        own = tuple(os.path.join(folder, name) for name in _OF_FUNCTION)
-        if any(map(os.path.isfile, own)):
+        own = tuple(os.path.join(folder, name) for name in self._names)
+        if any(map(_lists_packages, own)):
             return PackageFolder(place(self._base, folder), own)
         above = self._find_from(os.path.dirname(folder))
         return PackageFolder(above.folder, (*own, *above.looked_at))
+
+
+def _list_parents(folder: str, base: str) -> Iterator[str]:
+    while folder.startswith(base):
+        yield folder
+        folder = os.path.dirname(folder)
+
+
+def _lists_packages(path: str) -> bool:
+    """Return whether a file lists packages. Many tools have settings in a pyproject.toml."""
+    if not os.path.isfile(path):
+        return False
+    return os.path.basename(path) != PROJECT or b"[project]" in read_bytes(path)
 
 
 def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource | None:
@@ -104,27 +133,41 @@ def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> Vend
     return found if found.text else None
 
 
-def read_public_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
-    """Read the lock if it is current, otherwise requirements.txt, otherwise pyproject.toml.
+def read_public_source(
+    workspace: Path, root: str, brought: Sequence[str] = (), target: PythonTarget | None = None
+) -> VendorSource:
+    """Read the lock if it is current, otherwise requirements.txt, otherwise the lock of another
+    tool for `target`, otherwise pyproject.toml.
 
     Only reads files. The text is stored by fabric, so it does not contain the index password.
     """
-    found = read_source(workspace, root, brought)
+    found = read_source(workspace, root, brought, target)
     return replace(found, text=redact_userinfo(found.text), where=NOWHERE)
 
 
 def read_source(
-    workspace: Path, root: str, brought: Sequence[str] = (), *, relock: bool = False
+    workspace: Path,
+    root: str,
+    brought: Sequence[str] = (),
+    target: PythonTarget | None = None,
+    *,
+    relock: bool = False,
 ) -> VendorSource:
     """Read the requirements with passwords, only for pip. With `relock`, a lock of fabric is
     ignored."""
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
-    asked = [(_PLAIN, plain.text), (PROJECT, _read_project(base, os.path.join(folder, PROJECT)))]
+    project = _read_project(base, os.path.join(folder, PROJECT))
+    asked = [(_PLAIN, plain.text), (PROJECT, project)]
     asked = [(name, text) for name, text in asked if list_requirement_lines(text)]
     others_lock = _read_text(base, os.path.join(folder, LOCK_FILE))
     is_locked = bool(list_requirement_lines(others_lock)) and not is_own_lock(others_lock)
+    around = OtherTools(base, folder, partial(_read_text, base))
+    if target and not is_locked and not list_requirement_lines(plain.text):
+        found = _read_other_lock(around, plain, project, target)
+        if found is not None:
+            return found
     # Who locks everything asks for a version of everything.
     without = find_bare_names(asked[0][1], brought) if asked and not is_locked else ()
     lean = [(name, remove_packages(text, without)) for name, text in asked]
@@ -134,7 +177,6 @@ def read_source(
     name, text = _choose_text(lock, "" if is_passed_over else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    around = OtherTools(base, folder, partial(_read_text, base))
     around.check(name, text, file)
     seen = record_tried(base, [*looked_at, *plain.others, *around.looked_at])
     warnings = around.unread_locks(name, text)
@@ -142,10 +184,40 @@ def read_source(
         file=file,
         text=text,
         seen=seen,
-        where=Secret(list_index_lines(plain.text)),
+        where=Secret(list_index_lines(plain.text)) if is_own_lock(text) else NOWHERE,
         without=without,
         warnings=warnings,
     )
+
+
+def _read_other_lock(
+    around: OtherTools, plain: _Joined, project: str, target: PythonTarget
+) -> VendorSource | None:
+    """Read the first lock of another tool that contains the project."""
+    base, folder = around.base, around.folder
+    for path in around.readable_locks:
+        # The parsers of locks, and the library that they use: few projects have such a lock.
+        from fabric.runtimes.locks.reading import LockText, LockUser, read_lock
+
+        name = place(base, path)
+        dependencies = list_requirement_lines(project)
+        user = LockUser(folder=folder, dependencies=dependencies, target=target)
+        found = read_lock(LockText(path=path, name=name, text=around.text_of(path)), user)
+        if found is None:
+            continue
+        looked_at = [os.path.join(folder, one) for one in (LOCK_FILE, _PLAIN, PROJECT)]
+        return VendorSource(
+            file=name,
+            text=found.text,
+            seen=record_tried(base, [*looked_at, *plain.others, *around.looked_at]),
+            where=Secret(list_index_lines(plain.text)),
+            warnings=around.unread_locks(name, ""),
+            folders=tuple(
+                (package, place(base, os.path.normpath(os.path.join(path, "..", local))))
+                for package, local in found.folders
+            ),
+        )
+    return None
 
 
 def _choose_text(lock: str, locked: str, asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
@@ -153,13 +225,6 @@ def _choose_text(lock: str, locked: str, asked: Sequence[tuple[str, str]]) -> tu
         return lock, locked
     name, text = asked[0] if asked else (_PLAIN, "")
     return (name, text) if list_requirement_lines(text) else (name, "")
-
-
-class _Joined(Struct, frozen=True):
-    """One text, and the paths of the other files included in it."""
-
-    text: str
-    others: tuple[str, ...]
 
 
 class _Lines(Struct, frozen=True):

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes
+from fabric.model.problems import Problem
 from fabric.model.secrecy import redact_userinfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from packaging.requirements import Requirement
+
+    from fabric.model.python_target import PythonTarget
 
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
@@ -211,3 +214,14 @@ def _hash_source(source: str) -> str:
         *map(format_constraint_line, list_constraint_lines(shown)),
     )
     return hash_bytes("\n".join(lines).encode())
+
+
+def no_wheel_problem(requirement: str, target: PythonTarget, frame: str = "") -> Problem:
+    """Build the problem for a requirement that the target cannot install."""
+    machine = target.architecture or "x86_64"
+    return Problem(
+        "vendor/no-wheel",
+        f"`{requirement}` has no wheel for Python {target.python} on Linux ({machine})",
+        hint="choose a version with a wheel: source packages are not built",
+        frame=frame,
+    )

@@ -22,15 +22,16 @@ from fabric.runtimes.requirements import (
 
 PROJECT = "pyproject.toml"
 _UV_LOCK = "uv.lock"
+# Locks that fabric reads, in the order of choice.
+READ_LOCKS = ("pylock.toml", _UV_LOCK, "poetry.lock")
 _EXPORTS = {
-    _UV_LOCK: "run: uv export --no-emit-workspace --no-dev -o requirements.lock",
-    "poetry.lock": "run: poetry export -f requirements.txt -o requirements.lock",
     "Pipfile.lock": "run: pipenv requirements --hash > requirements.lock",
     "Pipfile": "run: pipenv requirements --hash > requirements.lock",
     "pdm.lock": "run: pdm export -f requirements -o requirements.lock",
 }
 _PUBLIC_INDEX = "https://pypi.org/"
-_UNREAD = (*_EXPORTS, "pylock.toml")
+_NOT_IN_LOCK = "add the project of this service to the lock, and lock again"
+_LOCKS = (*READ_LOCKS, *_EXPORTS)
 
 
 class UnreadSource(Struct, frozen=True):
@@ -152,7 +153,7 @@ class OtherTools(Struct, frozen=True):
     @property
     def looked_at(self) -> tuple[str, ...]:
         workspace = self._workspace
-        locks = [os.path.join(self.folder, name) for name in _UNREAD]
+        locks = [os.path.join(self.folder, name) for name in _LOCKS]
         shared = [workspace, os.path.join(os.path.dirname(workspace), _UV_LOCK)]
         return (*locks, *(shared if workspace else ()))
 
@@ -171,19 +172,27 @@ class OtherTools(Struct, frozen=True):
         path, workspace = os.path.join(self.folder, PROJECT), self._workspace
         above = self.text_of(workspace) if workspace else ""
         found = find_unread_sources(self.text_of(path), above, requirements)
-        return [_foreign_source_problem(one, place(self.base, path)) for one in found]
+        return [foreign_source_problem(one, Place(place(self.base, path))) for one in found]
+
+    @property
+    def readable_locks(self) -> Iterator[str]:
+        """The paths of locks that can contain this project, in the order of choice."""
+        there = [one for one in self.looked_at if os.path.isfile(one)]
+        for name in READ_LOCKS:
+            yield from (one for one in there if os.path.basename(one) == name)
 
     def unread_locks(self, name: str, text: str) -> tuple[Problem, ...]:
         """Yield a warning for each lock of another tool that is ignored."""
         if name.endswith(".lock") and list_requirement_lines(text) and not is_own_lock(text):
             return ()
-        there = [one for one in self.looked_at if os.path.basename(one) in _UNREAD]
+        there = [one for one in self.looked_at if os.path.basename(one) in _LOCKS]
         locks = [place(self.base, one) for one in there if os.path.isfile(one)]
-        read = name if list_requirement_lines(text) else ""
-        return (*(_lock_warning(lock, read) for lock in locks), *self._find_index_warnings(name))
+        read = name if list_requirement_lines(text) or name in locks else ""
+        ignored = (_lock_warning(lock, read) for lock in locks if lock != read)
+        return (*ignored, *self._find_index_warnings(name))
 
     def _find_index_warnings(self, name: str) -> Iterator[Problem]:
-        if name == PROJECT:
+        if name == PROJECT or os.path.basename(name) in READ_LOCKS:
             path = os.path.join(self.folder, PROJECT)
             for index in find_unread_indexes(self.text_of(path)):
                 yield _index_warning(index, place(self.base, path))
@@ -198,14 +207,14 @@ def _local_path_problem(line: str, file: str) -> Problem:
     )
 
 
-def _foreign_source_problem(one: UnreadSource, file: str) -> Problem:
+def foreign_source_problem(one: UnreadSource, where: Place) -> Problem:
     return Problem(
         "input/package-source",
         f"unsupported source of package `{one.name}`: {one.origin} (on the package index, the "
         "name can belong to another owner)",
         hint="list the packages of this function in a requirements.lock without it, and move its "
         "code into the service",
-        where=Place(file),
+        where=where,
     )
 
 
@@ -225,6 +234,8 @@ def _lock_warning(lock: str, read: str) -> Problem:
     return Problem(
         "vendor/lock-ignored",
         f"ignoring `{lock}`: {instead}",
-        hint=_EXPORTS.get(name, "export it to a requirements.lock with versions and hashes"),
+        hint=_EXPORTS.get(
+            name, _NOT_IN_LOCK if read in ("", PROJECT) else f"delete `{read}` to use it"
+        ),
         where=Place(lock),
     )

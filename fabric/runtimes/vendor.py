@@ -7,10 +7,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
-from fabric.runtimes.pip import Pip, Target
+from fabric.runtimes.locks.checkout import copy_packages
+from fabric.runtimes.pip import Pip
 from fabric.runtimes.recorded_inputs import merge
 from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
@@ -31,17 +33,18 @@ from fabric.system.owned_folder import create_temporary_folder
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
     """Return the requirements unredacted, only for pip."""
-    found = read_source(workspace, inputs.root, inputs.without)
+    found = read_source(workspace, inputs.root, inputs.without, _build_target(inputs))
     if redact_userinfo(found.text) != inputs.source:
         return inputs.source
-    where = found.where.reveal() if is_own_lock(found.text) else ()
-    return "\n".join([*where, found.text])
+    return "\n".join([*found.where.reveal(), found.text])
 
 
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
     """Return the packages' files. Unpinned requirements are locked first, in a lock beside them."""
     pip = Pip(environment)
     target = _build_target(inputs)
+    if inputs.folders:
+        return _add_checkout(workspace, inputs, pip)
     if not _is_lock_needed(inputs):
         return _download_packages(
             pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without)
@@ -56,6 +59,17 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
         merge(built.seen, written.seen),
         (_new_lock_warning(written, [asked_for]), *built.warnings),
     )
+
+
+def _add_checkout(workspace: Path, inputs: VendorInputs, pip: Pip) -> Built:
+    """Return the modules of packages in the checkout, and the wheels of all others."""
+    copied = copy_packages(workspace, inputs.folders)
+    if not inputs.source:
+        return copied
+    text = _with_passwords(workspace, inputs)
+    fetched = _download_packages(pip, text, _build_target(inputs), lock_name(inputs.without))
+    files = {file.path: file for file in (*fetched.files, *copied.files)}
+    return Built(_sort_files(files), merge(copied.seen, fetched.seen), fetched.warnings)
 
 
 def lock_requirements(
@@ -80,11 +94,11 @@ def _is_lock_needed(inputs: VendorInputs) -> bool:
     return is_target_missing(inputs.source, _build_target(inputs).title)
 
 
-def _build_target(inputs: VendorInputs) -> Target:
-    return Target(inputs.python, inputs.platform, inputs.glibc)
+def _build_target(inputs: VendorInputs) -> PythonTarget:
+    return PythonTarget(inputs.python, inputs.platform, inputs.glibc)
 
 
-def _download_packages(pip: Pip, text: str, target: Target, lock: str) -> Built:
+def _download_packages(pip: Pip, text: str, target: PythonTarget, lock: str) -> Built:
     own = any(map(is_own_lock, text.splitlines()))
     locked = own or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
@@ -100,7 +114,9 @@ def _download_packages(pip: Pip, text: str, target: Target, lock: str) -> Built:
     )
 
 
-def _find_missing_packages(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | None:
+def _find_missing_packages(
+    target: PythonTarget, missing: Sequence[tuple[str, str]]
+) -> Problem | None:
     """Find packages missing in a lock: it is used unchanged, so the archive lacks them."""
     if not missing:
         return None
@@ -157,18 +173,18 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
 
 _MACHINES = ("x86_64", "aarch64")
 
-Resolved = Sequence[tuple[Target, tuple[Pin, ...]]]
+Resolved = Sequence[tuple[PythonTarget, tuple[Pin, ...]]]
 
 
-def _resolve_targets(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
+def _resolve_targets(pip: Pip, text: str, targets: Sequence[PythonTarget]) -> Resolved:
     """Resolve the requirements for each target, and for the other architecture."""
     others = [
-        Target(one.python, machine, one.glibc)
+        PythonTarget(one.python, machine, one.glibc)
         for one in targets
         for machine in _MACHINES
         if machine not in {other.machine for other in targets if other.python == one.python}
     ]
-    found = list[tuple[Target, tuple[Pin, ...]]]()
+    found = list[tuple[PythonTarget, tuple[Pin, ...]]]()
     for target in dict.fromkeys(targets):
         found.append((target, _resolve_near(pip, text, target, found)))
     for target in dict.fromkeys(others):
@@ -183,7 +199,7 @@ def _resolve_targets(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved
 def _join_pins(resolved: Resolved) -> tuple[Pin, ...]:
     """Join the results to one pin per version, with the hashes of all its wheels and a marker."""
     targets = tuple(target for target, _ in resolved)
-    versions: dict[tuple[str, str], list[tuple[Target, Pin]]] = {}
+    versions: dict[tuple[str, str], list[tuple[PythonTarget, Pin]]] = {}
     for target, pins in resolved:
         for pin in pins:
             versions.setdefault((normalize_package_name(pin.name), pin.version), []).append(
@@ -192,7 +208,7 @@ def _join_pins(resolved: Resolved) -> tuple[Pin, ...]:
     return tuple(_merge_pins(targets, found) for found in versions.values())
 
 
-def _merge_pins(targets: Sequence[Target], found: Sequence[tuple[Target, Pin]]) -> Pin:
+def _merge_pins(targets: Sequence[PythonTarget], found: Sequence[tuple[PythonTarget, Pin]]) -> Pin:
     pins = [pin for _, pin in found]
     return replace(
         pins[0],
@@ -202,7 +218,7 @@ def _merge_pins(targets: Sequence[Target], found: Sequence[tuple[Target, Pin]]) 
     )
 
 
-def _build_marker(targets: Sequence[Target], where: Sequence[Target]) -> str:
+def _build_marker(targets: Sequence[PythonTarget], where: Sequence[PythonTarget]) -> str:
     if len(where) == len(targets):
         return ""
     named = [
@@ -214,11 +230,11 @@ def _build_marker(targets: Sequence[Target], where: Sequence[Target]) -> str:
     return " or ".join(sorted(places))
 
 
-def _has_differences(targets: Iterable[Target], name: str) -> bool:
+def _has_differences(targets: Iterable[PythonTarget], name: str) -> bool:
     return len({target.markers()[name] for target in targets}) > 1
 
 
-def _resolve_near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+def _resolve_near(pip: Pip, text: str, target: PythonTarget, found: Resolved) -> tuple[Pin, ...]:
     """Resolve with the versions of the previous targets, if this target supports them."""
     try:
         return _resolve_pinned(pip, text, target, found)
@@ -228,7 +244,7 @@ def _resolve_near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple
         return _resolve_pinned(pip, text, target, ())
 
 
-def _resolve_pinned(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+def _resolve_pinned(pip: Pip, text: str, target: PythonTarget, found: Resolved) -> tuple[Pin, ...]:
     exact = {
         normalize_package_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins
     }

@@ -69,7 +69,7 @@ class BuildKind:
             # A look-up that ended at a folder holds as long as a folder is there.
             read=(*built.seen.files, *built.seen.folders),
             absent=built.seen.absent,
-            listings=tuple(map(_convert_listing, built.seen.listings)),
+            listings=tuple(map(convert_listing, built.seen.listings)),
             links=built.seen.links,
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
@@ -91,7 +91,7 @@ def _read_tool_version(inputs: BuildInputs) -> str:
     return _BUNDLED_OR_INCLUDING if is_bundled or inputs.include else _VERSION
 
 
-def _convert_listing(one: Listing) -> ListingTrace:
+def convert_listing(one: Listing) -> ListingTrace:
     """Convert a listing as the build saw it, so that later files are still noticed."""
     return ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
 

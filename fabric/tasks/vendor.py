@@ -8,6 +8,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import build_archive, hash_contents
 from fabric.runtimes.contract import Built
+from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from fabric.tasks.unknown_imports import encode_modules
 
@@ -40,8 +41,9 @@ class VendorKind:
                 ("packages", str(len(fetched.files))),
                 encode_modules(one.path for one in fetched.files),
             ),
-            read=fetched.seen.files,
+            read=(*fetched.seen.files, *fetched.seen.folders),
             absent=fetched.seen.absent,
+            listings=tuple(map(convert_listing, fetched.seen.listings)),
             links=fetched.seen.links,
             warnings=fetched.warnings,
         )

@@ -60,7 +60,11 @@ def test_a_strict_build_packs_the_functions_that_have_packages() -> None:
     text = (
         f"{head}functions: [{{name: one, entry: one.handler}}, {{name: two, entry: two.handler}}]"
     )
-    unit = ServiceUnit(loaded(text), "", packages=(FunctionPackages("one", "", "six==1.16.0"),))
+    unit = ServiceUnit(
+        loaded(text),
+        "",
+        packages=(FunctionPackages(function="one", folder="", text="six==1.16.0"),),
+    )
 
     def compiled(*, strict: bool) -> list[str]:
         return sorted(compile_graph([unit], Verb.BUILD, strict=strict).ids)

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.catalog import PROVIDERS, find_glibc_version, find_provider_facts
-from fabric.runtimes.pip import Target
+from fabric.model.python_target import PythonTarget
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_no_provider_is_older_than_the_oldest_wheels() -> None:
 
 
 def test_wheels_up_to_the_target_glibc_are_requested() -> None:
-    flags = Target("3.12", "arm64", 28).flags()
+    flags = PythonTarget("3.12", "arm64", 28).flags()
     names = [flags[at + 1] for at, flag in enumerate(flags) if flag == "--platform"]
     assert names[0] == "manylinux_2_28_aarch64"
     assert {"manylinux_2_17_aarch64", "manylinux2014_aarch64"} < set(names)

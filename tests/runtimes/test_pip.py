@@ -7,7 +7,8 @@ import pytest
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.runtimes.pip import Pip, Target
+from fabric.model.python_target import PythonTarget
+from fabric.runtimes.pip import Pip
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.in_process import project
 from tests.support.project import PYTHON_SOURCES
@@ -28,7 +29,7 @@ def refused(folder: Path, requirement: str) -> Problem:
     )
     pip = Pip({**ENVIRONMENT, **OFFLINE, "PIP_INDEX_URL": index.as_uri()})
     with pytest.raises(FabricError) as caught:
-        pip.download(f"{requirement}\n", Target("3.12", "arm64"), folder, locked=False)
+        pip.download(f"{requirement}\n", PythonTarget("3.12", "arm64"), folder, locked=False)
     return caught.value.first
 
 
@@ -57,7 +58,7 @@ def test_foreign_platform_wheels_are_reported_as_no_wheel(tmp_path: Path) -> Non
     pip = Pip(environment(tmp_path / "index"))
     for requirement in ("foreign==1.0", "needs==1.0"):
         with pytest.raises(FabricError) as caught:
-            pip.download(requirement, Target("3.12", "x86_64"), tmp_path, locked=False)
+            pip.download(requirement, PythonTarget("3.12", "x86_64"), tmp_path, locked=False)
         assert caught.value.first.code == "vendor/no-wheel"
         assert "`foreign" in caught.value.first.message
 
@@ -92,7 +93,7 @@ def test_requirement_without_a_hash_among_hashed_ones_is_reported(tmp_path: Path
     text = f"one==1.0 --hash=sha256:{hash_bytes(wheel.read_bytes())}\ntwo==1.0\n"
     with pytest.raises(FabricError) as caught:
         Pip(environment(tmp_path / "index")).download(
-            text, Target("3.12", "x86_64"), tmp_path, locked=True
+            text, PythonTarget("3.12", "x86_64"), tmp_path, locked=True
         )
     assert caught.value.first.code == "vendor/hash-missing"
     assert "`two==1.0`" in caught.value.first.message

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.pip import Target
+from fabric.model.python_target import PythonTarget
 from fabric.runtimes.wheels import list_unmet_dependencies, read_wheel_name
 from tests.support.wheels import write_wheel
 
-TARGET = Target("3.12", "arm64").markers()
+TARGET = PythonTarget("3.12", "arm64").markers()
 
 
 def unmet(folder: Path, requirements: str) -> tuple[tuple[str, str], ...]:

@@ -11,15 +11,19 @@ from fabric.app.project.modes import choose_mode
 from fabric.app.project.upstreams import UpstreamService, build_upstream_placeholders
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, measure_environment
-from fabric.config.values import ComposeService, Config, Function
-from fabric.graph.service_unit import FunctionPackages, ServiceNeeds, ServiceUnit
+from fabric.config.values import ComposeService, Config
+from fabric.graph.service_unit import (
+    FunctionPackages,
+    ServiceNeeds,
+    ServiceUnit,
+    find_python_target,
+)
 from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
-from fabric.runtimes.requirement_files import PackageFolders, read_public_source
-from fabric.runtimes.requirements import list_required_names
+from fabric.runtimes.requirement_files import PackageFolders, VendorSource, read_public_source
 
 _NAMED_AT_ONCE = 6
 
@@ -182,20 +186,28 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
     facts = find_provider_facts(config.provider.id)
     brought = tuple(name for name, _ in facts.platform.python_packages) if facts else ()
     lookup = PackageFolders(workspace, root)
-    places = {one.name: lookup.of(one.entry) for one in config.functions if _is_python(config, one)}
-    folders = {one.folder for one in places.values()}
-    sources = {folder: read_public_source(workspace, folder, brought) for folder in sorted(folders)}
-    rows = []
-    for name, found in places.items():
-        source = sources[found.folder]
-        names = tuple(sorted(list_required_names(source.text)))
-        rows.append(FunctionPackages(name, found.folder, source.text, source.without, names))
-    looked_at = {Path(path) for found in places.values() for path in found.looked_at}
+    users = [(one, find_python_target(config, one)) for one in config.functions]
+    wanted = [(one.name, lookup.of(one.entry), target) for one, target in users if target]
+    sources = {
+        (folder, target): read_public_source(workspace, folder, brought, target)
+        for folder, target in dict.fromkeys((found.folder, target) for _, found, target in wanted)
+    }
+    rows = tuple(
+        _build_row(name, found.folder, sources[found.folder, target])
+        for name, found, target in wanted
+    )
+    looked_at = {Path(path) for _, found, _ in wanted for path in found.looked_at}
     seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))
-    warnings = tuple(one for source in sources.values() for one in source.warnings)
+    warnings = dict.fromkeys(one for source in sources.values() for one in source.warnings)
     paths = tuple(sorted(looked_at | {workspace / one for one in seen}))
-    return ListedPackages(tuple(rows), paths, warnings)
+    return ListedPackages(rows, paths, tuple(warnings))
 
 
-def _is_python(config: Config, function: Function) -> bool:
-    return (function.runtime or config.provider.runtime).startswith("python")
+def _build_row(function: str, folder: str, source: VendorSource) -> FunctionPackages:
+    return FunctionPackages(
+        function=function,
+        folder=folder,
+        text=source.text,
+        without=source.without,
+        local=source.folders,
+    )

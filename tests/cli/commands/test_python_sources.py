@@ -1,15 +1,13 @@
 """Packages that do not come from the index are never looked up there; unread locks are named."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from fabric.runtimes.requirements import Pin, read_project_requirements, render_lock
 from tests.support.in_process import project
+from tests.support.package_index import PackageIndex, serve_index
 from tests.support.project import Project, handler
 
 CONFIG = """\
@@ -30,31 +28,12 @@ REFUSED = {
 }
 
 
-class _Index(BaseHTTPRequestHandler):
-    asked: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:  # noqa: N802
-        self.asked.append(self.path)
-        self.send_error(404)
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
 @pytest.fixture
-def index() -> Iterator[dict[str, str]]:
-    """Settings of pip for an index that records what it is asked."""
-    _Index.asked.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Index) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield {
-            "PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple/",
-            "PIP_CONFIG_FILE": "/dev/null",
-            "PIP_RETRIES": "0",
-        }
-        server.shutdown()
-        thread.join()
+def index(tmp_path: Path) -> Iterator[PackageIndex]:
+    """An index without packages."""
+    (tmp_path / "index").mkdir()
+    with serve_index(tmp_path / "index") as served:
+        yield served
 
 
 def shop(folder: Path, **files: str) -> Project:
@@ -66,14 +45,14 @@ def shop(folder: Path, **files: str) -> Project:
 @pytest.mark.parametrize("words", [("plan",), ("build",), ("package",), ("deploy",)], ids=" ".join)
 @pytest.mark.parametrize("origin", REFUSED)
 def test_a_package_from_elsewhere_is_refused_by_name_and_never_looked_up(
-    tmp_path: Path, index: dict[str, str], origin: str, words: tuple[str, ...]
+    tmp_path: Path, index: PackageIndex, origin: str, words: tuple[str, ...]
 ) -> None:
     made = shop(tmp_path, pyproject__toml=REFUSED[origin])
-    done = made.json(*words, env=index)
+    done = made.json(*words, env=index.settings)
     assert done.code == 65
     assert done.error["code"] == "input/package-source"
     assert "`core`" in done.error["message"]
-    assert _Index.asked == []
+    assert index.requests == []
 
 
 @pytest.mark.parametrize(
@@ -85,19 +64,19 @@ def test_a_package_from_elsewhere_is_refused_by_name_and_never_looked_up(
     ],
 )
 def test_the_sources_of_the_workspace_above_count(
-    tmp_path: Path, index: dict[str, str], table: str
+    tmp_path: Path, index: PackageIndex, table: str
 ) -> None:
     made = shop(tmp_path, pyproject__toml=MEMBER)
     root = f"{table}[tool.uv.sources]\ncore = {{workspace = true}}\n"
     (made.root.parent / "pyproject.toml").write_text(root)
-    assert made.json("package", env=index).error["code"] == "input/package-source"
-    assert _Index.asked == []
+    assert made.json("package", env=index.settings).error["code"] == "input/package-source"
+    assert index.requests == []
 
 
-def test_requirement_with_its_own_source_is_rejected(tmp_path: Path, index: dict[str, str]) -> None:
+def test_requirement_with_its_own_source_is_rejected(tmp_path: Path, index: PackageIndex) -> None:
     made = shop(tmp_path, pyproject__toml=REFUSED["a path"], requirements__txt="Core\n")
-    assert made.json("package", env=index).error["code"] == "input/package-source"
-    assert _Index.asked == []
+    assert made.json("package", env=index.settings).error["code"] == "input/package-source"
+    assert index.requests == []
 
 
 @pytest.mark.parametrize("table", ["uv.index", "poetry.source"])
@@ -111,7 +90,7 @@ def test_an_index_of_another_tool_is_named(tmp_path: Path, table: str) -> None:
 
 
 def test_a_lock_that_an_earlier_run_wrote_is_refused_too(
-    tmp_path: Path, index: dict[str, str]
+    tmp_path: Path, index: PackageIndex
 ) -> None:
     """It may hold the package of somebody else."""
     source = REFUSED["a path"]
@@ -119,29 +98,26 @@ def test_a_lock_that_an_earlier_run_wrote_is_refused_too(
     text = read_project_requirements(source)
     made.write({"requirements.lock": render_lock("pyproject.toml", text, [Pin("core", "9")])})
     made.write({"pyproject.toml": source})
-    assert made.json("package", env=index).error["code"] == "input/package-source"
+    assert made.json("package", env=index.settings).error["code"] == "input/package-source"
 
 
 @pytest.mark.parametrize("line", ["./libs/foo", "-e .", "--editable=./x", "foo @ file:./libs/foo"])
 def test_a_path_in_requirements_is_refused_with_its_line(
-    tmp_path: Path, index: dict[str, str], line: str
+    tmp_path: Path, index: PackageIndex, line: str
 ) -> None:
     made = shop(tmp_path, requirements__txt=f"click==8.1.7\n{line}\n")
-    done = made.json("package", env=index)
+    done = made.json("package", env=index.settings)
     assert (done.code, done.error["code"]) == (65, "input/package-path")
     assert f"`{line}`" in done.error["message"]
-    assert _Index.asked == []
+    assert index.requests == []
 
 
 @pytest.mark.parametrize(
     ("lock", "command"),
     [
-        ("uv.lock", "uv export"),
-        ("poetry.lock", "poetry export"),
         ("Pipfile", "pipenv requirements"),
         ("Pipfile.lock", "pipenv requirements"),
         ("pdm.lock", "pdm export"),
-        ("pylock.toml", "export it"),
     ],
 )
 def test_a_lock_that_is_not_read_is_named_with_the_command_that_exports_it(

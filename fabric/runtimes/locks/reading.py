@@ -1,0 +1,130 @@
+"""Read the lock of another tool: from its text to the packages of one function."""
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.python_target import PythonTarget
+from fabric.runtimes.locks.poetry_lock import list_poetry_rows
+from fabric.runtimes.locks.pylock import list_pylock_rows
+from fabric.runtimes.locks.rows import (
+    LockedPackages,
+    LockFile,
+    LockRow,
+    Table,
+    read_table,
+    select_packages,
+)
+from fabric.runtimes.locks.uv_lock import list_uv_rows
+from fabric.runtimes.requirements import parse_requirement
+
+_READERS: Mapping[str, Callable[[LockFile], tuple[LockRow, ...] | None]] = {
+    "pylock.toml": list_pylock_rows,
+    "uv.lock": list_uv_rows,
+    "poetry.lock": list_poetry_rows,
+}
+_COMMANDS = {
+    "pylock.toml": "create it again with your tool",
+    "uv.lock": "run: uv lock",
+    "poetry.lock": "run: poetry lock",
+}
+
+
+class LockText(Struct, frozen=True, kw_only=True):
+    """The text of a lock, its `path`, and its name in messages."""
+
+    path: str
+    name: str
+    text: str
+
+
+class LockUser(Struct, frozen=True, kw_only=True):
+    """The project that a lock is read for: its directory, its dependencies, and the target."""
+
+    folder: str
+    dependencies: Sequence[str]
+    target: PythonTarget
+
+
+def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
+    """Return the packages of the user; None if the lock does not contain its project."""
+    lock = LockFile(
+        name=given.name,
+        text=given.text,
+        document=_parse_toml(given),
+        target=user.target,
+        project=os.path.relpath(user.folder, os.path.dirname(given.path)),
+    )
+    _check_python(lock)
+    rows = _READERS[os.path.basename(given.path)](lock)
+    if rows is None:
+        return None
+    _check_dependencies(lock, rows, user.dependencies)
+    return select_packages(rows, lock)
+
+
+# One lock serves many functions and services.
+@lru_cache(maxsize=4)
+def _parse_toml(given: LockText) -> Table:
+    try:
+        return tomllib.loads(given.text)
+    except tomllib.TOMLDecodeError as error:
+        message = f"`{given.name}`: {error}"
+        raise FabricError(Problem("input/bad-toml", message, where=Place(given.name))) from error
+
+
+def _check_python(lock: LockFile) -> None:
+    """Raise for a lock that leaves this Python out: its markers are shortened accordingly."""
+    listed = lock.document.get("requires-python")
+    text = str(listed or read_table(lock.document, "metadata").get("python-versions", ""))
+    try:
+        supported = SpecifierSet(text)
+    except InvalidSpecifier:
+        return  # Poetry has a grammar of its own
+    # The last part of the runtime's version is unknown.
+    minor = ".".join(lock.target.full_python.split(".")[:2])
+    if not any(supported.contains(f"{minor}.{last}") for last in (0, 999)):
+        raise FabricError(
+            Problem(
+                "input/lock-python",
+                f"`{lock.name}` is for Python {text}, and the function runs on {minor}",
+                hint="change `runtime`, or change the Python version of the project and lock again",
+                where=lock.place(),
+            )
+        )
+
+
+def _check_dependencies(
+    lock: LockFile, rows: Sequence[LockRow], dependencies: Sequence[str]
+) -> None:
+    """Raise for a dependency that the lock lacks, or has in another version."""
+    if read_table(lock.document, "manifest").get("overrides"):
+        return
+    versions = {row.name: row.version for row in rows}
+    needed = filter(None, map(parse_requirement, dependencies))
+    outdated = [str(one) for one in needed if _is_outdated(one, versions, lock.target)]
+    if outdated:
+        raise FabricError(
+            Problem(
+                "input/lock-outdated",
+                f"`{lock.name}` does not match the dependencies of its project: {outdated[0]}",
+                hint=_COMMANDS[os.path.basename(lock.name)],
+                where=lock.place(),
+            )
+        )
+
+
+def _is_outdated(needed: Requirement, versions: Mapping[str, str], target: PythonTarget) -> bool:
+    if needed.marker and not needed.marker.evaluate({**target.markers(), "extra": ""}):
+        return False
+    version = versions.get(canonicalize_name(needed.name))
+    if version is None:
+        return True
+    return bool(version) and not needed.specifier.contains(version, prereleases=True)

@@ -1,0 +1,169 @@
+"""Rows of a lock as a function needs them on its target: one wheel each, or a directory."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from urllib.parse import unquote
+
+from msgspec import Struct
+from msgspec.structs import replace
+from packaging.markers import InvalidMarker, Marker
+from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.utils import BuildTag, InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.python_target import PythonTarget
+from fabric.runtimes.requirements import Pin, no_wheel_problem
+from fabric.runtimes.unread_sources import UnreadSource, foreign_source_problem
+
+Table = Mapping[str, object]
+
+
+class LockFile(Struct, frozen=True, kw_only=True):
+    """A lock, parsed, and the project and target that it is read for."""
+
+    # As messages print it.
+    name: str
+    text: str
+    document: Table
+    target: PythonTarget
+    # The project's directory, relative to that of the lock.
+    project: str = "."
+
+    def place(self, package: str = "") -> Place:
+        """Return the first line of a package in the lock."""
+        before, found, _ = self.text.partition(f'\nname = "{package}"\n')
+        return Place(self.name, before.count("\n") + 2 if found else 0)
+
+
+def bad_lock_error(lock: LockFile, reason: str, hint: str, package: str = "") -> FabricError:
+    """Return the error for a lock that cannot be read, with the place of a package."""
+    message = f"cannot read `{lock.name}`: {reason}"
+    return FabricError(Problem("input/bad-lock", message, hint, lock.place(package)))
+
+
+class LockRow(Struct, frozen=True, kw_only=True):
+    """One package of a lock. Without wheels, directory and origin it has no files."""
+
+    name: str
+    version: str = ""
+    # SHA-256 by file name; empty if the lock has none.
+    wheels: Mapping[str, str] = {}
+    # Its directory in the checkout, relative to that of the lock.
+    folder: str = ""
+    # A source that fabric does not read.
+    origin: str = ""
+
+
+class LockedPackages(Struct, frozen=True):
+    """The packages of one function on its target: wheels by hash, and directories relative to the
+    lock."""
+
+    pins: tuple[Pin, ...] = ()
+    # Directories by package name.
+    folders: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The wheels as requirements. Equal sets of wheels have equal texts."""
+        return "".join(f"{line}\n" for line in sorted(pin.line for pin in self.pins))
+
+
+def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
+    """Choose one wheel of each row for the target. Raises for all rows that have none."""
+    pins, folders, problems = list[Pin](), list[tuple[str, str]](), list[Problem]()
+    for row in sorted(rows, key=lambda row: (row.name, row.version)):
+        if row.origin:
+            source = UnreadSource(row.name, row.origin)
+            problems.append(foreign_source_problem(source, lock.place(row.name)))
+        elif row.folder:
+            folders.append((row.name, row.folder))
+        elif row.version:
+            found = _choose_wheel(row, lock)
+            (pins if isinstance(found, Pin) else problems).append(found)  # type: ignore[arg-type]
+    if problems:
+        raise FabricError(*problems)
+    return LockedPackages(tuple(pins), tuple(folders))
+
+
+def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
+    ranks = _rank_wheel_tags(lock.target)
+    supported = [
+        (min(ranks[tag] for tag in tags & ranks.keys()), build, file)
+        for file, tags, build in _parse_wheels(row.wheels)
+        if tags & ranks.keys()
+    ]
+    if not supported:
+        problem = no_wheel_problem(f"{row.name}=={row.version}", lock.target)
+        return replace(problem, where=lock.place(row.name))
+    best = min(rank for rank, _, _ in supported)
+    _, file = max((build, file) for rank, build, file in supported if rank == best)
+    if not row.wheels[file]:
+        return Problem(
+            "vendor/hash-missing",
+            f"hash required: `{lock.name}` has no SHA-256 hash for `{file}`",
+            hint="lock again with an index that provides hashes",
+            where=lock.place(row.name),
+        )
+    return Pin(row.name, row.version, (row.wheels[file],))
+
+
+@lru_cache(maxsize=32)
+def _rank_wheel_tags(target: PythonTarget) -> Mapping[Tag, int]:
+    """Return the rank of every wheel tag that the target supports, as pip orders them."""
+    major, minor = map(int, target.full_python.split(".")[:2])
+    version, interpreter = (major, minor), f"cp{major}{minor}"
+    platforms = target.platforms
+    tags = (
+        *cpython_tags(version, abis=[interpreter], platforms=platforms),
+        *compatible_tags(version, interpreter=interpreter, platforms=platforms),
+    )
+    return {tag: rank for rank, tag in enumerate(dict.fromkeys(tags))}
+
+
+def _parse_wheels(files: Iterable[str]) -> Iterator[tuple[str, frozenset[Tag], BuildTag]]:
+    for file in files:
+        try:
+            _, _, build, tags = parse_wheel_filename(file)
+        except InvalidWheelFilename:
+            continue  # source archives, and wheels that no installer selects
+        yield file, tags, build
+
+
+def is_marker_true(text: object, lock: LockFile, **groups: frozenset[str]) -> bool:
+    """Evaluate a marker of a lock for the target, without extras. No marker is true."""
+    if not text:
+        return True
+    try:
+        marker = Marker(str(text))
+    except InvalidMarker as error:
+        raise bad_lock_error(lock, f"invalid marker `{text}`", "create it again") from error
+    values: dict[str, str | AbstractSet[str]] = {**lock.target.markers(), "extra": "", **groups}
+    return marker.evaluate(values, "lock_file" if groups else "metadata")
+
+
+def read_rows(table: Table, key: str) -> tuple[Table, ...]:
+    """Return the tables in a list, and nothing for other values."""
+    rows = table.get(key)
+    return tuple(row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+
+
+def read_table(table: Table, *keys: str) -> Table:
+    found: object = table
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def read_name(table: Table) -> str:
+    return canonicalize_name(str(table.get("name", "")))
+
+
+def read_file_name(url: object) -> str:
+    return unquote(str(url).rpartition("/")[2].partition("#")[0])
+
+
+def read_digest(value: object) -> str:
+    """Return the hash of `sha256:…`; empty for other algorithms."""
+    algorithm, _, digest = str(value).partition(":")
+    return digest if algorithm == "sha256" else ""

@@ -1,0 +1,71 @@
+"""poetry.lock: the rows of the main group on the target."""
+
+import pytest
+
+from fabric.model.problems import FabricError
+from tests.support.lock_texts import ARM, INTEL, OLD, digest_of, read, versions
+
+
+def package(name: str, version: str = "1.0", rest: str = "") -> str:
+    file = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    groups = "" if "groups =" in rest else 'groups = ["main"]\n'
+    return (
+        f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
+        f'files = [\n    {{file = "{file}", hash = "sha256:{digest_of(file)}"}},\n]\n{groups}{rest}'
+    )
+
+
+TAIL = '[metadata]\nlock-version = "2.1"\npython-versions = "^3.11"\n'
+LOCK = TAIL + "".join(
+    (
+        package("app", rest='optional = false\n[package.dependencies]\narm = "*"\n'),
+        package("arm", rest="markers = 'platform_machine == \"aarch64\"'\n"),
+        package("core", rest='[package.source]\ntype = "directory"\nurl = "../core"\n'),
+        package("tool", rest='groups = ["dev"]\n'),
+        package("fast", rest="optional = true\nmarkers = 'extra == \"fast\"'\n"),
+        package(
+            "late",
+            rest='groups = ["main", "dev"]\n'
+            "markers = {main = 'python_version >= \"3.12\"', dev = 'python_version < \"3\"'}\n",
+        ),
+        package("mine", rest='[package.source]\ntype = "legacy"\nurl = "https://own.example"\n'),
+        package("solo", rest="markers = 'python_version == \"3.11\"'\n"),
+        package("solo", "2.0", rest="markers = 'python_version >= \"3.12\"'\n"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (INTEL, {"app": "1.0", "late": "1.0", "mine": "1.0", "solo": "2.0"}),
+        (ARM, {"app": "1.0", "arm": "1.0", "late": "1.0", "mine": "1.0", "solo": "2.0"}),
+        (OLD, {"app": "1.0", "mine": "1.0", "solo": "1.0"}),
+    ],
+    ids=lambda one: getattr(one, "title", None),
+)
+def test_the_main_group_is_read_for_the_target(target: object, expected: dict[str, str]) -> None:
+    found = read(LOCK, target, name="poetry.lock")  # type: ignore[arg-type]
+    assert versions(found) == expected
+    assert found is not None
+    assert found.folders == (("core", "../core"),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "origin"),
+    [("git", "a git repository"), ("url", "a URL"), ("file", "a file"), ("x", "another source")],
+)
+def test_sources_that_are_not_read_are_refused(kind: str, origin: str) -> None:
+    rest = f'[package.source]\ntype = "{kind}"\nurl = "https://git.example/x"\n'
+    with pytest.raises(FabricError) as caught:
+        read(TAIL + package("x", rest=rest), name="poetry.lock")
+    assert caught.value.first.code == "input/package-source"
+    assert origin in caught.value.first.message
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0", "3.0", ""])
+def test_other_versions_of_the_format_are_refused(version: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(LOCK.replace('"2.1"', f'"{version}"'), name="poetry.lock")
+    assert caught.value.first.code == "input/bad-lock"
+    assert "poetry lock" in caught.value.first.hint

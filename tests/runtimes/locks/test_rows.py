@@ -1,0 +1,58 @@
+"""The wheel of a row that the target installs."""
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.model.python_target import PythonTarget
+from fabric.runtimes.locks.rows import LockFile, LockRow, select_packages
+from tests.support.lock_texts import ARM, INTEL, OLD
+
+ANY = "a-1.0-py3-none-any.whl"
+ABI3 = "a-1.0-cp39-abi3-manylinux_2_17_x86_64.whl"
+OWN = "a-1.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
+NEW = "a-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"
+BUILD = "a-1.0-2-cp312-cp312-manylinux_2_28_x86_64.whl"
+WRONG = ("a-1.0.tar.gz", "a-1.0-cp312-cp312-macosx_11_0_arm64.whl", "a-1.0-cp312-cp312-win32.whl")
+
+
+def chosen(*files: str, target: PythonTarget = INTEL, digest: str = "") -> str:
+    row = LockRow(name="a", version="1.0", wheels={one: digest or one for one in files})
+    lock = LockFile(name="uv.lock", text="", document={}, target=target)
+    (pin,) = select_packages([row], lock).pins
+    return pin.hashes[0]
+
+
+@pytest.mark.parametrize(
+    ("files", "target", "expected"),
+    [
+        ((ANY,), INTEL, ANY),
+        ((ANY, ABI3), INTEL, ABI3),
+        ((ANY, ABI3, OWN), INTEL, OWN),
+        ((OWN, NEW, ABI3), INTEL, NEW),
+        ((NEW, BUILD), INTEL, BUILD),
+        ((NEW, ABI3), OLD, ABI3),
+        ((OWN, ANY), ARM, ANY),
+        ((*WRONG, ANY), INTEL, ANY),
+    ],
+)
+def test_the_best_wheel_for_the_target_is_chosen(
+    files: tuple[str, ...], target: PythonTarget, expected: str
+) -> None:
+    assert chosen(*files, target=target) == expected
+
+
+def test_all_packages_without_a_wheel_are_reported_with_the_lock() -> None:
+    rows = [LockRow(name=name, version="1.0", wheels={NEW: "0"}) for name in ("b", "a")]
+    text = 'x\nname = "b"\n'
+    lock = LockFile(name="uv.lock", text=text, document={}, target=OLD)
+    with pytest.raises(FabricError) as caught:
+        select_packages(rows, lock)
+    assert [one.code for one in caught.value.problems] == ["vendor/no-wheel"] * 2
+    assert [str(one.where) for one in caught.value.problems] == ["uv.lock", "uv.lock:2"]
+
+
+def test_a_wheel_without_a_hash_is_refused() -> None:
+    lock = LockFile(name="uv.lock", text="", document={}, target=INTEL)
+    with pytest.raises(FabricError) as caught:
+        select_packages([LockRow(name="a", version="1.0", wheels={ANY: ""})], lock)
+    assert caught.value.first.code == "vendor/hash-missing"

@@ -1,0 +1,117 @@
+"""uv.lock: the rows that one workspace member needs on its target."""
+
+import pytest
+
+from fabric.model.problems import FabricError
+from tests.support.lock_texts import ARM, HEAD, INTEL, OLD, digest_of, read, uv_package, versions
+
+ROOT = 'virtual = "."'
+LOCK = HEAD + "".join(
+    (
+        uv_package("root", ROOT, needs=["solo"]),
+        uv_package("api", 'virtual = "api"', needs=['{ name = "app", extra = ["more"] }', "core"]),
+        uv_package(
+            "app",
+            needs=[
+                '{ name = "arm", marker = "platform_machine == \'aarch64\'" }',
+                '{ name = "late", marker = "python_full_version >= \'3.12\'" }',
+            ],
+        )
+        + '[package.optional-dependencies]\nmore = [{ name = "extra-only" }]\n',
+        uv_package("arm"),
+        uv_package(
+            "core",
+            'editable = "libs/core"',
+            needs=[
+                '{ name = "solo", version = "1.0", marker = "python_full_version < \'3.12\'" }',
+                '{ name = "solo", version = "2.0", marker = "python_full_version >= \'3.12\'" }',
+                "plain",
+            ],
+        ),
+        uv_package("plain", 'directory = "../plain"'),
+        uv_package("extra-only"),
+        uv_package("late"),
+        uv_package("unrelated"),
+        uv_package("solo") + "resolution-markers = [\"python_full_version < '3.12'\"]\n",
+        uv_package("solo", version="2.0")
+        + "resolution-markers = [\"python_full_version >= '3.12'\"]\n",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (INTEL, {"app": "1.0", "extra-only": "1.0", "late": "1.0", "solo": "2.0"}),
+        (ARM, {"app": "1.0", "arm": "1.0", "extra-only": "1.0", "late": "1.0", "solo": "2.0"}),
+        (OLD, {"app": "1.0", "extra-only": "1.0", "solo": "1.0"}),
+    ],
+    ids=lambda one: getattr(one, "title", None),
+)
+def test_a_member_has_its_dependencies_on_the_target(
+    target: object, expected: dict[str, str]
+) -> None:
+    found = read(LOCK, target, project="/w/api")  # type: ignore[arg-type]
+    assert versions(found) == expected
+    assert found is not None
+    assert found.folders == (("core", "libs/core"), ("plain", "../plain"))
+
+
+def test_versions_for_separate_pythons_are_chosen_by_their_markers() -> None:
+    assert versions(read(LOCK)) == {"solo": "2.0"}
+    assert versions(read(LOCK, OLD)) == {"solo": "1.0"}
+
+
+def test_the_text_names_the_chosen_wheels() -> None:
+    found = read(LOCK)
+    assert found is not None
+    assert found.text == f"solo==2.0 --hash=sha256:{digest_of('solo-2.0-py3-none-any.whl')}\n"
+
+
+def test_a_project_outside_of_the_workspace_is_not_in_the_lock() -> None:
+    assert read(LOCK, project="/w/other") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "origin"),
+    [
+        ('git = "https://git.example/x?rev=1#abc"', "a git repository"),
+        ('url = "https://files.example/x-1.0.tar.gz"', "a URL"),
+        ('path = "wheels/x-1.0-py3-none-any.whl"', "a file"),
+    ],
+)
+def test_sources_that_are_not_read_are_refused_with_their_line(source: str, origin: str) -> None:
+    lock = HEAD + uv_package("root", ROOT, needs=["x"]) + uv_package("x", source)
+    with pytest.raises(FabricError) as caught:
+        read(lock)
+    problem = caught.value.first
+    assert (problem.code, "`x`" in problem.message) == ("input/package-source", True)
+    assert origin in problem.message
+    assert problem.hint
+    assert problem.where
+    assert lock.splitlines()[problem.where.line - 1] == 'name = "x"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "version = 2\n",
+        'version = 1\nconflicts = [[{ package = "a", extra = "b" }]]\n',
+        HEAD + uv_package("root", ROOT, needs=["missing"]),
+        HEAD
+        + uv_package("root", ROOT, needs=['{ name = "a", marker = "what" }'])
+        + uv_package("a"),
+    ],
+)
+def test_a_lock_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(text)
+    assert caught.value.first.code == "input/bad-lock"
+    assert caught.value.first.hint
+
+
+def test_bad_toml_is_reported_with_the_file() -> None:
+    with pytest.raises(FabricError) as caught:
+        read("version = \n")
+    assert caught.value.first.code == "input/bad-toml"
