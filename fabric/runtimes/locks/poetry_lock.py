@@ -15,6 +15,8 @@ from fabric.runtimes.locks.rows import (
 )
 
 _MAIN = "main"
+# Poetry's text for a marker that no environment meets.
+_NEVER = "<empty>"
 _INDEX = ("", "legacy")
 _FOREIGN = {"git": "a git repository", "url": "a URL", "file": "a file"}
 
@@ -32,8 +34,9 @@ def _list_main_packages(lock: LockFile) -> Iterator[Table]:
         groups, marker = package.get("groups"), package.get("markers")
         if isinstance(marker, dict):
             marker = marker.get(_MAIN)
-        is_main = isinstance(groups, list) and _MAIN in groups and not package.get("optional")
-        if is_main and is_marker_true(marker, lock):
+        # Packages of extras are in the group too: their markers name the extra.
+        is_main = isinstance(groups, list) and _MAIN in groups
+        if is_main and marker != _NEVER and is_marker_true(marker, lock):
             yield package
 
 

@@ -19,21 +19,24 @@ from fabric.runtimes.locks.rows import (
     LockFile,
     LockRow,
     Table,
+    read_name,
+    read_rows,
     read_table,
     select_packages,
 )
 from fabric.runtimes.locks.uv_lock import list_uv_rows
 from fabric.runtimes.requirements import parse_requirement
 
+_POETRY = "poetry.lock"
 _READERS: Mapping[str, Callable[[LockFile], tuple[LockRow, ...] | None]] = {
     "pylock.toml": list_pylock_rows,
     "uv.lock": list_uv_rows,
-    "poetry.lock": list_poetry_rows,
+    _POETRY: list_poetry_rows,
 }
 _COMMANDS = {
     "pylock.toml": "create it again with your tool",
     "uv.lock": "run: uv lock",
-    "poetry.lock": "run: poetry lock",
+    _POETRY: "run: poetry lock",
 }
 
 
@@ -107,7 +110,10 @@ def _check_dependencies(
     """Raise for a dependency that the lock lacks, or has in another version."""
     if read_table(lock.document, "manifest").get("overrides"):
         return
-    versions = {row.name: row.version for row in rows}
+    # Poetry locks a dependency that an extra has too for that extra only.
+    is_poetry = os.path.basename(lock.name) == _POETRY
+    known = map(read_name, read_rows(lock.document, "package")) if is_poetry else ()
+    versions = {**dict.fromkeys(known, ""), **{row.name: row.version for row in rows}}
     needed = filter(None, map(parse_requirement, dependencies))
     outdated = [str(one) for one in needed if _is_outdated(one, versions, lock.target)]
     if outdated:

@@ -21,8 +21,13 @@ LOCK = TAIL + "".join(
         package("app", rest='optional = false\n[package.dependencies]\narm = "*"\n'),
         package("arm", rest="markers = 'platform_machine == \"aarch64\"'\n"),
         package("core", rest='[package.source]\ntype = "directory"\nurl = "../core"\n'),
+        package("never", rest='markers = "<empty>"\n'),
         package("tool", rest='groups = ["dev"]\n'),
         package("fast", rest="optional = true\nmarkers = 'extra == \"fast\"'\n"),
+        package(
+            "both",
+            rest='optional = true\nmarkers = \'python_version < "3.12" or extra == "fast"\'\n',
+        ),
         package(
             "late",
             rest='groups = ["main", "dev"]\n'
@@ -40,7 +45,7 @@ LOCK = TAIL + "".join(
     [
         (INTEL, {"app": "1.0", "late": "1.0", "mine": "1.0", "solo": "2.0"}),
         (ARM, {"app": "1.0", "arm": "1.0", "late": "1.0", "mine": "1.0", "solo": "2.0"}),
-        (OLD, {"app": "1.0", "mine": "1.0", "solo": "1.0"}),
+        (OLD, {"app": "1.0", "both": "1.0", "mine": "1.0", "solo": "1.0"}),
     ],
     ids=lambda one: getattr(one, "title", None),
 )
@@ -69,3 +74,11 @@ def test_other_versions_of_the_format_are_refused(version: str) -> None:
         read(LOCK.replace('"2.1"', f'"{version}"'), name="poetry.lock")
     assert caught.value.first.code == "input/bad-lock"
     assert "poetry lock" in caught.value.first.hint
+
+
+def test_a_dependency_that_an_extra_has_too_is_locked_for_the_extra() -> None:
+    assert "fast" not in versions(read(LOCK, name="poetry.lock", dependencies=["fast"]))
+    with pytest.raises(FabricError) as caught:
+        read(LOCK, name="poetry.lock", dependencies=["flask"])
+    assert caught.value.first.code == "input/lock-outdated"
+    assert caught.value.first.hint == "run: poetry lock"
