@@ -248,6 +248,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
         without=asked.without,
         glibc=target.glibc,
         folders=asked.local,
+        selected=asked.selected,
     )
     return Task(build_task_id("vendor", name), inputs)
 

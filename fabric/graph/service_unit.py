@@ -34,6 +34,8 @@ class FunctionPackages(Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     # Packages in the checkout: name and directory.
     local: Pairs = ()
+    # The lines of `text` that are for its target.
+    selected: str = ""
 
 
 class ServiceNeeds(Struct, frozen=True):

@@ -67,12 +67,16 @@ class VendorInputs(_Inputs, frozen=True):
     glibc: int = OLDEST_GLIBC
     # Packages in the checkout: name and directory. Their files are recorded inputs.
     folders: Pairs = ()
+    # The lines of `source` that select packages for this target; empty for all of it.
+    selected: str = ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        """Return the entries. `source` is the lock text, hashed."""
-        lock = InputEntry(EntryKind.OPTION, "requirements", hash_fields((self.source,)))
-        unused = ("service", "root", "source", "without", *(() if self.folders else ("folders",)))
-        return (lock, *list_option_entries(self, *unused))
+        """Return the entries. The selected lines are hashed."""
+        lines = hash_fields((self.selected or self.source,))
+        unused = ("service", "root", "source", "selected", "without")
+        more = () if self.folders else ("folders",)
+        lock = InputEntry(EntryKind.OPTION, "requirements", lines)
+        return (lock, *list_option_entries(self, *unused, *more))
 
 
 _NAMES = ("service", "function", "root", "apart", "is_wanted", "is_portable")

@@ -139,9 +139,10 @@ def missing_version_problem(
         message = f"package `{name}` not found in the package index of pip"
         hint = "check the spelling of the name, or add your index to the settings of pip"
         return Problem("vendor/unknown-package", message, hint, frame=text)
-    exact = _read_exact_version(requirement)
-    if versions and exact and not _has_version(versions, exact):
-        message = f"package `{name}` has no version {exact}"
+    exact = parse_requirement(requirement) if is_pinned(requirement) else None
+    if versions and exact and not any(exact.specifier.filter(versions, prereleases=True)):
+        (specifier,) = exact.specifier
+        message = f"package `{name}` has no version {specifier.version}"
         return Problem(
             "vendor/unknown-version", message, f"use the newest version, {versions[0]}", None, text
         )
@@ -186,15 +187,3 @@ def _find_hash_problem(text: str) -> Problem | None:
             frame=text,
         )
     return None
-
-
-def _read_exact_version(line: str) -> str:
-    """Return the one version that a requirement allows; empty otherwise."""
-    requirement = parse_requirement(line) if is_pinned(line) else None
-    return next((one.version for one in requirement.specifier), "") if requirement else ""
-
-
-def _has_version(versions: tuple[str, ...], exact: str) -> bool:
-    from packaging.utils import canonicalize_version
-
-    return canonicalize_version(exact) in map(canonicalize_version, versions)

@@ -61,6 +61,24 @@ def _is_pinned_line(line: str) -> bool:
     return specifier.operator in {"==", "==="} and not specifier.version.endswith("*")
 
 
+def select_lines(text: str, target: PythonTarget) -> str:
+    """Return what a pinned text selects on a target: without comments and lines for other targets,
+    sorted. Hashes identify files, so an index matters only without them. An unpinned text is
+    returned unchanged."""
+    if not is_pinned(text):
+        return text
+    lines = sorted(line for line in list_requirement_lines(text) if _is_for_target(line, target))
+    around = () if has_hashes(text) else (*list_index_lines(text), *list_constraint_lines(text))
+    return "".join(f"{' '.join(line.split())}\n" for line in (*lines, *around))
+
+
+def _is_for_target(line: str, target: PythonTarget) -> bool:
+    requirement = parse_requirement(line)
+    if requirement is None or requirement.marker is None:
+        return True
+    return requirement.marker.evaluate({**target.markers(), "extra": ""})
+
+
 def parse_requirement(line: str) -> Requirement | None:
     """Return the requirement of a logical line without its `--hash` and other options; None for
     paths, options and invalid lines, which only pip reads."""

@@ -95,7 +95,7 @@ def read_wheel_name(wheel: Path) -> str:
 def list_unmet_dependencies(
     wheels: Sequence[Path], requirements: str, environment: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the dependencies that none of these wheels meets, each with its first dependent.
+    """Return the missing dependencies of these wheels, each with its first dependent.
 
     Markers are evaluated for the target, for the extras that the requirements list.
     """

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.python_target import PythonTarget
 from fabric.runtimes.requirement_files import find_source
 from fabric.runtimes.requirements import (
     Pin,
@@ -13,6 +14,7 @@ from fabric.runtimes.requirements import (
     lock_is_current,
     read_project_requirements,
     render_lock,
+    select_lines,
 )
 from tests.support.runtimes_project import write
 
@@ -81,3 +83,33 @@ def test_the_lock_wins_then_requirements_then_the_project(tmp_path: Path) -> Non
         if name == "requirements.txt":
             assert found.text == "b\nd\n"
             assert "more/extra.txt" in found.seen.files
+
+
+LOCKED = "b==2 --hash=sha256:bb\na==1 ; python_version >= '3.12' --hash=sha256:aa\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("# why\n" + LOCKED, True),
+        ("\n".join(reversed(LOCKED.splitlines())), True),
+        (LOCKED.replace(" --hash", " \\\n    --hash"), True),
+        (LOCKED + "c==1 ; python_version < '3.12' --hash=sha256:cc\n", True),
+        ("--index-url https://a.example\n" + LOCKED, True),
+        (LOCKED.replace("sha256:aa", "sha256:ab"), False),
+        (LOCKED.replace("a==1", "a==2"), False),
+        (LOCKED.replace("a==1", "a[x]==1"), False),
+        (LOCKED + "c==1 --hash=sha256:cc\n", False),
+    ],
+)
+def test_a_pinned_text_selects_the_same_on_a_target(text: str, *, same: bool) -> None:
+    target = PythonTarget("3.12", "x86_64")
+    assert (select_lines(text, target) == select_lines(LOCKED, target)) is same
+
+
+def test_without_versions_or_hashes_more_of_the_text_counts() -> None:
+    target = PythonTarget("3.12", "x86_64")
+    assert select_lines("b>=1  # why\na\n", target) == "b>=1  # why\na\n"
+    assert select_lines("b==1  # why\n-i https://a.example\n", target) == (
+        "b==1\n-i https://a.example\n"
+    )

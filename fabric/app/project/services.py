@@ -20,10 +20,12 @@ from fabric.graph.service_unit import (
 )
 from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
 from fabric.runtimes.requirement_files import PackageFolders, VendorSource, read_public_source
+from fabric.runtimes.requirements import select_lines
 
 _NAMED_AT_ONCE = 6
 
@@ -193,7 +195,7 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
         for folder, target in dict.fromkeys((found.folder, target) for _, found, target in wanted)
     }
     rows = tuple(
-        _build_row(name, found.folder, sources[found.folder, target])
+        _build_row(name, found.folder, sources[found.folder, target], target)
         for name, found, target in wanted
     )
     looked_at = {Path(path) for _, found, _ in wanted for path in found.looked_at}
@@ -203,11 +205,14 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
     return ListedPackages(rows, paths, tuple(warnings))
 
 
-def _build_row(function: str, folder: str, source: VendorSource) -> FunctionPackages:
+def _build_row(
+    function: str, folder: str, source: VendorSource, target: PythonTarget
+) -> FunctionPackages:
     return FunctionPackages(
         function=function,
         folder=folder,
         text=source.text,
         without=source.without,
         local=source.folders,
+        selected=select_lines(source.text, target),
     )

@@ -117,6 +117,20 @@ def test_an_edit_of_a_member_rebuilds_the_functions_that_need_it(
 
 
 @pytest.mark.slow
+def test_a_comment_in_requirements_with_hashes_fetches_nothing(
+    tmp_path: Path, index: PackageIndex
+) -> None:
+    made = shop(tmp_path)
+    wheel = tmp_path / "index/alpha/alpha-1.0-py3-none-any.whl"
+    line = f"alpha==1.0 --hash=sha256:{hash_bytes(wheel.read_bytes())}\n"
+    made.write({"two/requirements.lock": line})
+    rebuilt(made, index)
+    made.write({"two/requirements.lock": f"# a comment\n{line}"})
+    assert rebuilt(made, index) == set()
+    assert index.requests == []
+
+
+@pytest.mark.slow
 def test_an_edit_of_a_wheel_in_the_index_is_a_hash_mismatch(
     tmp_path: Path, index: PackageIndex
 ) -> None:
