@@ -42,22 +42,16 @@ def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
     """Return the packages' files. Unpinned requirements are locked first, in a lock beside them."""
     pip = Pip(environment)
-    target = _build_target(inputs)
     if inputs.folders:
         return _add_checkout(workspace, inputs, pip)
     if not _is_lock_needed(inputs):
-        return _download_packages(
-            pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without)
-        )
+        return _download_packages(workspace, inputs, pip)
     written = _write_lock(workspace, (inputs,), pip)
-    asked_for, inputs = inputs, replace(inputs, source=written.text)
-    built = _download_packages(
-        pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without)
-    )
+    built = _download_packages(workspace, replace(inputs, source=written.text), pip)
     return Built(
         built.files,
         merge(built.seen, written.seen),
-        (_new_lock_warning(written, [asked_for]), *built.warnings),
+        (_new_lock_warning(written, [inputs]), *built.warnings),
     )
 
 
@@ -66,8 +60,7 @@ def _add_checkout(workspace: Path, inputs: VendorInputs, pip: Pip) -> Built:
     copied = copy_packages(workspace, inputs.folders)
     if not inputs.source:
         return copied
-    text = _with_passwords(workspace, inputs)
-    fetched = _download_packages(pip, text, _build_target(inputs), lock_name(inputs.without))
+    fetched = _download_packages(workspace, inputs, pip)
     files = {file.path: file for file in (*fetched.files, *copied.files)}
     return Built(_sort_files(files), merge(copied.seen, fetched.seen), fetched.warnings)
 
@@ -98,7 +91,8 @@ def _build_target(inputs: VendorInputs) -> PythonTarget:
     return PythonTarget(inputs.python, inputs.platform, inputs.glibc)
 
 
-def _download_packages(pip: Pip, text: str, target: PythonTarget, lock: str) -> Built:
+def _download_packages(workspace: Path, inputs: VendorInputs, pip: Pip) -> Built:
+    text, target = _with_passwords(workspace, inputs), _build_target(inputs)
     own = any(map(is_own_lock, text.splitlines()))
     locked = own or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
@@ -106,9 +100,11 @@ def _download_packages(pip: Pip, text: str, target: PythonTarget, lock: str) -> 
         files = {file.path: file for wheel in wheels for file in unpack_wheel(wheel)}
         missing = list_unmet_dependencies(wheels, text, target.markers()) if locked else ()
         unlisted = sorted(set(map(read_wheel_name, wheels)) - list_required_names(text))
-    lacking = _find_missing_packages(target, missing)
+    copied = dict(inputs.folders)
+    lacking = _find_missing_packages(target, [one for one in missing if one[0] not in copied])
     if lacking and own:
-        raise FabricError(replace(lacking, hint=f"delete {lock} to lock again"))
+        hint = f"delete {lock_name(inputs.without)} to lock again"
+        raise FabricError(replace(lacking, hint=hint))
     return Built(
         _sort_files(files), InputTrace(), (*_warn_unlisted(unlisted), *filter(None, [lacking]))
     )
