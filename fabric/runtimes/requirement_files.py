@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -80,8 +80,8 @@ class PackageFolders:
         self._base = os.path.realpath(workspace)
         self._top = os.path.realpath(os.path.join(self._base, root))
         self._known: dict[str, PackageFolder] = {}
-        above = _list_parents(self._top, self._base)
-        is_shared = any(os.path.isfile(os.path.join(one, _SHARED_LOCK)) for one in above)
+        above = (Path(self._top), *Path(self._top).parents)
+        is_shared = any((folder / _SHARED_LOCK).is_file() for folder in above)
         self._names = (*_OF_FUNCTION, *((PROJECT,) if is_shared else ()))
 
     def of(self, entry: str) -> PackageFolder:
@@ -112,12 +112,6 @@ class PackageFolders:
             return PackageFolder(place(self._base, folder), own)
         above = self._find_from(os.path.dirname(folder))
         return PackageFolder(above.folder, (*own, *above.looked_at))
-
-
-def _list_parents(folder: str, base: str) -> Iterator[str]:
-    while folder.startswith(base):
-        yield folder
-        folder = os.path.dirname(folder)
 
 
 def _lists_packages(path: str) -> bool:

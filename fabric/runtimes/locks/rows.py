@@ -87,7 +87,7 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
 
 
 def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
-    ranks = _rank_wheel_tags(lock.target)
+    ranks = rank_wheel_tags(lock.target)
     supported = [
         (min(ranks[tag] for tag in tags & ranks.keys()), build, file)
         for file, tags, build in _parse_wheels(row.wheels)
@@ -109,7 +109,7 @@ def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
 
 
 @lru_cache(maxsize=32)
-def _rank_wheel_tags(target: PythonTarget) -> Mapping[Tag, int]:
+def rank_wheel_tags(target: PythonTarget) -> Mapping[Tag, int]:
     """Return the rank of every wheel tag that the target supports, as pip orders them."""
     major, minor = map(int, target.full_python.split(".")[:2])
     version, interpreter = (major, minor), f"cp{major}{minor}"

@@ -4,7 +4,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.model.python_target import PythonTarget
-from fabric.runtimes.locks.rows import LockFile, LockRow, select_packages
+from fabric.runtimes.locks.rows import LockFile, LockRow, rank_wheel_tags, select_packages
 from tests.support.lock_texts import ARM, INTEL, OLD
 
 ANY = "a-1.0-py3-none-any.whl"
@@ -56,3 +56,11 @@ def test_a_wheel_without_a_hash_is_refused() -> None:
     with pytest.raises(FabricError) as caught:
         select_packages([LockRow(name="a", version="1.0", wheels={ANY: ""})], lock)
     assert caught.value.first.code == "vendor/hash-missing"
+
+
+@pytest.mark.parametrize("target", [INTEL, ARM, OLD], ids=lambda one: one.title)
+def test_wheel_tags_have_the_order_of_pip(target: PythonTarget) -> None:
+    supported = pytest.importorskip("pip._internal.utils.compatibility_tags").get_supported
+    version = target.python.replace(".", "")
+    tags = supported(version=version, platforms=list(target.platforms), impl="cp")
+    assert list(map(str, rank_wheel_tags(target))) == list(map(str, tags))
