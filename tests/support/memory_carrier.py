@@ -5,6 +5,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from fabric.engine.shared.background_uploads import BackgroundUploads
 from fabric.engine.shared.learning import Learned
@@ -74,26 +77,19 @@ class MemoryCarrier:
         return [one for one in self.objects if one.kind is kind]
 
 
-def link(
-    *,
-    key: str = KEY,
-    scope: str = MAIN,
-    reads: bool = True,
-    writes: bool = True,
-    wait_s: float = 30.0,
-    is_part: bool = False,
-) -> SharedLink:
-    return SharedLink(
+def link(key: str = KEY, **changes: Any) -> SharedLink:
+    """A readable and writable cache, different where a test says so."""
+    made = SharedLink(
         keys=parse_seal_keys(key),
         cache="cache",
-        scope=scope,
+        scope=MAIN,
         tool="0.1",
-        reads=reads,
-        writes=writes,
-        wait_s=wait_s,
+        reads=True,
+        writes=True,
+        wait_s=30.0,
         upload_s=30.0,
-        is_part=is_part,
     )
+    return replace(made, **changes)
 
 
 def words(commit: str = "c") -> HeadTexts:

@@ -1,13 +1,13 @@
 """Contents in packs: fetched once, verified, and given up if the cache is too slow."""
 
 import threading
+from itertools import accumulate
 
 import pytest
 
 from fabric.engine.shared.background_uploads import FRUITLESS_S, Outage
 from fabric.engine.shared.remote_contents import RemoteContents
 from fabric.model.hashing import hash_bytes
-from fabric.model.names import Digest
 from fabric.remote.contract import PACK_BYTES, CarrierError, CarrierRefusedError, ObjectKind
 from fabric.remote.packs import Extent
 from fabric.remote.seal import seal_object
@@ -30,11 +30,11 @@ class Packs:
             name, stored = seal_object(link().keys, ObjectKind.PACK, whole[at : at + pack_bytes])
             self.carrier.objects[name] = stored
             names.append(name.digest)
-        extents: dict[Digest, Extent] = {}
-        offset = 0
-        for one in contents:
-            extents[hash_bytes(one)] = Extent("build", offset, len(one))
-            offset += len(one)
+        starts = accumulate(map(len, contents), initial=0)
+        extents = {
+            hash_bytes(one): Extent("build", start, len(one))
+            for one, start in zip(contents, starts, strict=False)
+        }
         self.segment = Segment(link().keys.first.id, {}, {"build": tuple(names)}, extents)
         self.contents = self.reader(self.segment)
 
