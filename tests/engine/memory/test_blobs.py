@@ -98,7 +98,7 @@ def test_content_of_another_machine_is_stored_here(memo: DiskMemo, folder: Path)
 
 def test_content_of_another_machine_is_verified(memo: DiskMemo, folder: Path) -> None:
     digest = hash_bytes(b"right")
-    blobs = Blobs(folder, memo, Others(**{digest: b"wrong"}))
+    blobs = Blobs(folder, memo, Others(**{str(digest): b"wrong"}))
     assert blobs.get(digest) is None
     assert blobs.get(hash_bytes(b"nowhere")) is None
 

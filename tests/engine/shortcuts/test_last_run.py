@@ -3,6 +3,7 @@
 import marshal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -276,5 +277,6 @@ def test_damaged_run_is_not_written_again(tmp_path: Path) -> None:
 def test_sealed_file_of_another_form_is_not_a_last_run(tmp_path: Path, content: object) -> None:
     last = kept(tmp_path)
     files = files_at(tmp_path)
-    Path(files.head).write_bytes(SEAL.seal(files.name, marshal.dumps(content)))
+    packed: Any = content
+    Path(files.head).write_bytes(SEAL.seal(files.name, marshal.dumps(packed)))
     assert load_last_run(files, last.salt) is None
