@@ -56,6 +56,7 @@ def test_limits_are_separate_from_format_problems() -> None:
     assert (found.problems, [one.code for one in found.limits]) == ((), ["config/over-limit"])
     wrong = overview(text + "enw: {}\n")
     assert ([one.code for one in wrong.problems], wrong.limits) == (["config/unknown-key"], ())
+    assert wrong.unset == ()
 
 
 @pytest.mark.parametrize(("backend", "kind"), [("", "local"), ("backend: {kind: sql}\n", "sql")])

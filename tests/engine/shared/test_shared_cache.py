@@ -17,8 +17,11 @@ from fabric.graph.traces import Look, Trace
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.remote.contract import CarrierError, CarrierRefusedError, ObjectKind
-from fabric.remote.heads import WHOLE_SECONDS
+from fabric.remote.heads import WHOLE_SECONDS, Head, encode_head
+from fabric.remote.seal import build_head_name, seal_head, seal_object
+from fabric.remote.segments import encode_segment
 from tests.support.memory_carrier import (
+    NOW,
     Machine,
     MemoryCarrier,
     contents_of,
@@ -201,17 +204,32 @@ def test_only_a_temporary_failure_is_kept_for_the_next_command(
     assert part.stored.read_last_query() is None
 
 
-def test_kept_result_and_failure_are_not_written_again(tmp_path: Path) -> None:
-    carrier = published(b"made")
-    for _ in range(2):
+def test_silent_server_is_tried_again_after_a_while(tmp_path: Path) -> None:
+    """Each command of these minutes keeps the time of the first failure."""
+    carrier = failing("get", HEAD, CarrierError("500"))
+    counts = []
+    for later in (0, 200, 301):
         machine = Machine(carrier, folder=tmp_path)
+        machine.clock.seconds += later
+        carrier.calls.clear()
         cache = machine.cache()
         cache.collect_answer()
         cache.keep(machine.stored)
-        last = machine.stored.read_last_query()
-        assert last is not None
-        assert last.at == int(Machine(carrier).clock.seconds)
-        carrier.failures["get", HEAD] = CarrierError("500")
+        counts.append(len(carrier.calls) > 0)
+    assert counts == [True, False, True]
+
+
+def test_result_whose_contents_are_not_listed_is_omitted() -> None:
+    carrier = published(b"made")
+    (whole,) = Machine(carrier).cache().collect_answer().segments.values()
+    keys = link().keys
+    name, stored = seal_object(keys, SEGMENT, encode_segment(replace(whole, contents={})))
+    head = build_head_name("main", "commit/c")
+    carrier.objects[name] = stored
+    carrier.objects[head] = seal_head(keys, head, encode_head(Head(1, NOW, NOW, (name.digest,))))
+    cache = Machine(carrier).cache()
+    assert list(cache.collect_answer().segments) == [name.digest]
+    assert traces(cache) == []
 
 
 def test_late_query_is_not_waited_for() -> None:

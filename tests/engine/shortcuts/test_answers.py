@@ -56,13 +56,13 @@ class Workspace:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
 
-    def files(self, *, started: int = MINUTE) -> FileIndex:
-        """The files as a command sees them that began this long after they were written."""
+    def files(self, *, started: int = MINUTE, ends: int = MINUTE) -> FileIndex:
+        """The files as a command sees them that began and ends this long after their writes."""
         seal = parse_seal(KEY)
         assert seal is not None
-        now = self.root.stat().st_ctime_ns + started
+        written = self.root.stat().st_ctime_ns
         store = SealedPath(self.cache / "files.bin", seal)
-        return FileIndex(self.root, store, now_ns=now, stamp=lambda _: now)
+        return FileIndex(self.root, store, now_ns=written + started, stamp=lambda _: written + ends)
 
     @property
     def basis(self) -> Basis:
@@ -159,7 +159,7 @@ def test_nothing_is_stored_if_a_source_changed_during_the_run(place: Workspace) 
 
 def test_nothing_is_stored_while_a_later_write_would_not_show(place: Workspace) -> None:
     basis = replace(place.basis, sources=frozenset())
-    assert place.store(basis, place.files(started=0)) is None
+    assert place.store(basis, place.files(ends=0)) is None
 
 
 def test_directory_that_cannot_be_written_has_no_answer(place: Workspace) -> None:
