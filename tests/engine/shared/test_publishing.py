@@ -150,13 +150,14 @@ def test_few_packs_are_in_memory_at_the_same_time() -> None:
 
 
 class SlowFirstPut(MemoryCarrier):
-    """Its first put waits a moment for more others than there may be."""
+    """Its first put waits a moment for more others than there may be, and these wait for it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._others = threading.Semaphore(0)
         self._lock = threading.Lock()
         self._is_begun = False
+        self._is_over = threading.Event()
         self.most_others = 0
 
     def put(self, name: ObjectName, content: bytes) -> None:
@@ -165,6 +166,8 @@ class SlowFirstPut(MemoryCarrier):
         if is_first:
             while self.most_others <= 4 and self._others.acquire(timeout=0.2):
                 self.most_others += 1
+            self._is_over.set()
         else:
             self._others.release()
+            self._is_over.wait(30)
         super().put(name, content)
