@@ -151,7 +151,7 @@ def _format_stale_reason(
 ) -> str:
     if stale:
         is_going = any(one.operation is Operation.REMOVE for one in record.pending)
-        what = "removal" if is_going else "last deploy"
+        what = "removal" if is_going else "deploy"
         return f"result of the last {what} of {stale[0].name} unknown"
     return f"{dropped[0]} removed from the config"
 

@@ -71,3 +71,14 @@ def test_folders_above_the_found_file_are_ignored() -> None:
 def test_file_not_searched_up_to_the_root_is_ignored_higher_up() -> None:
     there = trace(READ, (*UP_TO_THE_TOP, "../lib/b.ts"))
     assert holds(there, LookOfTests(6, (*READ, "../../../lib/b.ts")))
+
+
+def test_inputs_that_differ_here_keep_their_salted_hash() -> None:
+    told = hash_trace(trace(READ, ()), keyed)
+    assert (told.entries, told.key) == ((), "")
+    here = LookOfTests(0, ())
+    other = trace_here(told, keyed, ("build", ()), here)
+    assert (other.static, other.entries, other.files) == (told.static, (), told.files)
+    same = trace_here(told, keyed, ("build", ENTRIES), LookOfTests(0, READ))
+    assert (same.static, same.entries) == (STATIC, ENTRIES)
+    assert same.key == trace(READ, ()).key

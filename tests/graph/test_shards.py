@@ -70,3 +70,9 @@ def test_invalid_shard_is_a_usage_error(text: str) -> None:
     with pytest.raises(FabricError) as raised:
         parse_shard(text)
     assert raised.value.first.code == "usage/bad-shard"
+
+
+@pytest.mark.parametrize("text", ["1/1", "2/3", "999/999"])
+def test_shard_is_its_number_and_their_count(text: str) -> None:
+    found = parse_shard(text)
+    assert f"{found.number}/{found.count}" == text

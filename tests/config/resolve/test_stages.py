@@ -2,6 +2,8 @@
 
 import json
 
+from fabric.config.resolve.stages import stage_names
+from fabric.config.yaml.reader import read
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 _ARN = "arn:aws:lambda:eu:1:layer:base"
@@ -123,3 +125,17 @@ def test_an_unknown_layer_is_refused_and_a_versionless_one_warned_about() -> Non
 def test_layers_elsewhere_than_on_cloud1_are_a_warning() -> None:
     text = f"{HEAD}functions: [{{name: a, entry: a.ts, layers: ['{_ARN}:1']}}]\n"
     assert warned(text.replace("cloud1-lambda", "edge1-workers")) == ["config/layers-ignored"]
+
+
+def test_stage_names_are_those_without_a_pattern() -> None:
+    root = read("fabric.yml", b"stages: {prod: {}, 'test-*': {}, dev: {}, 'q?': {}}\n").root
+    assert stage_names(root) == ["prod", "dev"]
+    assert stage_names(read("fabric.yml", b"stages: 5\n").root) == []
+
+
+def test_overlay_without_a_list_of_functions_to_change_is_left_to_the_schema() -> None:
+    overlay = "stages: {dev: {functions: {a: {memory: 9}}}}\n"
+    assert "config/wrong-type" in codes(f"{HEAD}functions: 5\n{overlay}")
+    assert codes(f"{HEAD}functions: [5, {{name: a, entry: a.ts}}]\n{overlay}") == [
+        "config/wrong-type"
+    ]

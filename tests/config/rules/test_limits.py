@@ -3,7 +3,10 @@
 import pytest
 
 from fabric.config.rules.deployable import plan_problems
-from fabric.model.problems import Problem
+from fabric.config.rules.limits import limit_problems
+from fabric.config.yaml.nodes import Mapping
+from fabric.config.yaml.reader import read
+from fabric.model.problems import FabricError, Problem
 from tests.support.config_texts import loaded
 
 HEAD = "service: shop\nprovider: {name: %s, runtime: nodejs20.x}\n"
@@ -148,3 +151,34 @@ def test_a_variable_holds_no_end_of_a_text(env: str) -> None:
     assert problem.where.line == 3
     (other,) = refused(f"{{name: a, entry: a.ts}}]\nenv: {env}\nlayers: [")
     assert (other.message, other.where and other.where.line) == (problem.message, 4)
+
+
+def test_path_with_an_invisible_character_is_rejected() -> None:
+    (problem,) = refused(http('path: "/a\\u200bb"'))
+    assert problem.code == "config/bad-route"
+    assert problem.message.endswith(": contains an invisible character")
+    assert problem.message.isprintable()
+
+
+def test_unknown_provider_has_no_limits() -> None:
+    root = read(
+        "fabric.yml",
+        (HEAD % "own-cloud").encode()
+        + b"functions: "
+        + (
+            b"[{name: a, entry: a.ts, memory: 1, timeout: 99999, triggers: [{type: cron, "
+            b"schedule: cron(0 12 * * * *)}]}]"
+        ),
+    ).root
+    assert isinstance(root, Mapping)
+    assert list(limit_problems(root, "dev")) == []
+
+
+def test_invalid_schedule_is_reported_once() -> None:
+    with pytest.raises(FabricError) as raised:
+        refused(cron("schedule: cron(nonsense)"))
+    assert [one.code for one in raised.value.problems] == ["config/bad-schedule"]
+    text = (HEAD % "cloud1-lambda") + f"functions: [{cron('schedule: cron(nonsense)')}]"
+    root = read("fabric.yml", text.encode()).root
+    assert isinstance(root, Mapping)
+    assert list(limit_problems(root, "dev")) == []

@@ -1,7 +1,9 @@
 """The memo on disk: what was written is read, whatever happened to it is a miss or has a name."""
 
 import os
+import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -152,3 +154,34 @@ def test_read_only_memo_stores_its_reason(folder: Path) -> None:
     memo = ReadOnlyMemo(folder, SEAL, problem)
     assert memo.failure == problem
     assert not memo.put_all(ROWS)
+
+
+def test_memo_waits_for_another_writer(folder: Path) -> None:
+    other = sqlite3.connect(folder / "cache.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    memo = DiskMemo(folder, SEAL)
+    timer = threading.Timer(0.25, other.rollback)
+    timer.start()
+    assert memo.put_all({"t:a": b"new"})
+    assert (memo.get_bytes("t:a"), memo.failure) == (b"new", None)
+    timer.join()
+    other.close()
+    memo.close()
+
+
+def test_closed_memo_is_not_taken_for_a_damaged_one(folder: Path) -> None:
+    memo = DiskMemo(folder, SEAL)
+    memo.close()
+    assert not memo.put_all({"t:a": b"new"})
+    assert not (folder / "cache.db.damaged").exists()
+
+
+def test_memo_whose_directory_is_gone_is_reported(folder: Path) -> None:
+    memo = DiskMemo(folder, SEAL)
+    changed(folder, "DROP TABLE Cache")
+    shutil.rmtree(folder)
+    folder.write_text("a file in its place")
+    assert not memo.put_all({"t:a": b"new"})
+    assert memo.failure is not None
+    assert memo.failure.code == "disk/cache-unusable"
+    memo.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.memory.file_index import FileIndex, is_racy, is_settled
+from fabric.engine.memory.file_index import FileIndex, is_racy, is_settled, let_settle
 from fabric.graph.traces import ABSENT
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import EXECUTABLE, UNREADABLE
@@ -147,3 +147,31 @@ def test_deleted_file_is_not_racy(place: Place) -> None:
     assert is_racy(str(place.root / "a"), place.now())
     assert not is_racy(str(place.root / "a"), place.now() + 60 * SECOND)
     assert not is_racy(str(place.root / "nowhere"), 0)
+
+
+def test_wait_ends_when_recent_writes_are_distinguishable() -> None:
+    times = iter((0, 5 * MS, 2 * SECOND))
+    let_settle(lambda: next(times))
+    assert list(times) == []
+
+
+def test_clock_that_does_not_move_is_not_waited_for() -> None:
+    looks = []
+
+    def stopped() -> int:
+        looks.append(0)
+        return 0
+
+    let_settle(stopped)
+    assert len(looks) < 100
+
+
+def test_directories_above_the_workspace_are_counted(place: Place) -> None:
+    assert place.opened().folders_above == len(place.root.resolve().parts) - 1
+
+
+def test_file_that_fabric_wrote_is_known_to_the_next_command(place: Place) -> None:
+    index = place.opened()
+    index.note("a", "as told")
+    index.save()
+    assert place.opened().digest("a") == "as told"

@@ -106,3 +106,41 @@ def test_unreadable_durations_are_ignored(content: bytes, memo: Memo) -> None:
     durations.note(TASK, 3)
     assert memo.put_all(durations.rows())
     assert Durations(memo, "here").ms(TASK) == 3
+
+
+def test_traces_of_other_machines_come_after_local_ones(memo: Memo) -> None:
+    store = opened(memo)
+    store.remember(TASK, trace("mine"))
+    store.learn(TASK, (trace("mine"), trace("theirs")))
+    assert store.traces(TASK) == (trace("mine"), trace("theirs"))
+    assert store.is_learned(TASK, trace("theirs"))
+    assert not store.is_learned(TASK, trace("mine")), "known here as well"
+    store.flush()
+    assert opened(memo).traces(TASK) == (trace("mine"),)
+
+
+def test_verified_trace_of_another_machine_becomes_a_local_one(memo: Memo) -> None:
+    store = opened(memo)
+    store.learn(TASK, (trace("one"), trace("two")))
+    store.take_over(TASK, trace("one"), is_far=True)
+    store.take_over(TASK, trace("unknown"), is_far=False)
+    assert not store.is_learned(TASK, trace("one"))
+    assert store.is_learned(TASK, trace("two"))
+    store.flush()
+    (found,) = opened(memo).traces(TASK)
+    assert (found.files, found.is_far) == ((("a", "one"),), True)
+
+
+def test_targets_of_a_service_share_the_traces_of_a_build(memo: Memo) -> None:
+    store = opened(memo)
+    store.remember(TaskId(f"{TASK}@main"), trace("a"))
+    assert store.traces(TaskId(f"{TASK}@spare")) == store.traces(TASK) == (trace("a"),)
+
+
+def test_traces_given_from_another_source_are_not_looked_up(memo: Memo) -> None:
+    store = opened(memo)
+    store.remember(TASK, trace("stored"))
+    store.flush()
+    again = opened(memo)
+    again.preset(TASK, (trace("given"),))
+    assert again.traces(TASK) == (trace("given"),)

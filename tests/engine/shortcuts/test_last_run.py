@@ -3,6 +3,7 @@
 import marshal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,10 +12,14 @@ from fabric import manifest
 from fabric.engine.memory.pieces import SUFFIX, DamagedPieceError
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.last_run import (
+    FinishedRun,
     LastRun,
+    complete_result,
     find_reached_tasks,
     pack_finished_run,
+    pack_record,
     update_packed_run,
+    with_outcomes,
 )
 from fabric.engine.shortcuts.last_run_file import (
     LastRunFiles,
@@ -31,6 +36,7 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Output, Task, TaskInputs
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import INPUTS_BY_KIND, BuildInputs, PackageInputs, VendorInputs
+from tests.support.plans import build
 from tests.support.seals import SEAL
 
 BUILD = BuildInputs(
@@ -181,3 +187,96 @@ def test_project_info_survives_packing() -> None:
     told = Problem("a/b", "message", "hint", Place("fabric.yml", 3, 4), "frame")
     info = ProjectInfo("/w", "dev", (told, Problem("c/d", "plain")))
     assert unpack_info(marshal.loads(marshal.dumps(pack_info(info)))) == info  # noqa: S302
+
+
+def test_result_of_a_part_is_completed_with_the_unaffected_tasks(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    part = find_reached_tasks(last, {1}, INPUTS_BY_KIND)
+    assert (part.ran, part.graph.ids) == ((1,), (GRAPH.ids[1],))
+    ran = Outcome(Status.RAN, "a changed", TRACES[1].output, trace=TRACES[1])
+    found = complete_result(last, part, RunResult(part.graph, (ran,), 7), INPUTS_BY_KIND)
+    assert list(found.graph.tasks) == list(GRAPH.tasks)
+    assert list(found.graph.ids) == list(GRAPH.ids)
+    assert list(found.graph.needs) == list(GRAPH.needs)
+    assert list(found.graph.level_of) == list(GRAPH.level_of)
+    assert (found.ms, found.looked_at) == (7, (1,))
+    assert [one.status for one in found.outcomes] == [
+        Status.SKIPPED,
+        Status.RAN,
+        Status.SKIPPED,
+    ]
+    assert found.outcomes[0].trace == TRACES[0]
+    other = replace(ran, reason="other")
+    assert [one.reason for one in with_outcomes(found.outcomes, {0: other})] == [
+        "other",
+        "a changed",
+        "up to date",
+    ]
+
+
+def test_edit_reaches_dependents_and_their_needs(tmp_path: Path) -> None:
+    tasks = [build("a"), build("b", "a"), build("c"), build("d", "b", "c"), build("e", "c")]
+    graph = build_graph(tasks)
+    traces = [replace(trace_of(one.inputs), key=Digest(one.id)) for one in graph.tasks]
+    result = RunResult(
+        graph, [Outcome(Status.RAN, output=one.output, trace=one) for one in traces], 0
+    )
+    salt = b"salt of 16 bytes"
+    recall = {graph.ids[0]: (replace(traces[0], key=Digest("older")), traces[0])}
+    run = pack_finished_run(salt, INFO, result, lambda one: recall.get(one, ()), "../")
+    save_last_run(files_at(tmp_path), run)
+    last = load_last_run(files_at(tmp_path), salt)
+    assert last is not None
+    part = find_reached_tasks(last, {graph.ids.index(TaskId("b"))}, INPUTS_BY_KIND)
+    assert set(part.graph.ids) == {"a", "b", "c", "d"}
+    assert {graph.ids[one] for one in part.ran} == {"b", "d"}
+    assert {part.graph.ids[one] for one in part.known} == {"a", "c"}
+    assert [one["key"] for one in last.record(0).traces] == ["a", "older"]
+    shown = f"../{graph.tasks[1].inputs.shown_in}"
+    assert last.only_of({1}, "../", INPUTS_BY_KIND) == {shown}
+    assert last.only_of(set(range(5)), "../", INPUTS_BY_KIND) >= {"../f", shown}
+
+
+def test_task_without_a_readable_trace_is_damage(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    broken = replace(last, records={0: pack_record(replace(last.record(0), traces=[]))}, seen={})
+    with pytest.raises(DamagedPieceError):
+        broken.trace(0)
+
+
+def test_task_that_did_not_end_keeps_its_stored_record(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    part = find_reached_tasks(last, {0}, INPUTS_BY_KIND)
+    failed = replace(result_of(TRACES), outcomes=[Outcome(Status.FAILED)] * 3)
+    again = update_packed_run(last, b"salt of the next", part, failed, "")
+    assert (again.records, again.owners) == ({}, {})
+
+
+def test_last_run_that_cannot_be_written_is_not_stored(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    gone = files_at(tmp_path / "file")
+    (tmp_path / "file").write_text("")
+    save_renewed_run(gone, last)
+    save_last_run(gone, FinishedRun(last.salt, INFO, (), {}))
+    assert load_last_run(gone, last.salt) is None
+
+
+def test_damaged_run_is_not_written_again(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    long = tuple((f"{number:0200}", "1") for number in range(5000))
+    other = replace(TRACES[0], files=long, key=Digest("k2"))
+    part = find_reached_tasks(last, {0}, INPUTS_BY_KIND)
+    again = update_packed_run(last, b"salt of the next", part, result_of([other, *TRACES[1:]]), "")
+    path = next(path for path in files_of(tmp_path) if path.suffix == SUFFIX)
+    path.write_bytes(bytes(path.stat().st_size))
+    save_renewed_run(files_at(tmp_path), again)
+    assert load_last_run(files_at(tmp_path), b"salt of the next") is None
+
+
+@pytest.mark.parametrize("content", [[], (manifest.FORMAT, b"salt"), ("other",) * 9])
+def test_sealed_file_of_another_form_is_not_a_last_run(tmp_path: Path, content: object) -> None:
+    last = kept(tmp_path)
+    files = files_at(tmp_path)
+    packed: Any = content
+    Path(files.head).write_bytes(SEAL.seal(files.name, marshal.dumps(packed)))
+    assert load_last_run(files, last.salt) is None
