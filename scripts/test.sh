@@ -27,7 +27,7 @@ wait $! || :
 # with few workers, beside all others. The others wait for servers and processes: they have more.
 $bin/coverage erase
 $bin/coverage run -m pytest -q -n "$cores" --durations=15 -m measured tests/graph tests/config \
-    tests/engine tests/app tests/tasks tests/cli/commands >.stamp/measured.txt 2>&1 &
+    tests/engine tests/app tests/tasks >.stamp/measured.txt 2>&1 &
 measured=$!
 failed=0
 $bin/python -m pytest -q -n $((cores * 2)) --durations=30 --sample -m "not measured" || failed=1

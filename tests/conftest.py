@@ -3,7 +3,6 @@
 import itertools
 import math
 import random
-import re
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
@@ -50,12 +49,8 @@ __all__ = [
 ]
 
 _TESTS = Path(__file__).parent
-# The tests of the packages with a threshold of coverage: of their rules, and commands that show
-# what only a whole command has.
+# The tests of the packages with a threshold of coverage, and of their callers.
 _MEASURED = frozenset(("graph", "config", "engine", "app", "tasks"))
-_MEASURED_COMMANDS = re.compile(
-    r"cli/commands/test_(build|plan|shared_cache|deploy_kept|cache|compose)\w*\.py"
-)
 _STRIDE = 4
 _SAMPLE = 3
 
@@ -93,8 +88,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    path = item.path.relative_to(_TESTS)
-    is_rule = path.parts[0] in _MEASURED or _MEASURED_COMMANDS.fullmatch(path.as_posix())
+    is_rule = item.path.relative_to(_TESTS).parts[0] in _MEASURED
     if is_rule and not any(map(item.get_closest_marker, ("flow", "sampled"))):
         item.add_marker(pytest.mark.measured)
 
