@@ -38,7 +38,7 @@ cat .stamp/measured.txt
 # Stored answers, kept graphs and the last run make things quick, and nothing else.
 commands=tests/cli/commands
 FABRIC_NO_SHORTCUTS=1 $bin/python -m pytest -q -n "$cores" $commands/test_build.py \
-    $commands/test_compose.py $commands/test_deploy.py $commands/test_plan.py
+    $commands/test_compose*.py $commands/test_deploy.py $commands/test_plan*.py
 
 wait $rows || {
     tail -n 40 .stamp/rows.txt >&2

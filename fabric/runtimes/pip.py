@@ -172,9 +172,8 @@ def _find_hash_problem(text: str) -> Problem | None:
             "vendor/hash-mismatch",
             f"hash mismatch for `{match['name']}`: expected sha256 {match['expected']}, got "
             f"{match['got']}",
-            hint="delete a `requirements.lock` that fabric wrote to lock again, or correct "
-            "the hash if you know why it changed: the package might have been tampered "
-            "with",
+            hint="lock again (delete a `requirements.lock` that fabric wrote), or correct the hash "
+            "in the lock if you know why it changed: the package might have been tampered with",
             frame=text,
         )
     if "Hashes are required" in text:

@@ -191,10 +191,14 @@ def _read_other_lock(
     base, folder = around.base, around.folder
     for path in around.readable_locks:
         # The parsers of locks, and the library that they use: few projects have such a lock.
+        from fabric.runtimes.locks.ranges import list_poetry_requirements
         from fabric.runtimes.locks.reading import LockText, LockUser, read_lock
 
         name = place(base, path)
-        dependencies = list_requirement_lines(project)
+        dependencies = [*list_requirement_lines(project)]
+        if os.path.basename(path) == "poetry.lock":
+            text = around.text_of(os.path.join(folder, PROJECT))
+            dependencies += list_poetry_requirements(text)
         user = LockUser(folder=folder, dependencies=dependencies, target=target)
         found = read_lock(LockText(path=path, name=name, text=around.text_of(path)), user)
         if found is None:
@@ -207,11 +211,27 @@ def _read_other_lock(
             where=Secret(list_index_lines(plain.text)),
             warnings=around.unread_locks(name, ""),
             folders=tuple(
-                (package, place(base, os.path.normpath(os.path.join(path, "..", local))))
+                (package, _locate_package(base, path, package, local))
                 for package, local in found.folders
             ),
         )
     return None
+
+
+def _locate_package(base: str, lock: str, package: str, local: str) -> str:
+    """Return the directory of a package, relative to the workspace. It is in the checkout: in the
+    workspace, or below the lock."""
+    folder = os.path.normpath(os.path.join(os.path.dirname(lock), local))
+    if not any(f"{folder}/".startswith(f"{top}/") for top in (base, os.path.dirname(lock))):
+        raise FabricError(
+            Problem(
+                "input/package-source",
+                f"the directory of package `{package}` is outside the project: `{local}`",
+                hint="move it into the project, or publish a wheel of it to an index",
+                where=Place(place(base, lock)),
+            )
+        )
+    return place(base, folder)
 
 
 def _choose_text(lock: str, locked: str, asked: Sequence[tuple[str, str]]) -> tuple[str, str]:

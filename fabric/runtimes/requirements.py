@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from fabric.model.problems import Problem
 from fabric.model.secrecy import redact_userinfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from packaging.requirements import Requirement
 
@@ -74,9 +74,21 @@ def select_lines(text: str, target: PythonTarget) -> str:
 
 def _is_for_target(line: str, target: PythonTarget) -> bool:
     requirement = parse_requirement(line)
-    if requirement is None or requirement.marker is None:
+    return requirement is None or is_marker_met(requirement, target.markers(), otherwise=True)
+
+
+def is_marker_met(
+    requirement: Requirement, environment: Mapping[str, str], extra: str = "", *, otherwise: bool
+) -> bool:
+    """Evaluate the marker of a requirement. `otherwise` is for markers without a meaning here."""
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+
+    if requirement.marker is None:
         return True
-    return requirement.marker.evaluate({**target.markers(), "extra": ""})
+    try:
+        return requirement.marker.evaluate({**environment, "extra": extra})
+    except (UndefinedComparison, UndefinedEnvironmentName):
+        return otherwise
 
 
 def parse_requirement(line: str) -> Requirement | None:
@@ -176,13 +188,22 @@ def normalize_package_name(name: str) -> str:
     return canonicalize_name(name)
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises ValueError, also for texts that are nested too deeply."""
+    import tomllib  # few projects have one: the others pay for no parser
+
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        message = "nested too deeply"
+        raise ValueError(message) from None
+
+
 def read_project_requirements(pyproject: str) -> str:
     """Return `[project.dependencies]` as a requirements text. Raises ValueError for bad TOML."""
     if not pyproject:
         return ""
-    import tomllib  # few projects have one: the others pay for no parser
-
-    dependencies = tomllib.loads(pyproject).get("project", {}).get("dependencies", [])
+    dependencies = parse_toml(pyproject).get("project", {}).get("dependencies", [])
     return "".join(f"{item}\n" for item in dependencies)
 
 

@@ -18,6 +18,7 @@ from fabric.runtimes.requirements import (
     list_required_names,
     list_requirement_lines,
     normalize_package_name,
+    parse_toml,
 )
 
 PROJECT = "pyproject.toml"
@@ -52,10 +53,8 @@ def find_unread_sources(
     """
     if not pyproject:
         return ()
-    import tomllib
-
-    document = tomllib.loads(pyproject)
-    above = tomllib.loads(workspace) if workspace else {}
+    document = parse_toml(pyproject)
+    above = parse_toml(workspace) if workspace else {}
     named = list_required_names(requirements or "\n".join(_read_dependencies(document)))
     sources: dict[str, object] = {}
     for table in (
@@ -77,19 +76,15 @@ def has_uv_workspace(pyproject: str) -> bool:
     TOML is not a workspace."""
     if "workspace" not in pyproject:
         return False
-    import tomllib
-
     try:
-        return "workspace" in _read_table(tomllib.loads(pyproject), "tool", "uv")
-    except tomllib.TOMLDecodeError:
+        return "workspace" in _read_table(parse_toml(pyproject), "tool", "uv")
+    except ValueError:
         return False
 
 
 def find_unread_indexes(pyproject: str) -> tuple[str, ...]:
     """Return the package indexes that uv or Poetry use instead of, or in addition to, pip's."""
-    import tomllib
-
-    tool = _read_table(tomllib.loads(pyproject), "tool") if pyproject else {}
+    tool = _read_table(parse_toml(pyproject), "tool") if pyproject else {}
     listed = (_read_table(tool, "uv").get("index"), _read_table(tool, "poetry").get("source"))
     indexes = [each for one in listed if isinstance(one, list) for each in one]
     return tuple(

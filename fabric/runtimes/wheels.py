@@ -7,12 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.parser import BytesHeaderParser
 from pathlib import Path, PurePosixPath
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.requirements import list_requirement_lines, parse_requirement
+from fabric.runtimes.requirements import (
+    is_marker_met,
+    list_requirement_lines,
+    parse_requirement,
+)
 
 # What an installer notes for itself, and byte code: neither is the package, both vary.
 _NOISE = re.compile(
@@ -85,11 +89,9 @@ def _invalid_wheel_error(wheel: str, reason: str) -> FabricError:
 
 
 def read_wheel_name(wheel: Path) -> str:
-    """Return the normalized package name in a wheel's file name."""
-    try:
-        return parse_wheel_filename(wheel.name)[0]
-    except InvalidWheelFilename as error:
-        raise _invalid_wheel_error(wheel.name, str(error)) from error
+    """Return the normalized package name in a wheel's file name. Versions of old packages can be
+    invalid."""
+    return canonicalize_name(wheel.name.partition("-")[0])
 
 
 def list_unmet_dependencies(
@@ -122,15 +124,16 @@ def _list_dependencies(wheel: Path) -> list[Requirement]:
         with zipfile.ZipFile(wheel) as bundle:
             name = next(filter(_METADATA.fullmatch, bundle.namelist()))
             metadata = BytesHeaderParser().parsebytes(bundle.read(name))
-        return [Requirement(str(text)) for text in metadata.get_all("Requires-Dist", [])]
-    except (StopIteration, InvalidRequirement) as error:
-        raise _invalid_wheel_error(wheel.name, str(error) or "it has no METADATA") from error
+    except StopIteration:
+        raise _invalid_wheel_error(wheel.name, "it has no METADATA") from None
+    # An invalid text of a package that pip accepted is no dependency that can be checked.
+    found = map(parse_requirement, map(str, metadata.get_all("Requires-Dist", [])))
+    return [requirement for requirement in found if requirement is not None]
 
 
 def _is_needed(
     requirement: Requirement, extras: Iterable[str], environment: Mapping[str, str]
 ) -> bool:
-    marker = requirement.marker
-    if marker is None:
-        return True
-    return any(marker.evaluate({**environment, "extra": extra}) for extra in ("", *extras))
+    return any(
+        is_marker_met(requirement, environment, extra, otherwise=False) for extra in ("", *extras)
+    )

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.problems import FabricError
 from fabric.model.python_target import PythonTarget
 from fabric.runtimes.wheels import list_unmet_dependencies, read_wheel_name
 from tests.support.wheels import write_wheel
@@ -39,15 +38,12 @@ def test_a_dependency_that_the_target_needs_and_no_wheel_meets_is_unmet(
     assert all(owner == "app" for _, owner in found)
 
 
-def test_an_invalid_requirement_names_the_wheel(tmp_path: Path) -> None:
-    write_wheel(tmp_path, "app", ["late (>=1.0dev-r5"])
-    with pytest.raises(FabricError) as caught:
-        unmet(tmp_path, "app==1.0")
-    assert caught.value.first.code == "vendor/bad-wheel"
-    assert "`app-1.0-py3-none-any.whl`" in caught.value.first.message
+def test_a_dependency_that_cannot_be_parsed_is_not_checked(tmp_path: Path) -> None:
+    odd = ["late (>=1.0dev-r5", "dep (>=1.0.*)", "x ; sys_platform ~= 'linux'", "y ; 'x' in extras"]
+    write_wheel(tmp_path, "app", [*odd, "needed"])
+    assert unmet(tmp_path, "app==1.0") == (("needed", "app"),)
 
 
 def test_the_name_of_a_wheel_is_normalized() -> None:
     assert read_wheel_name(Path("Zope.Interface-5.0-py3-none-any.whl")) == "zope-interface"
-    with pytest.raises(FabricError):
-        read_wheel_name(Path("zope-interface.whl"))
+    assert read_wheel_name(Path("alpha-2004d-py3-none-any.whl")) == "alpha"

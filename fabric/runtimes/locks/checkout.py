@@ -4,7 +4,6 @@ Their modules are copied, and never looked up in an index. Nothing of them is ru
 """
 
 import os
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from fabric.runtimes.globs import list_files
 from fabric.runtimes.include import PRIVATE_RULES, read_named, refuse_outside_link
 from fabric.runtimes.locks.rows import read_table
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
+from fabric.runtimes.requirements import parse_toml
 from fabric.system.disk import read_bytes
 
 _PROJECT = "pyproject.toml"
@@ -38,6 +38,9 @@ def copy_packages(workspace: Path, folders: Pairs) -> Built:
 
 def _copy_package(base: str, name: str, folder: str) -> Built:
     project = os.path.join(folder, _PROJECT)
+    if not os.path.isdir(folder):
+        message = f"directory of package `{name}` not found: `{place(base, folder)}`"
+        raise FabricError(Problem("input/package-source", message, "add it, or lock again"))
     _check_backend(name, _read_backend(project), place(base, project))
     source = os.path.join(folder, "src")
     parts = [_read_listing(base, folder, one) for one in _list_modules(base, name, folder)]
@@ -64,8 +67,8 @@ def _read_listing(base: str, folder: str, listing: Listing) -> Built:
 
 def _read_backend(project: str) -> str:
     try:
-        document = tomllib.loads(read_bytes(project).decode("utf-8-sig", "replace"))
-    except (FileNotFoundError, tomllib.TOMLDecodeError):
+        document = parse_toml(read_bytes(project).decode("utf-8-sig", "replace"))
+    except (FileNotFoundError, ValueError):
         return ""
     return str(read_table(document, "build-system").get("build-backend", ""))
 

@@ -29,14 +29,21 @@ def list_poetry_rows(lock: LockFile) -> tuple[LockRow, ...]:
     return tuple(map(_convert_row, _list_main_packages(lock)))
 
 
-def _list_main_packages(lock: LockFile) -> Iterator[Table]:
+def list_main_group(lock: LockFile) -> Iterator[Table]:
+    """Yield the packages of the main group on any target. Those of extras are in it too: their
+    markers name the extra."""
     for package in read_rows(lock.document, "package"):
-        groups, marker = package.get("groups"), package.get("markers")
+        groups = package.get("groups")
+        if isinstance(groups, list) and _MAIN in groups:
+            yield package
+
+
+def _list_main_packages(lock: LockFile) -> Iterator[Table]:
+    for package in list_main_group(lock):
+        marker = package.get("markers")
         if isinstance(marker, dict):
             marker = marker.get(_MAIN)
-        # Packages of extras are in the group too: their markers name the extra.
-        is_main = isinstance(groups, list) and _MAIN in groups
-        if is_main and marker != _NEVER and is_marker_true(marker, lock):
+        if marker != _NEVER and is_marker_true(marker, lock):
             yield package
 
 

@@ -7,11 +7,14 @@ from fabric.runtimes.locks.rows import (
     LockRow,
     Table,
     bad_lock_error,
+    find_wheel_version,
     is_marker_true,
+    read_digest,
     read_file_name,
     read_name,
     read_rows,
     read_table,
+    require_python,
 )
 
 _FOREIGN = {"vcs": "a git repository", "archive": "a file"}
@@ -26,9 +29,20 @@ def list_pylock_rows(lock: LockFile) -> tuple[LockRow, ...]:
         "extras": frozenset[str](),
         "dependency_groups": frozenset(map(str, groups if isinstance(groups, list) else ())),
     }
+    _check_environments(lock)
     rows = read_rows(lock.document, "packages")
-    needed = (row for row in rows if is_marker_true(row.get("marker"), lock, **given))
+    needed = [row for row in rows if is_marker_true(row.get("marker"), lock, **given)]
+    for row in needed:
+        require_python(lock, str(row.get("requires-python", "")), read_name(row))
     return tuple(_convert_row(row) for row in needed if not _is_project(row))
+
+
+def _check_environments(lock: LockFile) -> None:
+    """Raise for a lock that was made for other systems only."""
+    listed = lock.document.get("environments")
+    if isinstance(listed, list) and listed and not any(is_marker_true(one, lock) for one in listed):
+        reason = f"it is for other environments: {listed[0]}"
+        raise bad_lock_error(lock, reason, "create it again for Linux and the function's Python")
 
 
 def _is_project(package: Table) -> bool:
@@ -39,14 +53,16 @@ def _is_project(package: Table) -> bool:
 def _convert_row(package: Table) -> LockRow:
     wheels = {
         str(wheel.get("name") or read_file_name(wheel.get("url") or wheel.get("path"))): str(
-            read_table(wheel, "hashes").get("sha256", "")
+            read_digest(f"sha256:{read_table(wheel, 'hashes').get('sha256', '')}")
         )
         for wheel in read_rows(package, "wheels")
     }
+    directory = read_table(package, "directory")
+    folder = [str(directory.get(key, "")) for key in ("path", "subdirectory")]
     return LockRow(
         name=read_name(package),
-        version=str(package.get("version", "")),
+        version=str(package.get("version") or find_wheel_version(wheels)),
         wheels=wheels,
-        folder=str(read_table(package, "directory").get("path", "")),
+        folder=os.path.join(*filter(None, folder)) if folder[0] else "",
         origin=next((words for key, words in _FOREIGN.items() if key in package), ""),
     )

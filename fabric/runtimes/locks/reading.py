@@ -1,42 +1,36 @@
 """Read the lock of another tool: from its text to the packages of one function."""
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from packaging.requirements import Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
-from fabric.runtimes.locks.poetry_lock import list_poetry_rows
+from fabric.runtimes.locks.poetry_lock import list_main_group, list_poetry_rows
 from fabric.runtimes.locks.pylock import list_pylock_rows
 from fabric.runtimes.locks.rows import (
     LockedPackages,
     LockFile,
     LockRow,
     Table,
+    find_lock_command,
     read_name,
-    read_rows,
     read_table,
+    require_python,
     select_packages,
 )
 from fabric.runtimes.locks.uv_lock import list_uv_rows
-from fabric.runtimes.requirements import parse_requirement
+from fabric.runtimes.requirements import is_marker_met, parse_requirement, parse_toml
 
 _POETRY = "poetry.lock"
 _READERS: Mapping[str, Callable[[LockFile], tuple[LockRow, ...] | None]] = {
     "pylock.toml": list_pylock_rows,
     "uv.lock": list_uv_rows,
     _POETRY: list_poetry_rows,
-}
-_COMMANDS = {
-    "pylock.toml": "create it again with your tool",
-    "uv.lock": "run: uv lock",
-    _POETRY: "run: poetry lock",
 }
 
 
@@ -65,7 +59,10 @@ def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
         target=user.target,
         project=os.path.relpath(user.folder, os.path.dirname(given.path)),
     )
-    _check_python(lock)
+    listed = lock.document.get("requires-python")
+    require_python(
+        lock, str(listed or read_table(lock.document, "metadata").get("python-versions", ""))
+    )
     rows = _READERS[os.path.basename(given.path)](lock)
     if rows is None:
         return None
@@ -77,31 +74,10 @@ def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
 @lru_cache(maxsize=4)
 def _parse_toml(given: LockText) -> Table:
     try:
-        return tomllib.loads(given.text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(given.text)
+    except ValueError as error:
         message = f"`{given.name}`: {error}"
         raise FabricError(Problem("input/bad-toml", message, where=Place(given.name))) from error
-
-
-def _check_python(lock: LockFile) -> None:
-    """Raise for a lock that leaves this Python out: its markers are shortened accordingly."""
-    listed = lock.document.get("requires-python")
-    text = str(listed or read_table(lock.document, "metadata").get("python-versions", ""))
-    try:
-        supported = SpecifierSet(text)
-    except InvalidSpecifier:
-        return  # Poetry has a grammar of its own
-    # The last part of the runtime's version is unknown.
-    minor = ".".join(lock.target.full_python.split(".")[:2])
-    if not any(supported.contains(f"{minor}.{last}") for last in (0, 999)):
-        raise FabricError(
-            Problem(
-                "input/lock-python",
-                f"`{lock.name}` is for Python {text}, and the function runs on {minor}",
-                hint="change `runtime`, or change the Python version of the project and lock again",
-                where=lock.place(),
-            )
-        )
 
 
 def _check_dependencies(
@@ -112,7 +88,7 @@ def _check_dependencies(
         return
     # Poetry locks a dependency that an extra has too for that extra only.
     is_poetry = os.path.basename(lock.name) == _POETRY
-    known = map(read_name, read_rows(lock.document, "package")) if is_poetry else ()
+    known = map(read_name, list_main_group(lock)) if is_poetry else ()
     versions = {**dict.fromkeys(known, ""), **{row.name: row.version for row in rows}}
     needed = filter(None, map(parse_requirement, dependencies))
     outdated = [str(one) for one in needed if _is_outdated(one, versions, lock.target)]
@@ -121,14 +97,14 @@ def _check_dependencies(
             Problem(
                 "input/lock-outdated",
                 f"`{lock.name}` does not match the dependencies of its project: {outdated[0]}",
-                hint=_COMMANDS[os.path.basename(lock.name)],
+                hint=find_lock_command(lock),
                 where=lock.place(),
             )
         )
 
 
 def _is_outdated(needed: Requirement, versions: Mapping[str, str], target: PythonTarget) -> bool:
-    if needed.marker and not needed.marker.evaluate({**target.markers(), "extra": ""}):
+    if not is_marker_met(needed, target.markers(), otherwise=False):
         return False
     version = versions.get(canonicalize_name(needed.name))
     if version is None:

@@ -1,5 +1,8 @@
 """Rows of a lock as a function needs them on its target: one wheel each, or a directory."""
 
+import contextlib
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -7,16 +10,35 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
-from packaging.markers import InvalidMarker, Marker
+from packaging.markers import (
+    InvalidMarker,
+    Marker,
+    UndefinedComparison,
+    UndefinedEnvironmentName,
+)
 from packaging.tags import Tag, compatible_tags, cpython_tags
-from packaging.utils import BuildTag, InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import (
+    BuildTag,
+    InvalidWheelFilename,
+    canonicalize_name,
+    is_normalized_name,
+    parse_wheel_filename,
+)
+from packaging.version import InvalidVersion, Version
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
+from fabric.runtimes.locks.ranges import includes_python
 from fabric.runtimes.requirements import Pin, no_wheel_problem
 from fabric.runtimes.unread_sources import UnreadSource, foreign_source_problem
 
 Table = Mapping[str, object]
+_SHA256 = re.compile("[0-9a-f]{64}")
+_COMMANDS = {
+    "pylock.toml": "create it again with your tool",
+    "uv.lock": "run: uv lock",
+    "poetry.lock": "run: poetry lock",
+}
 
 
 class LockFile(Struct, frozen=True, kw_only=True):
@@ -36,6 +58,10 @@ class LockFile(Struct, frozen=True, kw_only=True):
         return Place(self.name, before.count("\n") + 2 if found else 0)
 
 
+def find_lock_command(lock: LockFile) -> str:
+    return _COMMANDS[os.path.basename(lock.name)]
+
+
 def bad_lock_error(lock: LockFile, reason: str, hint: str, package: str = "") -> FabricError:
     """Return the error for a lock that cannot be read, with the place of a package."""
     message = f"cannot read `{lock.name}`: {reason}"
@@ -43,9 +69,10 @@ def bad_lock_error(lock: LockFile, reason: str, hint: str, package: str = "") ->
 
 
 class LockRow(Struct, frozen=True, kw_only=True):
-    """One package of a lock. Without wheels, directory and origin it has no files."""
+    """One package of a lock. A virtual one has no files."""
 
     name: str
+    is_virtual: bool = False
     version: str = ""
     # SHA-256 by file name; empty if the lock has none.
     wheels: Mapping[str, str] = {}
@@ -78,19 +105,23 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
             problems.append(foreign_source_problem(source, lock.place(row.name)))
         elif row.folder:
             folders.append((row.name, row.folder))
-        elif row.version:
+        elif not row.is_virtual:
             found = _choose_wheel(row, lock)
-            (pins if isinstance(found, Pin) else problems).append(found)  # type: ignore[arg-type]
+            if isinstance(found, Pin):
+                pins.append(found)
+            else:
+                problems.append(found)
     if problems:
         raise FabricError(*problems)
     return LockedPackages(tuple(pins), tuple(folders))
 
 
 def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
+    _check_row(row, lock)
     ranks = rank_wheel_tags(lock.target)
     supported = [
         (min(ranks[tag] for tag in tags & ranks.keys()), build, file)
-        for file, tags, build in _parse_wheels(row.wheels)
+        for file, tags, build in _parse_wheels(row, lock)
         if tags & ranks.keys()
     ]
     if not supported:
@@ -108,6 +139,26 @@ def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
     return Pin(row.name, row.version, (row.wheels[file],))
 
 
+def _check_row(row: LockRow, lock: LockFile) -> None:
+    """Raise for a name or a version that is none: both are passed to pip."""
+    if not is_normalized_name(row.name):
+        raise bad_lock_error(lock, f"invalid package name `{row.name}`", find_lock_command(lock))
+    try:
+        Version(row.version)
+    except InvalidVersion as error:
+        reason = f"invalid version `{row.version}`" if row.version else "no version"
+        message = f"{reason} of `{row.name}`"
+        raise bad_lock_error(lock, message, find_lock_command(lock), row.name) from error
+
+
+def find_wheel_version(files: Iterable[str]) -> str:
+    """Return the version in the file names of wheels, for rows without one."""
+    for file in files:
+        with contextlib.suppress(InvalidWheelFilename):
+            return str(parse_wheel_filename(file)[1])
+    return ""
+
+
 @lru_cache(maxsize=32)
 def rank_wheel_tags(target: PythonTarget) -> Mapping[Tag, int]:
     """Return the rank of every wheel tag that the target supports, as pip orders them."""
@@ -121,12 +172,15 @@ def rank_wheel_tags(target: PythonTarget) -> Mapping[Tag, int]:
     return {tag: rank for rank, tag in enumerate(dict.fromkeys(tags))}
 
 
-def _parse_wheels(files: Iterable[str]) -> Iterator[tuple[str, frozenset[Tag], BuildTag]]:
-    for file in files:
+def _parse_wheels(row: LockRow, lock: LockFile) -> Iterator[tuple[str, frozenset[Tag], BuildTag]]:
+    for file in row.wheels:
         try:
-            _, _, build, tags = parse_wheel_filename(file)
+            name, version, build, tags = parse_wheel_filename(file)
         except InvalidWheelFilename:
             continue  # source archives, and wheels that no installer selects
+        if name != row.name or version.public != Version(row.version).public:
+            message = f"`{file}` is not a wheel of `{row.name}` {row.version}"
+            raise bad_lock_error(lock, message, find_lock_command(lock), row.name)
         yield file, tags, build
 
 
@@ -134,12 +188,29 @@ def is_marker_true(text: object, lock: LockFile, **groups: frozenset[str]) -> bo
     """Evaluate a marker of a lock for the target, without extras. No marker is true."""
     if not text:
         return True
-    try:
-        marker = Marker(str(text))
-    except InvalidMarker as error:
-        raise bad_lock_error(lock, f"invalid marker `{text}`", "create it again") from error
     values: dict[str, str | AbstractSet[str]] = {**lock.target.markers(), "extra": "", **groups}
-    return marker.evaluate(values, "lock_file" if groups else "metadata")
+    try:
+        return Marker(str(text)).evaluate(values, "lock_file" if groups else "metadata")
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName) as error:
+        message = f"invalid marker `{text}`"
+        raise bad_lock_error(lock, message, find_lock_command(lock)) from error
+
+
+def require_python(lock: LockFile, supported: str, package: str = "") -> None:
+    """Raise for a lock, or a package of it, that leaves the function's Python out: its markers are
+    shortened accordingly."""
+    minor = ".".join(lock.target.full_python.split(".")[:2])
+    if includes_python(supported, minor):
+        return
+    subject = f"`{package}` in `{lock.name}`" if package else f"`{lock.name}`"
+    raise FabricError(
+        Problem(
+            "input/lock-python",
+            f"{subject} is for Python {supported}, and the function runs on {minor}",
+            hint="change `runtime`, or change the Python version of the project and lock again",
+            where=lock.place(package),
+        )
+    )
 
 
 def read_rows(table: Table, key: str) -> tuple[Table, ...]:
@@ -166,4 +237,4 @@ def read_file_name(url: object) -> str:
 def read_digest(value: object) -> str:
     """Return the hash of `sha256:…`; empty for other algorithms."""
     algorithm, _, digest = str(value).partition(":")
-    return digest if algorithm == "sha256" else ""
+    return digest if algorithm == "sha256" and _SHA256.fullmatch(digest) else ""

@@ -8,6 +8,8 @@ from fabric.runtimes.locks.rows import (
     LockRow,
     Table,
     bad_lock_error,
+    find_lock_command,
+    find_wheel_version,
     is_marker_true,
     read_digest,
     read_file_name,
@@ -50,7 +52,8 @@ def _convert_row(package: Table) -> LockRow:
     }
     return LockRow(
         name=read_name(package),
-        version="" if "virtual" in source else str(package.get("version", "")),
+        version=str(package.get("version") or find_wheel_version(wheels)),
+        is_virtual="virtual" in source,
         wheels=wheels,
         folder=next((str(source[key]) for key in _CHECKOUT if key in source), ""),
         origin=next(foreign, ""),
@@ -101,7 +104,8 @@ class _Closure:
             found = [one for one in found if self._is_for_target(one)]
         if len(found) != 1:
             name = read_name(edge)
-            raise bad_lock_error(self._lock, f"no row for `{name}`", "run: uv lock", name)
+            reason = f"more than one row for `{name}`" if found else f"no row for `{name}`"
+            raise bad_lock_error(self._lock, reason, find_lock_command(self._lock), name)
         return found[0]
 
     def _is_for_target(self, package: Table) -> bool:

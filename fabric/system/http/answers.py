@@ -19,8 +19,13 @@ class ServedAnswer(Struct, frozen=True):
 
     def as_bytes(self, *, keeps: bool, with_body: bool = True) -> bytes:
         has_body = self.status not in _WITHOUT_BODY
+        # The answer to HEAD can have the header already. The size of a stream is unknown.
         is_sized = has_body and (
-            with_body or all(name.lower() != "content-length" for name, _ in self.headers)
+            with_body
+            or (
+                bool(self.body)
+                and all(name.lower() != "content-length" for name, _ in self.headers)
+            )
         )
         framing = (f"content-length: {len(self.body)}",) if is_sized else ()
         head = self.encode_head(*framing, f"connection: {'keep-alive' if keeps else 'close'}")

@@ -51,7 +51,7 @@ def test_each_edit_and_each_new_module_is_noticed(tmp_path: Path) -> None:
     ("files", "words"),
     [
         ({"lib/my_core.py": "", "pyproject.toml": PROJECT}, "no Python module of package"),
-        ({}, "no Python module of package `my-core` found in `libs/core`"),
+        ({"pyproject.toml": PROJECT}, "no Python module of package `my-core` found in `libs/core`"),
         ({"src/my_core.py": "", "pyproject.toml": PROJECT.replace("hatchling.build", "maturin")},
          "`maturin`"),
     ],
@@ -75,3 +75,8 @@ def test_a_link_to_the_outside_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         copy_packages(work, CORE)
     assert caught.value.first.code == "build/include-outside"
+
+
+def test_a_missing_directory_is_reported_as_such(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match="not found: `libs/core`"):
+        copy_packages(tmp_path, CORE)

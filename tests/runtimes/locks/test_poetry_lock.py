@@ -3,6 +3,7 @@
 import pytest
 
 from fabric.model.problems import FabricError
+from fabric.runtimes.locks.ranges import list_poetry_requirements
 from tests.support.lock_texts import ARM, INTEL, OLD, digest_of, read, versions
 
 
@@ -82,3 +83,22 @@ def test_a_dependency_that_an_extra_has_too_is_locked_for_the_extra() -> None:
         read(LOCK, name="poetry.lock", dependencies=["flask"])
     assert caught.value.first.code == "input/lock-outdated"
     assert caught.value.first.hint == "run: poetry lock"
+
+
+@pytest.mark.parametrize("dependency", ["tool", "app>=2"])
+def test_a_project_that_needs_more_than_the_main_group_has_is_refused(dependency: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(LOCK, name="poetry.lock", dependencies=[dependency])
+    assert caught.value.first.code == "input/lock-outdated"
+
+
+def test_dependencies_of_poetry_are_requirements() -> None:
+    text = """[tool.poetry.dependencies]
+python = "^3.12"
+alpha = "^2"
+beta = { version = "~1.2", extras = ["x"] }
+gamma = "1.* || 3.*"
+delta = { path = "../delta" }
+late = { version = "*", optional = true }
+"""
+    assert list(list_poetry_requirements(text)) == ["alpha<3,>=2", "beta<1.3,>=1.2", "gamma"]

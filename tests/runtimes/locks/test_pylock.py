@@ -67,3 +67,28 @@ def test_other_versions_of_the_format_are_refused(text: str) -> None:
     with pytest.raises(FabricError) as caught:
         read(text, name="pylock.toml")
     assert caught.value.first.code == "input/bad-lock"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("environments = [\"sys_platform == 'win32'\"]\n", "input/bad-lock"),
+        ("environments = [\"sys_platform == 'linux'\"]\n", ""),
+        (package("late", rest='requires-python = ">=3.13"\n'), "input/lock-python"),
+        (package("odd", rest="marker = \"sys_platform ~= 'linux'\"\n"), "input/bad-lock"),
+    ],
+)
+def test_a_lock_for_other_environments_is_refused(change: str, code: str) -> None:
+    before, start, rest = LOCK.partition("[[packages]]")
+    text = before + change + start + rest if "environments" in change else LOCK + change
+    if not code:
+        assert versions(read(text, name="pylock.toml"))["app"] == "1.0"
+        return
+    with pytest.raises(FabricError) as caught:
+        read(text, name="pylock.toml")
+    assert caught.value.first.code == code
+
+
+def test_a_row_needs_no_version_beside_its_wheel() -> None:
+    text = LOCK + package("more").replace('version = "1.0"\n', "")
+    assert versions(read(text, name="pylock.toml"))["more"] == "1.0"

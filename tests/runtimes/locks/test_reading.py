@@ -45,7 +45,20 @@ def test_an_overridden_version_does_not_have_to_match() -> None:
 
 @pytest.mark.parametrize(
     ("supported", "works"),
-    [(">=3.12", False), (">=3.11.4", True), ("<3.12", True), ("^3.12", True), ("", True)],
+    [
+        (">=3.12", False),
+        (">=3.11.4", True),
+        ("<3.12", True),
+        ("^3.12", False),
+        ("^3.9", True),
+        ("~3.11", True),
+        ("~3.10", False),
+        (">=3.9,<3.10 || >=3.13", False),
+        ("3.9 || 3.*", True),
+        ("==3.11.4", True),
+        (">=3.11.3,<3.11.9", True),
+        ("", True),
+    ],
 )
 def test_a_lock_for_another_python_is_refused(supported: str, *, works: bool) -> None:
     lock = LOCK.replace(">=3.11", supported)

@@ -4,7 +4,14 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.model.python_target import PythonTarget
-from fabric.runtimes.locks.rows import LockFile, LockRow, rank_wheel_tags, select_packages
+from fabric.runtimes.locks.rows import (
+    LockFile,
+    LockRow,
+    find_wheel_version,
+    rank_wheel_tags,
+    read_digest,
+    select_packages,
+)
 from tests.support.lock_texts import ARM, INTEL, OLD
 
 ANY = "a-1.0-py3-none-any.whl"
@@ -42,7 +49,10 @@ def test_the_best_wheel_for_the_target_is_chosen(
 
 
 def test_all_packages_without_a_wheel_are_reported_with_the_lock() -> None:
-    rows = [LockRow(name=name, version="1.0", wheels={NEW: "0"}) for name in ("b", "a")]
+    rows = [
+        LockRow(name=one, version="1.0", wheels={NEW.replace("a-", f"{one}-", 1): "0"})
+        for one in ("b", "a")
+    ]
     text = 'x\nname = "b"\n'
     lock = LockFile(name="uv.lock", text=text, document={}, target=OLD)
     with pytest.raises(FabricError) as caught:
@@ -64,3 +74,31 @@ def test_wheel_tags_have_the_order_of_pip(target: PythonTarget) -> None:
     version = target.python.replace(".", "")
     tags = supported(version=version, platforms=list(target.platforms), impl="cp")
     assert list(map(str, rank_wheel_tags(target))) == list(map(str, tags))
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (LockRow(name="a", version="1.0\nb==1.0", wheels={ANY: "0"}), "invalid version"),
+        (LockRow(name="a", wheels={"a.zip": "0"}), "no version of `a`"),
+        (LockRow(name="a b", version="1.0", wheels={ANY: "0"}), "invalid package name"),
+        (LockRow(name="b", version="1.0", wheels={ANY: "0"}), "is not a wheel of `b`"),
+        (LockRow(name="a", version="2.0", wheels={ANY: "0"}), "is not a wheel of `a`"),
+    ],
+)
+def test_values_that_pip_would_read_otherwise_are_refused(row: LockRow, words: str) -> None:
+    lock = LockFile(name="uv.lock", text="", document={}, target=INTEL)
+    with pytest.raises(FabricError) as caught:
+        select_packages([row], lock)
+    assert caught.value.first.code == "input/bad-lock"
+    assert words in caught.value.first.message
+    assert caught.value.first.hint == "run: uv lock"
+
+
+@pytest.mark.parametrize("value", ["sha256:abc --index-url x", "sha512:" + "0" * 64, ""])
+def test_only_a_hash_is_a_hash(value: str) -> None:
+    assert read_digest(value) == ""
+
+
+def test_a_row_without_a_version_has_that_of_its_wheel() -> None:
+    assert find_wheel_version(["a.tar.gz", ANY]) == "1.0"

@@ -111,6 +111,13 @@ def test_a_lock_that_cannot_be_read_is_refused(text: str) -> None:
     assert caught.value.first.hint
 
 
+@pytest.mark.parametrize("text", ["x = " + "[" * 3000, "x = " + "9" * 5000])
+def test_toml_without_end_is_reported(text: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(text)
+    assert caught.value.first.code == "input/bad-toml"
+
+
 def test_bad_toml_is_reported_with_the_file() -> None:
     with pytest.raises(FabricError) as caught:
         read("version = \n")
