@@ -173,7 +173,7 @@ def _find_hash_problem(text: str) -> Problem | None:
             f"hash mismatch for `{match['name']}`: expected sha256 {match['expected']}, got "
             f"{match['got']}",
             hint="lock again (delete a `requirements.lock` that fabric wrote), or correct the hash "
-            "in the lock if you know why it changed: the package might have been tampered with",
+            "if you know why it changed: the package might be tampered with",
             frame=text,
         )
     if "Hashes are required" in text:

@@ -179,3 +179,13 @@ def test_a_lock_that_cannot_be_used_is_refused(
     done = made.json("package", env=index.settings)
     assert (done.code != 0, done.error["code"]) == (True, code)
     assert done.error["hint"] or code == "input/bad-toml"
+
+
+@pytest.mark.usefixtures("index")
+def test_a_package_outside_the_project_is_refused(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    text = (made.root / "uv.lock").read_text()
+    made.write({"uv.lock": text.replace('editable = "core"', 'editable = "../core"')})
+    done = made.json("plan")
+    assert (done.code != 0, done.error["code"]) == (True, "input/package-source")
+    assert "outside the project: `../core`" in done.error["message"]

@@ -240,21 +240,24 @@ def test_follow_survives_an_outage_without_losing_lines(
 ) -> None:
     account = resolve_cloud1_account(cloud1.environment, ("AWS_ENDPOINT_URL",))
     clients = Cloud1Clients(account, Trying("standard", 2))
-    shop.said("hello", (_NOW - _MINUTE, "before"))
+    # A follower asks for new lines only, and the module can be imported long before.
+    now = convert_to_nanoseconds(SystemClock().now())
+    shop.said("hello", (now - _MINUTE, "before"))
     lines, notes = list[LogLine](), list[str]()
 
     def hear(found: list[LogLine]) -> bool:
         lines.extend(found)
         if [one.text for one in lines] == ["before"]:
             cloud1.fault("logs.FilterLogEvents", times=4, status=503, code="ServiceUnavailable")
-            shop.said("bye", (_NOW - SECOND, "during"))
+            now = convert_to_nanoseconds(SystemClock().now())
+            shop.said("bye", (now - SECOND, "during"))
         return len(lines) < 2
 
     stream = LineStream(SystemClock(), hear)
     watch = CallContext(notes.append, lambda: not stream.is_read)
     target = observed_target(shop.service)
     observer = Cloud1Observer(lambda _: clients, target.hide)
-    asked = Observing("logs", _HOUR)
+    asked = Observing("logs", TimeWindow(now - 60 * _MINUTE, now))
     FollowedSource(target, observer, asked, stream, watch, lambda _: None).follow()
     clients.close()
     assert [one.text for one in lines] == ["before", "during"]

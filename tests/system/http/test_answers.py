@@ -1,23 +1,27 @@
-"""Answers as bytes."""
+"""The head of an answer names the size of its body, as far as it is known."""
 
-import json
+import pytest
 
-from fabric.system.http.answers import ServedAnswer, build_json_answer
+from fabric.system.http.answers import ServedAnswer
 
-
-def test_response_has_content_length_and_connection_header() -> None:
-    whole = build_json_answer(200, {"a": "ä"}).as_bytes(keeps=True)
-    head, body = whole.split(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b"content-length: %d" % len(body) in head
-    assert b"connection: keep-alive" in head
-    assert json.loads(body) == {"a": "ä"}
-    assert b"connection: close" in ServedAnswer(200).as_bytes(keeps=False)
+SIZED = ServedAnswer(200, (("content-length", "5"),))
 
 
-def test_bodiless_response_sends_no_body() -> None:
-    assert ServedAnswer(204, (), b"x").as_bytes(keeps=True).endswith(b"keep-alive\r\n\r\n")
-    answer = ServedAnswer(200, (), b"x").as_bytes(keeps=True, with_body=False)
-    assert b"content-length: 1" in answer
-    assert answer.endswith(b"\r\n\r\n")
-    assert b"HTTP/1.1 299 Unknown" in ServedAnswer(299).as_bytes(keeps=True)
+@pytest.mark.parametrize(
+    ("answer", "with_body", "expected"),
+    [
+        (ServedAnswer(200, body=b"hello"), True, ["content-length: 5"]),
+        (ServedAnswer(200, body=b"hello"), False, ["content-length: 5"]),
+        (ServedAnswer(200), True, ["content-length: 0"]),
+        (ServedAnswer(204), True, []),
+        (SIZED, False, ["content-length: 5"]),
+        (ServedAnswer(200, (("content-type", "text/event-stream"),)), False, []),
+    ],
+    ids=["body", "head of a body", "empty", "no content", "size given", "head of a stream"],
+)
+def test_size_is_that_of_the_answer_to_get(
+    answer: ServedAnswer, expected: list[str], *, with_body: bool
+) -> None:
+    head = answer.as_bytes(keeps=False, with_body=with_body).partition(b"\r\n\r\n")[0]
+    lines = head.decode().split("\r\n")
+    assert [line for line in lines if line.startswith("content-length")] == expected
