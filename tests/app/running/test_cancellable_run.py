@@ -15,7 +15,7 @@ from fabric.app.running.cancellable_run import CancellableRun
 from fabric.app.running.run_graph import generate_run_id
 from fabric.engine.bus import Listener, RunInfo
 from fabric.engine.listeners.journal import RunJournal
-from fabric.model.events import RunEnded, Stamped
+from fabric.model.events import ProblemFound, RunEnded, Stamped
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import ExitCode, StoppedError
@@ -83,6 +83,11 @@ class GatedRun:
             self._thread.join(0.02)
         os.close(gate)
 
+    def reported(self) -> list[str]:
+        """The codes of the problems in its events so far."""
+        events = [one.event for one in tuple(self.events.heard)]
+        return [one.problem.code for one in events if isinstance(one, ProblemFound)]
+
     def report(self) -> Report:
         self._thread.join(60)
         (report,) = self.reports
@@ -117,6 +122,8 @@ def test_stopped_run_finishes_started_tasks(gated: Callable[..., GatedRun]) -> N
     run = gated("asked")
     run.begins()
     run.held.stop()
+    # The thread of the run reads the request, and reports what it waits for.
+    until(lambda: "run/stopping" in run.reported())
     run.let_through()
     report = run.report()
     assert (report.exit_code, codes(report)[0]) == (ExitCode.INTERRUPTED, "run/interrupted")
