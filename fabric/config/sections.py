@@ -55,12 +55,10 @@ class Section(Generic[S]):
     ) -> None:
         self._struct = struct
         own = [one for one in fields(struct) if one.name not in given]
-        self.keys = {
-            one.name: (keys or {}).get(one.name) or _to_camel_case(one.name) for one in own
-        }
+        names = {one.name: (keys or {}).get(one.name) or _to_camel_case(one.name) for one in own}
         self._readers = tuple(
             (name, key, (readers or {}).get(name) or _READERS[type(shape.index[key])])
-            for name, key in self.keys.items()
+            for name, key in names.items()
         )
         # A stage or place that is read alone lacks values that a whole config must have.
         self._empty = {one.name: one.type() for one in own if one.required}

@@ -32,7 +32,7 @@ def build_output_folder(root: str, service: str, apart: str = "") -> str:
 
 
 class _Inputs(Struct, frozen=True):
-    """The defaults of a kind: it waits for others, has no visible output and no own function."""
+    """The defaults of a kind: limited by I/O, without a visible output, for a whole service."""
 
     kind: ClassVar[str]
     owns_folder: ClassVar[bool] = False

@@ -171,13 +171,15 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             ),
         )
     )
-    told = dict.fromkeys(_warn_of_endpoints(config, list_env_sources(place, settings.env)))
+    warnings = dict.fromkeys(_warn_of_endpoints(config, list_env_sources(place, settings.env)))
     bindings = replace(
         config.document.bindings,
         files=frozenset(map(str, files.looked_at)),
         asked_managers=managers.were_asked,
     )
-    return replace(config, document=replace(config.document, bindings=bindings)).with_warnings(told)
+    return replace(config, document=replace(config.document, bindings=bindings)).with_warnings(
+        warnings
+    )
 
 
 def _read_config_text(path: Path, asked: ConfigRequest, settings: Settings) -> tuple[str, bytes]:

@@ -32,7 +32,7 @@ from fabric.system.http.wsgi import (
     build_environ,
 )
 
-# Descriptors for what is not a connection: files, children, stores and their connections.
+# Descriptors for other uses: files, child processes, and connections to stores.
 _OTHER_FILES = 256
 _FEWEST = 64
 _HEARTBEAT_SECONDS = 0.5
