@@ -8,7 +8,14 @@ import threading
 import zlib
 from pathlib import Path
 
-from fabric.system.disk import make_folder, read_bytes, sync_folder, write_all, write_problem
+from fabric.system.disk import (
+    check_no_links,
+    read_bytes,
+    sync_folder,
+    write_all,
+    write_in_folder,
+    write_problem,
+)
 
 
 class AppendLog:
@@ -45,11 +52,13 @@ class AppendLog:
             raise write_problem(self._path, error) from error
 
     def _open_file(self) -> int:
-        make_folder(self._path.parent, 0o700)
+        check_no_links(self._path.parent)
         # Nobody reads a named pipe in its place: without O_NONBLOCK that would be waited for.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
         flags |= os.O_NOFOLLOW
-        fd = os.open(self._path, flags, 0o600)
+        fd = write_in_folder(
+            self._path.parent, lambda: os.open(self._path, flags, 0o600), mode=0o700
+        )
         if stat.S_ISREG(os.fstat(fd).st_mode):
             return fd
         os.close(fd)

@@ -8,10 +8,13 @@ import itertools
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from fabric.model.problems import FabricError, Place, Problem
+
+_Written = TypeVar("_Written")
 
 _TICKETS = itertools.count()
 # Whatever lies below a folder of this name is ours.
@@ -31,6 +34,9 @@ _DISK_ERRORS = {
 
 # How long a lock of files is waited for. What is done under most takes milliseconds.
 LOCK_SECONDS = 30.0
+
+# How often a directory is created that other runs delete at the same time.
+_FOLDER_TRIES = 20
 
 # What a file system answers that has no hard links.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
@@ -102,16 +108,38 @@ def make_folder(path: Path, mode: int = 0o755) -> None:
         raise write_problem(path, error) from error
 
 
+def write_in_folder(folder: Path, write: Callable[[], _Written], mode: int = 0o755) -> _Written:
+    """Call `write`, and create its directory if it is missing.
+
+    Another run deletes a directory that it has emptied, also between these two steps. Then both are
+    repeated.
+    """
+    for _ in range(_FOLDER_TRIES):
+        try:
+            return write()
+        except FileNotFoundError:
+            _make_folders(folder, mode)
+    return write()
+
+
 def _make_folders(folder: Path, mode: int) -> None:
     """Create missing directories with this mode, independent of the umask. Fabric's own are private
     to their owner."""
+    for _ in range(_FOLDER_TRIES):
+        # A parent can be deleted meanwhile, by a run that has emptied it.
+        with contextlib.suppress(FileNotFoundError):
+            return _make_missing_folders(folder, mode)
+    return _make_missing_folders(folder, mode)
+
+
+def _make_missing_folders(folder: Path, mode: int) -> None:
     missing = itertools.takewhile(lambda one: not one.is_dir(), (folder, *folder.parents))
     for one in reversed(list(missing)):
         own = mode & 0o700 if _OWN in one.parts else mode
         try:
             one.mkdir(own)
         except FileExistsError:
-            if not one.is_dir():
+            if not stat.S_ISDIR(one.stat().st_mode):
                 raise
         else:
             set_mode(one, own)
@@ -179,11 +207,7 @@ def write_atomic(
     check_no_links(folder)
     temporary = f"{folder}/.{name}.{_generate_ticket()}.tmp"
     try:
-        try:
-            _write_new(temporary, content, mode, durable=durable)
-        except FileNotFoundError:
-            _make_folders(Path(folder), 0o755)
-            _write_new(temporary, content, mode, durable=durable)
+        write_in_folder(Path(folder), lambda: _write_new(temporary, content, mode, durable=durable))
         os.rename(temporary, path)  # noqa: PTH104
     except OSError as error:
         _discard(temporary)
