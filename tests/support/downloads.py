@@ -3,13 +3,16 @@
 `python -m tests.support.downloads`. Tests themselves need no network: each says here what it uses.
 """
 
+import hashlib
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fabric.model.problems import FabricError
@@ -28,6 +31,9 @@ _NPM = _FOLDER / "npm"
 _WHEELS = _FOLDER / "wheels"
 _REPO = Path(__file__).parents[2]
 _TRIES = 4
+# Most of the time is spent on answers of registries.
+_AT_ONCE = 4
+_DOWNLOADING = threading.Lock()
 # A small package that has compiled wheels for both architectures.
 COMPILED = "markupsafe==3.0.2"
 # npm's and pip's settings for tests: what was fetched, and nothing else.
@@ -115,8 +121,16 @@ def interface_tester() -> None:
 
 
 def _download(*words: str) -> None:
-    pip = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:")
-    subprocess.run([*pip, "--dest", str(_WHEELS), *words], check=True, env=dict(ENVIRONMENT))
+    """Fetch wheels into the shared directory, unless these were fetched before."""
+    name = hashlib.sha256("\0".join((sys.version, *words)).encode()).hexdigest()[:16]
+    done = _WHEELS / f".{name}.done"
+    # Two of them would write the same files.
+    with _DOWNLOADING:
+        if done.exists():
+            return
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:")
+        subprocess.run([*pip, "--dest", str(_WHEELS), *words], check=True, env=dict(ENVIRONMENT))
+        done.touch()
 
 
 def fetched(fetch: Callable[[], None]) -> bool:
@@ -134,7 +148,6 @@ def fetched(fetch: Callable[[], None]) -> bool:
 
 def main() -> int:
     wanted = (
-        bundler,
         emulator,
         wheels,
         corpus_packages,
@@ -149,7 +162,9 @@ def main() -> int:
         server_of_artifacts,
         interface_tester,
     )
-    found = [fetched(fetch) for fetch in wanted]
+    # The others may start the bundler.
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = [fetched(bundler), *pool.map(fetched, wanted)]
     return 0 if all(found) else 1
 
 
