@@ -99,15 +99,9 @@ class Run:
                 self._call_worker()
             while not self._schedule.over:
                 # Looked at before each wait: a wish that came earlier woke nobody.
-                if self._wishes and not self._interrupted:
-                    self._interrupted = True
-                    self._stop.interrupt()
-                    self._cancel("the run was interrupted")
-                    self._tell_awaited()
-                    self._wake_all()
-                    continue
-                self._wait()
-                self._raise_fallen()
+                if not self._stop_if_asked():
+                    self._wait()
+                    self._raise_fallen()
         return self._build_result()
 
     def rest(self, seconds: float) -> RunResult | None:
@@ -118,6 +112,17 @@ class Run:
             if not self._schedule.over:
                 return None
         return self._build_result()
+
+    def _stop_if_asked(self) -> bool:
+        """Cancel all tasks that have not started, once, after a stop request. Under the lock."""
+        if not self._wishes or self._interrupted:
+            return False
+        self._interrupted = True
+        self._stop.interrupt()
+        self._cancel("the run was interrupted")
+        self._tell_awaited()
+        self._wake_all()
+        return True
 
     def _tell_awaited(self) -> None:
         """Report the tasks that an interrupted run still waits for."""
@@ -209,6 +214,9 @@ class Run:
             if outcome is not None:
                 self._record_outcome(ended, outcome)
             while not self._schedule.over:
+                # The thread that waits for the run can be later than a task that ends now.
+                if self._stop_if_asked():
+                    continue
                 number = self._schedule.start()
                 if number is not None:
                     if self._schedule.startable():

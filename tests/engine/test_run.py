@@ -1,7 +1,7 @@
 """The engine on small text tasks: what runs, what is skipped, what survives damage."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -234,6 +234,31 @@ def test_killed_run_ends_with_the_status_of_each_task(bench: Bench) -> None:
     assert result.exit_code is ExitCode.INTERRUPTED
     assert [one.status for one in result.outcomes] == [Status.FAILED, Status.CANCELLED]
     assert "stopped when" in result.outcomes[0].reason
+
+
+class AskingKind(JoinKind):
+    """Asks its run to stop while a task runs."""
+
+    asked: Callable[[], None]
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> TaskResult:
+        self.asked()
+        return super().run(task, upstream, shop)
+
+
+def test_no_task_starts_after_a_stop_request(bench: Bench) -> None:
+    bench.kind = kind = AskingKind()
+    clock = LateClock()
+    runner = TaskRunner(bench.stores(), {"join": kind}, clock)
+    job = Job(
+        build_graph([join("left", "a"), join("both", needs=("left",))]), Caps(1, 1), (1.0,) * 2
+    )
+    run = Run(job, runner, Bus("run", clock, []), clock)
+    kind.asked = run.ask_to_stop
+    result = run.go()
+    assert kind.ran == ["join:left"]
+    assert sorted(one.status for one in result.outcomes) == [Status.CANCELLED, Status.RAN]
+    assert result.interrupted
 
 
 class WorldJoin(JoinKind):
