@@ -24,7 +24,7 @@ from fabric.state.records.replace import (
 )
 from fabric.state.records.transaction import lock_records, read_unlocked
 from fabric.state.records.unsure import build_unwritten_path, drop_unwritten
-from fabric.state.upkeep.forget import forget, unlock
+from fabric.state.upkeep.corrections import forget, unlock
 
 Agrees = Callable[[str], bool]
 

@@ -147,7 +147,7 @@ def backup(flags: BackupFlags) -> int:
 
     The file contains a SHA-256 hash of the records.
     """
-    from fabric.app.state.backup import write_backup
+    from fabric.app.state.copies import write_backup
 
     return perform_on(
         build_state_request("backup", flags.record),
@@ -170,7 +170,7 @@ def restore(flags: RestoreFlags) -> int:
     The whole file is checked before anything is written. Records that the file does not contain
     are not changed. Receipts are written again.
     """
-    from fabric.app.state.backup import restore_backup
+    from fabric.app.state.copies import restore_backup
 
     return perform_on(
         build_state_request("restore", flags.record, flags.lock_timeout),
