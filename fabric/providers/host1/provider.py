@@ -7,7 +7,6 @@ from functools import partial
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
-from fabric.providers.core.deployer import Operations
 from fabric.providers.core.errors import (
     convert_refusals,
     refuse_plain,
@@ -16,7 +15,12 @@ from fabric.providers.core.errors import (
 )
 from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.core.whole_service import SharedEnvironment, WholeDeployer, refuse_single
+from fabric.providers.core.whole_service import (
+    SharedEnvironment,
+    WholeDeployer,
+    WholeOperations,
+    refuse_single,
+)
 from fabric.providers.core.work import CallScope
 from fabric.providers.host1.client import Host1Account, Host1Api, classify_refusal
 from fabric.providers.host1.functions import Host1Work
@@ -45,15 +49,14 @@ _TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
 class Host1Projects(WholeDeployer[Host1Work], frozen=True, kw_only=True):
     """The Vercel deployer."""
 
-    operations: Operations[Host1Work] = Operations(
+    operations: WholeOperations[Host1Work] = WholeOperations(
         deploy=deploy_orders,
         release=release_service,
-        delete_functions=lambda _, address, functions: refuse_single(
-            address, functions, "Vercel", f"{ONE_DOMAIN} deployment"
-        ),
-        delete_service=lambda work, address, _: delete_service(work, address),
+        delete_functions=refuse_single("Vercel", f"{ONE_DOMAIN} deployment"),
+        delete_service=delete_service,
         find_active=find_active_version,
         find_by_mark=find_by_mark,
+        find_versions=find_versions_by_marks,
         find_missing=find_missing,
         fetch_identity=fetch_identity,
         convert_errors=partial(convert_refusals, judged=classify_refusal),
@@ -68,12 +71,6 @@ class Host1Projects(WholeDeployer[Host1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
-
-    def find_versions(
-        self, address: DeploymentAddress, marks: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        with self._call(f"`{address.service}`", address) as work:
-            return find_versions_by_marks(work, address, marks)
 
 
 def open_host1_deployer(context: ProviderContext) -> Host1Projects:

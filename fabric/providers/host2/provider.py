@@ -5,11 +5,15 @@ from functools import partial
 
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
-from fabric.providers.core.deployer import Operations
 from fabric.providers.core.errors import convert_refusals, refuse_plain, require_variables
 from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.core.whole_service import SharedEnvironment, WholeDeployer, refuse_single
+from fabric.providers.core.whole_service import (
+    SharedEnvironment,
+    WholeDeployer,
+    WholeOperations,
+    refuse_single,
+)
 from fabric.providers.core.work import CallScope
 from fabric.providers.host2.client import Host2Account, Host2Api, classify_refusal
 from fabric.providers.host2.functions import Host2Work, fetch_identity
@@ -34,15 +38,14 @@ _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
 class Host2Sites(WholeDeployer[Host2Work], frozen=True, kw_only=True):
     """The Netlify deployer."""
 
-    operations: Operations[Host2Work] = Operations(
+    operations: WholeOperations[Host2Work] = WholeOperations(
         deploy=deploy_orders,
         release=release_service,
-        delete_functions=lambda _, address, functions: refuse_single(
-            address, functions, "Netlify", f"{ONE_DEPLOY} deploy"
-        ),
-        delete_service=lambda work, address, _: delete_service(work, address),
+        delete_functions=refuse_single("Netlify", f"{ONE_DEPLOY} deploy"),
+        delete_service=delete_service,
         find_active=find_active_version,
         find_by_mark=find_by_mark,
+        find_versions=find_versions_by_marks,
         find_missing=find_missing,
         fetch_identity=fetch_identity,
         convert_errors=partial(convert_refusals, judged=classify_refusal),
@@ -57,12 +60,6 @@ class Host2Sites(WholeDeployer[Host2Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
-
-    def find_versions(
-        self, address: DeploymentAddress, marks: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        with self._call(f"`{address.service}`", address) as work:
-            return find_versions_by_marks(work, address, marks)
 
 
 def open_host2_deployer(context: ProviderContext) -> Host2Sites:
