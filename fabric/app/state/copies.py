@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
-from fabric.app.state.change import Agrees
 from fabric.app.state.outside import parse_backup
+from fabric.app.state.records import Agrees
 from fabric.app.state.scope import StateRequest, StateScope, open_scope, parse_backend_kind
 from fabric.model.outcomes.recorded import (
     BackupOutcome,
