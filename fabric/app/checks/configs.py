@@ -30,7 +30,7 @@ from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
 from fabric.providers.core.contract import Unsupported
 from fabric.system.disk import read_bytes
-from fabric.tasks.deploy import get_record_ref
+from fabric.tasks.deploy_tools import get_record_ref
 
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 _CODE = "deploy/whole-service"
