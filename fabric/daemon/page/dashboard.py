@@ -25,8 +25,8 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.report import encode_problem
+from fabric.views.pictures.draw import encode_placed_drawing
 from fabric.views.pictures.drawing import build_drawing
-from fabric.views.pictures.placed import encode_placed_drawing
 
 # Of so many runs of a stage it is looked up how long they took.
 _TIMED = 20
