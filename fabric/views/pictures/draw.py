@@ -208,11 +208,14 @@ def encode_placed_drawing(drawing: Drawing) -> JsonObject:
         "signs": {action.value: sign for action, sign in SIGNS.items()},
         "meanings": {action.value: meaning for action, meaning in MEANINGS.items()},
         "lanes": [
-            _encode_placed_lane(drawing, *one) for one in zip(layout.lanes, layout.frames, strict=True)
+            _encode_placed_lane(drawing, *one)
+            for one in zip(layout.lanes, layout.frames, strict=True)
         ],
         "edges": [_encode_placed_edge(drawing, layout, route) for route in layout.routes],
-        "nodes": [_encode_placed_node(drawing, number, box) for number, box in enumerate(layout.boxes)],
-    }  # fmt: skip
+        "nodes": [
+            _encode_placed_node(drawing, number, box) for number, box in enumerate(layout.boxes)
+        ],
+    }
 
 
 def _encode_placed_lane(drawing: Drawing, lane: ServiceLane, frame: Box) -> Json:
