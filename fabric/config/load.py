@@ -135,7 +135,7 @@ def require_config_map(file: str, document: Document) -> Mapping:
 def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     """Resolve the document: apply the stage, fill the bindings and collect findings."""
     root = apply_stage_overlays(remove_anchor_keys(raw), source.stage)
-    root = place_alone(root, keeps_router=source.keeps_router) if source.only_place else root
+    root = _reduce_to_place(root, keeps_router=source.keeps_router) if source.only_place else root
     scope = BindingScope(
         env=source.env,
         stage=source.stage,
@@ -221,7 +221,7 @@ def _not_a_map_problem(root: Node) -> Problem:
     return Problem("config/empty", "the config is empty or not a mapping", hint, where)
 
 
-def place_alone(root: Mapping, *, keeps_router: bool = False) -> Mapping:
+def _reduce_to_place(root: Mapping, *, keeps_router: bool = False) -> Mapping:
     """Reduce the config before bindings are filled, because dropped settings can have unset
     bindings."""
     kept = (*_KEPT, *(_ROUTED if keeps_router else ()), "functions")

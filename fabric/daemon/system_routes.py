@@ -45,7 +45,7 @@ _MEANINGS = {
 }
 
 
-def build_openapi_document(
+def _build_openapi_document(
     routes: Sequence[ApiRoute], version: str, *, has_keys: bool
 ) -> JsonObject:
     paths: dict[str, dict[str, Json]] = {}
@@ -168,7 +168,7 @@ def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tup
         return ApiAnswer(OK, text=server.metrics.text(), content_type=CONTENT_TYPE)
 
     def describe_api(_: ApiCall) -> ApiAnswer:
-        return ApiAnswer(OK, build_openapi_document(routes, VERSION, has_keys=server.has_keys))
+        return ApiAnswer(OK, _build_openapi_document(routes, VERSION, has_keys=server.has_keys))
 
     own = (
         ApiRoute(

@@ -19,7 +19,7 @@ _AGENT = "fabric"
 _HOST = "localhost"
 
 
-def build_matching_detail(pattern: object) -> JsonObject:
+def _build_matching_detail(pattern: object) -> JsonObject:
     """Build an event detail that matches a pattern: `{source: [a, b]}` gives `{source: a}`.
 
     The pattern can be JSON text.
@@ -272,7 +272,7 @@ def _build_cron_event(_fields: Fields) -> JsonObject:
 
 def _build_eventbus_event(fields: Fields) -> JsonObject:
     plain = _build_bus_event("Sample", "my.app", {"hello": "world"}, ())
-    return {**plain, **build_matching_detail(fields.get("pattern"))}
+    return {**plain, **_build_matching_detail(fields.get("pattern"))}
 
 
 def _build_pubsub_event(fields: Fields) -> JsonObject:

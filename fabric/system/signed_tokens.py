@@ -26,8 +26,10 @@ _FORM = "application/x-www-form-urlencoded"
 _LIFE_SECONDS = 3600
 # A token is not used in its last minute: it has to last for the call.
 _MARGIN_SECONDS = 60
-_NEED = PackageNeed("service account keys require", Extra.CLOUD, "credentials/not-installed")
-_NEEDED = ("client_email", "private_key", "token_uri")
+_CRYPTOGRAPHY = PackageNeed(
+    "service account keys require", Extra.CLOUD, "credentials/not-installed"
+)
+_KEY_FIELDS = ("client_email", "private_key", "token_uri")
 
 
 class PrivateKey(Struct, frozen=True):
@@ -40,7 +42,7 @@ def read_key(pem: str) -> PrivateKey:
 
     Raises ValueError for anything else, without quoting it.
     """
-    with require_packages(_NEED):
+    with require_packages(_CRYPTOGRAPHY):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -109,7 +111,9 @@ def read_account_key(content: bytes | str) -> AccountKey:
         words = json.loads(content)
     except ValueError:
         words = None
-    if not isinstance(words, dict) or not all(isinstance(words.get(one), str) for one in _NEEDED):
+    if not isinstance(words, dict) or not all(
+        isinstance(words.get(one), str) for one in _KEY_FIELDS
+    ):
         raise ValueError("not a service account key")
     key = read_key(words["private_key"])
     return AccountKey(

@@ -16,9 +16,9 @@ from fabric.system.optional_packages import find_missing_modules, missing_packag
 
 # The variables and files of the cloud's own tools do as well.
 AWS_FILES = "~/.aws/credentials"
-AWS_REGION_FILE = "~/.aws/config"
+_AWS_REGION_FILE = "~/.aws/config"
 # A virtual machine or container of the cloud: a role may be attached to it.
-MACHINE_ROLE = "role of the machine"
+_MACHINE_ROLE = "role of the machine"
 _AWS_CHAIN = (
     "AWS_PROFILE",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -26,12 +26,12 @@ _AWS_CHAIN = (
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_SHARED_CREDENTIALS_FILE",
     AWS_FILES,
-    MACHINE_ROLE,
+    _MACHINE_ROLE,
 )
 _STAND_INS = {
     "CLOUD1_ACCESS_KEY_ID": ("AWS_ACCESS_KEY_ID", *_AWS_CHAIN),
     "CLOUD1_SECRET_ACCESS_KEY": ("AWS_SECRET_ACCESS_KEY", *_AWS_CHAIN),
-    "CLOUD1_REGION": ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", AWS_REGION_FILE),
+    "CLOUD1_REGION": ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", _AWS_REGION_FILE),
 }
 # What the firmware of a virtual machine of AWS contains: a role may be attached to it.
 _BOARD = Path("/sys/devices/virtual/dmi/id/board_asset_tag")
@@ -54,7 +54,7 @@ def _select_usable(group: tuple[str, ...]) -> tuple[str, ...]:
     return (*group, *(other for name in group for other in _STAND_INS.get(name, ())))
 
 
-def list_credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
+def _list_credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
     """List all variables that determine whether credentials are missing."""
     groups = (name for group in facts.credentials.required for name in _select_usable(group))
     return tuple(dict.fromkeys((*groups, *facts.credentials.optional)))
@@ -97,7 +97,7 @@ def find_missing_packages(placement: Placement) -> Iterator[Problem]:
 def list_credential_names(placements: Iterable[Placement]) -> frozenset[str]:
     """List the variables that determine whether credentials are missing."""
     real = (find_provider_facts(one.provider_id) for one in placements if one.mode == Mode.REAL)
-    return frozenset(name for facts in real if facts for name in list_credential_variables(facts))
+    return frozenset(name for facts in real if facts for name in _list_credential_variables(facts))
 
 
 def _list_set_variables(placement: Placement, env: Mapping[str, str]) -> set[str]:
@@ -116,9 +116,9 @@ def _find_aws_tool_credentials(env: Mapping[str, str]) -> Iterator[str]:
     if has_keys or any(key in text for key in _OWN_CONFIG_KEYS):
         yield AWS_FILES
     if "region" in text:
-        yield AWS_REGION_FILE
+        yield _AWS_REGION_FILE
     if _read_text_or_empty(_BOARD).startswith(_MACHINE):
-        yield MACHINE_ROLE
+        yield _MACHINE_ROLE
 
 
 def _read_text_or_empty(path: Path) -> str:

@@ -56,7 +56,7 @@ class _Closing:
     def _record_uncertainty(self, locked: LockedRecord) -> None:
         if locked.is_overtaken:
             transaction = self._scope.transaction
-            record_unknown_functions(
+            _record_unknown_functions(
                 transaction.record_store(locked.base.ref), locked, transaction.around
             )
 
@@ -125,7 +125,7 @@ class _Closing:
         return frozenset().union(*(list_archives(record) for record in records))
 
 
-def record_unknown_functions(
+def _record_unknown_functions(
     record_store: RecordStore, locked_record: LockedRecord, around: LockPolicy
 ) -> None:
     """Write a local note first, then update the record under a new lock."""
@@ -137,12 +137,12 @@ def record_unknown_functions(
     patient = replace(around, terms=replace(around.terms, wait=around.terms.lease))
     try:
         with lock_records(record_store, {ref: 0}, "deploy", patient) as fences:
-            _record_unknown(record_store, ref, fences[ref])
+            _mark_called_functions(record_store, ref, fences[ref])
     except FabricError as error:
         raise FabricError(_local_only_problem(ref, names)) from error
 
 
-def _record_unknown(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
+def _mark_called_functions(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
     before, names = read_before(record_store, ref), read_unsure_names(record_store.home, ref)
     if before.record is None:
         return

@@ -45,7 +45,7 @@ class Preset(Struct, frozen=True):
     reports: bool = False
 
 
-def list_presets(config: Config, kind: str, name: str = "") -> tuple[tuple[Preset, ...], str]:
+def _list_presets(config: Config, kind: str, name: str = "") -> tuple[tuple[Preset, ...], str]:
     """List the preset calls, with a notice on the selection.
 
     Without a kind, each function uses its first trigger. With a kind, all functions with such a
@@ -157,7 +157,7 @@ class _Choice(Struct, frozen=True):
     function: str
 
     def presets(self, project: Project) -> tuple[tuple[Preset, ...], str]:
-        return list_presets(project.units[0].config, self.preset, self.function)
+        return _list_presets(project.units[0].config, self.preset, self.function)
 
 
 class _DevLoop:

@@ -40,7 +40,7 @@ from fabric.system.http_client import Http
 from fabric.system.urls import is_plain
 
 T = TypeVar("T")
-_NAMESPACES = "/v2/functions/namespaces"
+_NAMESPACES_PATH = "/v2/functions/namespaces"
 _GONE, _LOGIN = 404, 401
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
 _TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
@@ -97,7 +97,7 @@ class Cloud5Api(WhiskApi):
 
     def _send_namespace_call(self, http: Http, call: ProviderCall, kind: type[T]) -> T:
         account = self._account
-        path = f"{_NAMESPACES}/{quote(account.namespace, safe='')}{call.path}"
+        path = f"{_NAMESPACES_PATH}/{quote(account.namespace, safe='')}{call.path}"
         asked = ProviderCall(call.method, path, call.content, call.content_type)
         login = Secret(f"Bearer {account.token.reveal()}")
         reply = send_with_login(http, account.base_url, login, asked)
