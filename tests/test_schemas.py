@@ -13,8 +13,8 @@ from fabric.app.plan import PlanOptions
 from fabric.app.plan import plan as make_plan
 from fabric.app.request import Request, Where
 from fabric.app.running.run_graph import generate_run_id, run_ended
-from fabric.app.schemas import report_schema
 from fabric.app.settings import Settings
+from fabric.cli.commands.schema import report_schema
 from fabric.cli.commands.schema import schema as schema_command
 from fabric.config.schema.documents import list_schema_files
 from fabric.engine.listeners.journal import EventFile

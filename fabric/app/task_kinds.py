@@ -41,8 +41,8 @@ def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) ->
 def list_deploy_kinds(tools: "DeployTools") -> Registry:
     """Return the kinds of tasks that change records and deployed resources."""
     from fabric.tasks.deploy import DeployKind
+    from fabric.tasks.deploy_tools import PlacedKind
     from fabric.tasks.dns_sync import DnsSyncKind
-    from fabric.tasks.placed import PlacedKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind

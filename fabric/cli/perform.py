@@ -207,7 +207,7 @@ def _write_report_files(
     except FabricError as error:
         report = make_failure_report(command, error)
     if junit:
-        from fabric.views.junit import format_junit as junit_xml
+        from fabric.views.ci_reports import format_junit as junit_xml
 
         write_named(settings.cwd / junit, junit_xml(report).encode())
     if settings.summary and report.command.rpartition(" ")[2] in _SUMMARISED:
@@ -216,7 +216,7 @@ def _write_report_files(
 
 
 def _write_summary(report: Report, path: Path) -> Report:
-    from fabric.views.summary import format_job_summary
+    from fabric.views.ci_reports import format_job_summary
 
     text = format_job_summary(report)
     try:

@@ -21,8 +21,6 @@ from fabric.config.resolve.binding_scope import (
     refuse_managers,
 )
 from fabric.config.resolve.bindings import PARAM_NAME, fill
-from fabric.config.resolve.place_alone import place_alone
-from fabric.config.resolve.placeholders import find_misplaced_late_values
 from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import apply_stage_overlays, remove_anchor_keys
 from fabric.config.rules.config import (
@@ -34,11 +32,21 @@ from fabric.config.rules.config import (
 from fabric.config.rules.limits import limit_problems
 from fabric.config.rules.locations import find_misplaced_secrets, list_locations
 from fabric.config.rules.strangers import check_untrusted_config
-from fabric.config.rules.supplies import find_missing_supplies
+from fabric.config.rules.value_sources import find_misplaced_late_values, find_missing_supplies
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
 from fabric.config.values import Config
-from fabric.config.yaml.nodes import Mapping, Node, find, remove_keys, with_entry
+from fabric.config.yaml.nodes import (
+    KeyValue,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    find,
+    is_unfilled,
+    remove_keys,
+    with_entry,
+)
 from fabric.config.yaml.problems import make_yaml_error, open_document, place_in_file
 from fabric.config.yaml.reader import Document
 from fabric.model.bindable import SecretUse
@@ -52,6 +60,13 @@ _SHORTEST_HIDDEN = 4
 # Filled only when they are used: a variable of another stage or place need not be set here.
 _PARAM = re.compile(rf"\$\{{param:({PARAM_NAME.pattern})")
 _LATER = ("stages", "providerOverrides", "secrets", "params")
+_KEPT = frozenset(
+    {"service", "provider", "providerOverrides", "backend", "stages", "secrets", "params"}
+)
+# What says where one name leads to.
+_ROUTED = ("fabric", "extensions")
+# What a config cannot be without, and records do not hang on: any will do.
+_ANY = {"runtime": "nodejs20.x", "entry": "index.js"}
 
 
 class BindingInputs(Struct, frozen=True):
@@ -120,7 +135,7 @@ def require_config_map(file: str, document: Document) -> Mapping:
 def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     """Resolve the document: apply the stage, fill the bindings and collect findings."""
     root = apply_stage_overlays(remove_anchor_keys(raw), source.stage)
-    root = place_alone(root, keeps_router=source.keeps_router) if source.only_place else root
+    root = _reduce_to_place(root, keeps_router=source.keeps_router) if source.only_place else root
     scope = BindingScope(
         env=source.env,
         stage=source.stage,
@@ -204,3 +219,58 @@ def _not_a_map_problem(root: Node) -> Problem:
     where = Place("", root.line, root.column) if root.line else None
     hint = "start the config with `service: <name>`"
     return Problem("config/empty", "the config is empty or not a mapping", hint, where)
+
+
+def _reduce_to_place(root: Mapping, *, keeps_router: bool = False) -> Mapping:
+    """Reduce the config before bindings are filled, because dropped settings can have unset
+    bindings."""
+    kept = (*_KEPT, *(_ROUTED if keeps_router else ()), "functions")
+    entries = (entry for entry in root.entries if entry.key in kept)
+    return root._replace(entries=tuple(map(_place_of, entries)))
+
+
+def _place_of(entry: KeyValue) -> KeyValue:
+    match entry.key, entry.value:
+        case "provider", Mapping() as provider:
+            return entry._replace(value=_select_keys(provider, ("name", "region", "runtime")))
+        case "providerOverrides", Mapping(entries=labels) as overrides:
+            closed = tuple(one._replace(value=_with_any(one.value)) for one in labels)
+            return entry._replace(value=overrides._replace(entries=closed))
+        case "extensions", Mapping() as extensions:
+            return entry._replace(value=_select_keys(extensions, ("router",)))
+        case "functions", Sequence(items=items) as functions:
+            return entry._replace(
+                value=functions._replace(items=tuple(map(_reduce_function, items)))
+            )
+        case "functions", Mapping(entries=entries) as functions:
+            named = tuple(one._replace(value=_reduce_function(one.value)) for one in entries)
+            return entry._replace(value=functions._replace(entries=named))
+        case _:
+            return entry
+
+
+def _with_any(override: Node) -> Node:
+    """Replace the runtime of an override, because it would have to match the placeholder entry."""
+    if not isinstance(override, Mapping):
+        return override
+    return override._replace(entries=tuple(map(_replace_bindings, override.entries)))
+
+
+def _reduce_function(function: Node) -> Node:
+    return _select_keys(function, ("name", "entry")) if isinstance(function, Mapping) else function
+
+
+def _select_keys(node: Mapping, keys: tuple[str, ...]) -> Mapping:
+    """Select only these keys."""
+    kept = (entry for entry in node.entries if entry.key in keys and not _is_open_region(entry))
+    return node._replace(entries=tuple(map(_replace_bindings, kept)))
+
+
+def _is_open_region(entry: KeyValue) -> bool:
+    """Return whether the region has a binding. Its value is then in the record too."""
+    return entry.key == "region" and isinstance(entry.value, Scalar) and is_unfilled(entry.value)
+
+
+def _replace_bindings(entry: KeyValue) -> KeyValue:
+    text = _ANY.get(entry.key)
+    return entry._replace(value=Scalar(text, text, entry.line, entry.column)) if text else entry

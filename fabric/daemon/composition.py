@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fabric.app.caching.cache_place import read_user_seal
-from fabric.app.doctor.ready import check_config_readable, reach_check
 from fabric.app.project.files import find_config_in
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.daemon.actions import Actions, build_action_routes
-from fabric.daemon.api_routes import build_config_routes, deploy_routes
+from fabric.daemon.api_routes import RunEndpoints, build_config_routes, deploy_routes, run_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
 from fabric.daemon.cache.answers import AnswerSeal, CachedAnswers, Store, hash_owner
 from fabric.daemon.cache.pending_invalidations import PendingInvalidations
@@ -26,11 +25,9 @@ from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, find_served_work
 from fabric.daemon.http_types import ApiRoute, RequestOrigin
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
-from fabric.daemon.page.dashboard import Dashboard, ShownProject
-from fabric.daemon.page.routes import build_dashboard_routes
-from fabric.daemon.readiness import Look, Readiness
+from fabric.daemon.page.dashboard import Dashboard, ShownProject, build_dashboard_routes
+from fabric.daemon.readiness import Look, Readiness, check_config_readable, reach_check
 from fabric.daemon.request_spans import RequestSpans, request_spans
-from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.server.sessions import BrowserSessions
 from fabric.daemon.system_routes import ServerItself, build_system_routes

@@ -1,11 +1,16 @@
-"""Readiness checks of a server, with time limits."""
+"""Readiness of a server: its config loads and its state backend responds, within time limits."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping
 
-from fabric.model.checks import Check, make_failed_check
-from fabric.model.problems import Problem
+from fabric.app.doctor.surroundings import ServiceUnderTest, back_end_check
+from fabric.app.project.place_services import build_placement
+from fabric.app.project.project import open_project
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+from fabric.model.checks import Check, make_failed_check, make_passed_check
+from fabric.model.problems import FabricError, Problem
 
 SECONDS = 2.0
 Look = Callable[[], Check]
@@ -63,3 +68,22 @@ class _Turn:
             return self._check
         said = f"the check failed: {self._failure}" if self._failure else "the check timed out"
         return make_failed_check(name, Problem(f"doctor/{name}", said))
+
+
+def check_config_readable(where: Where, settings: Settings) -> Check:
+    try:
+        project = open_project(where, settings)
+    except FabricError as error:
+        return make_failed_check("config", error.first)
+    return make_passed_check("config", f"`{project.units[0].config.document.file}` is valid")
+
+
+def reach_check(where: Where, settings: Settings) -> Check:
+    """Check that the backend responds, without writing. Skipped if the config does not load."""
+    try:
+        project = open_project(where, settings)
+    except FabricError:
+        return make_passed_check("backend", "not checked: the config has errors")
+    unit = project.units[0]
+    placement = build_placement(unit, project.workspace)
+    return back_end_check(ServiceUnderTest(unit, placement, settings))

@@ -6,8 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
-from fabric.scaffold.python import PYTHON_HANDLERS
-from fabric.scaffold.typescript import TYPESCRIPT_HANDLERS
+from fabric.scaffold.handlers import PYTHON_HANDLERS, TYPESCRIPT_HANDLERS
 
 _HTTP = """\
 export async function handler(event) {

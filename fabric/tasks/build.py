@@ -1,6 +1,7 @@
 """Build one function: its runtime produces the files and reports its inputs."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fabric.graph.traces import ListingTrace
@@ -9,15 +10,15 @@ from fabric.model.problems import Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.answered import find_unsatisfied_imports
 from fabric.runtimes.archive import hash_contents
-from fabric.runtimes.contract import Builder, InputTrace, Listing, Toolchain
+from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Listing, Toolchain
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
 _BUNDLED_OR_INCLUDING = "5"
+_MODULE_FILE = re.compile(r"\.(py|pyc|so|[\w-]+\.so)$")
 
 
 class BuildKind:
@@ -100,3 +101,26 @@ def _require_build_inputs(task: Task) -> BuildInputs:
     if not isinstance(task.inputs, BuildInputs):
         raise TypeError(f"{task.id} is not a build")
     return task.inputs
+
+
+def find_unsatisfied_imports(built: Built) -> tuple[ImportedModule, ...]:
+    """Return the imported modules that no file provides, each once, at its first place."""
+    there = set(_list_modules(file.path for file in built.files))
+    missing: dict[tuple[str, str], ImportedModule] = {}
+    for one in built.wanted:
+        if there.isdisjoint(one.places):
+            missing.setdefault((one.module, one.file), one)
+    return tuple(missing.values())
+
+
+def _list_modules(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the modules of the archive. For Python, every non-empty directory is a package, even
+    without `__init__.py`."""
+    yield "."
+    for path in paths:
+        if _MODULE_FILE.search(path):
+            yield _MODULE_FILE.sub("", path)
+        folder = path.rpartition("/")[0]
+        while folder:
+            yield folder
+            folder = folder.rpartition("/")[0]

@@ -32,7 +32,7 @@ from fabric.model.task_inputs import DeployInputs
 from fabric.providers.core.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, watch_of
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, get_record_ref, watch_of
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
 _VERSION = "1"
@@ -276,12 +276,6 @@ def _merge_deploy_outputs(
 
 
 _PLAIN = ("runtime", "entry", "memory", "timeout", "architecture", "concurrency")
-
-
-def get_record_ref(inputs: object) -> RecordRef:
-    """The record of a task that changes the world."""
-    names = ("service", "stage", "provider")
-    return RecordRef(*(str(getattr(inputs, name)) for name in names))
 
 
 def list_output_hashes(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:

@@ -6,8 +6,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fabric.graph.decide import Decision
+from fabric.graph.plan import Known
 from fabric.model.names import Digest
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem, UntouchedError, replace_problems
 from fabric.model.records.changes import RecordChange
 from fabric.model.records.record import (
     Deployment,
@@ -19,10 +21,11 @@ from fabric.model.records.record import (
     ValueOwner,
 )
 from fabric.model.secret import NO_PAIRS, Secret
-from fabric.model.task import Pairs, Task
+from fabric.model.task import InputEntry, Output, Pairs, Task
+from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs, Spec
 from fabric.providers.core.contract import CallContext, Deployer, DeploymentAddress, Released
-from fabric.tasks.contract import TaskTools
+from fabric.tasks.contract import RecordKind, TaskResult, TaskTools
 
 
 class OpenRecord(Protocol):
@@ -181,3 +184,39 @@ class DeployTools(Struct, frozen=True):
     force: bool = False
     takes_today: bool = False
     names: DnsSync | None = None
+
+
+def get_record_ref(inputs: object) -> RecordRef:
+    """The record of a task that changes the world."""
+    names = ("service", "stage", "provider")
+    return RecordRef(*(str(getattr(inputs, name)) for name in names))
+
+
+class PlacedKind:
+    """Any task kind that calls providers."""
+
+    def __init__(self, kind: RecordKind, places: PlacesInConfigs) -> None:
+        self._kind = kind
+        self._places = places
+
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        return self._kind.code(task)
+
+    def judge(self, known: Known) -> Decision:
+        return self._kind.judge(known)
+
+    def claim(self, task: Task) -> None:
+        self._kind.claim(task)
+
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
+        try:
+            return self._kind.run(task, upstream, task_tools)
+        except FabricError as error:
+            # Whatever else it is says how the run ended, and not what was wrong.
+            if type(error) not in (FabricError, UntouchedError):
+                raise
+            function = task.inputs.function
+            placed = self._places.add_places(get_record_ref(task.inputs), function, error.problems)
+            raise replace_problems(error, placed) from error

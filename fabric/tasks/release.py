@@ -17,8 +17,15 @@ from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.core.contract import LiveFunction
 from fabric.tasks.after_failure import record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
-from fabric.tasks.deploy import get_record_ref, list_output_hashes, merge_pairs, with_outside
-from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, Values, watch_of
+from fabric.tasks.deploy import list_output_hashes, merge_pairs, with_outside
+from fabric.tasks.deploy_tools import (
+    DeployTools,
+    FunctionValues,
+    OpenRecord,
+    Values,
+    get_record_ref,
+    watch_of,
+)
 
 _VERSION = "1"
 

@@ -15,8 +15,7 @@ from fabric.model.task_inputs import RemoveInputs
 from fabric.providers.core.contract import CallContext
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
-from fabric.tasks.deploy import get_record_ref
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
 from fabric.tasks.release import list_live_functions
 
 _VERSION = "1"

@@ -27,8 +27,8 @@ from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.core.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
-from fabric.tasks.deploy import get_record_ref, order_of
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
+from fabric.tasks.deploy import order_of
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
 from fabric.tasks.past_environment import PastEnvironment, PastFunction, find_versions_to_restore
 from fabric.tasks.release import list_functions_to_release
 

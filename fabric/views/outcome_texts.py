@@ -3,20 +3,107 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from fabric.model.amounts import format_count
+from fabric.model.amounts import format_count, format_duration
 from fabric.model.outcomes import deployed, generated, planned, queried, recorded, routed, watched
-from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.outcomes.queried import CheckRow, DoctorOutcome
+from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
+from fabric.model.outcomes.queried import (
+    CachePruneOutcome,
+    CacheStatsOutcome,
+    CacheStatusOutcome,
+    CacheVerifyOutcome,
+    CheckRow,
+    ConfigOutcome,
+    DoctorOutcome,
+    PastRun,
+    RunOutcome,
+    RunsOutcome,
+    ServicesOutcome,
+    ValidOutcome,
+)
 from fabric.views import (
-    cache_text,
     deploy_text,
     plan_text,
     router_text,
     served_text,
     state_text,
 )
+from fabric.views.messages import format_size
 from fabric.views.observed_text import format_logs, format_metrics, format_traces
 from fabric.views.style import Style
+
+
+def _format_cache_stats(found: CacheStatsOutcome, _style: Style) -> str:
+    counts = (
+        f"{format_count(found.records, 'cached result')}, {format_count(found.blobs, 'object')}"
+    )
+    return f"{found.folder}\n{counts}, {format_size(found.bytes)}"
+
+
+def _format_cache_status(found: CacheStatusOutcome, _style: Style) -> str:
+    if not found.configured:
+        return "No shared cache: FABRIC_REMOTE_CACHE_URL is not set."
+    ways = {(True, True): "read-write", (True, False): "read-only", (False, True): "write-only"}
+    mode = ways.get((found.reads, found.writes), "unavailable")
+    scope = f", scope {found.scope}" if found.scope else ""
+    there = f"{format_count(found.tasks, 'task')} in {format_count(found.segments, 'segment')}"
+    return f"{found.place}\n{mode}{scope}, {there}, response time {found.ms} ms"
+
+
+def _format_cache_check(done: CacheVerifyOutcome, _style: Style) -> str:
+    return f"{format_count(done.checked, 'object')} checked, {done.removed} damaged and removed."
+
+
+def _format_pruning(done: CachePruneOutcome, _style: Style) -> str:
+    freed, kept = format_size(done.freed_bytes), format_size(done.kept_bytes)
+    return f"{format_count(done.removed, 'object')} removed, {freed} freed, {kept} kept."
+
+
+def _format_services(found: ServicesOutcome, style: Style) -> str:
+    width = max((len(one.name) for one in found.services), default=0)
+    return "\n".join(
+        f"{style.strong(one.name.ljust(width))}  {one.config}"
+        + style.dim(f"  depends on {', '.join(one.depends_on)}" if one.depends_on else "")
+        for one in found.services
+    )
+
+
+def _format_runs(found: RunsOutcome, style: Style) -> str:
+    return "\n".join(_format_past_run(row, style) for row in found.runs) or "No runs yet."
+
+
+def _format_run(found: RunOutcome, style: Style) -> str:
+    """Format a run with its tasks. Up-to-date tasks are only counted."""
+    ended = [event for event in found.events if event["type"] == "task_ended"]
+    lines = [_format_task(one, style) for one in ended if one.get("status") != "skipped"]
+    return "\n".join([_format_past_run(found.summary, style), *lines])
+
+
+def _format_past_run(row: PastRun, style: Style) -> str:
+    counts = f"{row.ran} ran, {row.skipped} up to date, {row.failed} failed"
+    head = f"{style.strong(row.id)}  {row.command:<16} {row.status:<10}"
+    return f"{head} {counts}  {style.dim(format_duration(row.ms))}"
+
+
+def _format_task(event: JsonObject, style: Style) -> str:
+    status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
+    return f"  {status:<9} {task}  {style.dim(reason)}"
+
+
+def _format_valid(found: ValidOutcome, _style: Style) -> str:
+    lines = [
+        f"{one.name}: {format_count(len(one.functions), 'function')}, {one.config}"
+        for one in found.services
+    ]
+    what = format_count(len(found.services), "config")
+    verb = "is" if len(found.services) == 1 else "are"
+    return "\n".join([*lines, f"{what} {verb} valid for stage `{found.stage}`."])
+
+
+def _format_config(found: ConfigOutcome, _style: Style) -> str:
+    import yaml  # nobody else who looks at something needs it
+
+    text: str = yaml.safe_dump(found.config, sort_keys=False, allow_unicode=True, width=100)
+    return text.rstrip("\n")
 
 
 def _format_doctor(found: DoctorOutcome, _style: Style) -> str:
@@ -64,21 +151,21 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.ReleasesOutcome: deploy_text.format_releases,
     deployed.OutputsOutcome: deploy_text.format_outputs,
     generated.GenerateOutcome: deploy_text.generate_text,
-    queried.ValidOutcome: cache_text.format_valid,
-    queried.ConfigOutcome: cache_text.format_config,
-    queried.ServicesOutcome: cache_text.format_services,
+    queried.ValidOutcome: _format_valid,
+    queried.ConfigOutcome: _format_config,
+    queried.ServicesOutcome: _format_services,
     queried.InvokeOutcome: _invoke_text,
     queried.ServedOutcome: _format_served,
     queried.StreamedOutcome: served_text.format_streamed,
     queried.RestoredOutcome: served_text.format_restoration,
     queried.DevOutcome: lambda _dev, _style: "",
     queried.DoctorOutcome: _format_doctor,
-    queried.RunsOutcome: cache_text.format_runs,
-    queried.RunOutcome: cache_text.run_text,
-    queried.CacheStatsOutcome: cache_text.format_cache_stats,
-    queried.CacheStatusOutcome: cache_text.format_cache_status,
-    queried.CacheVerifyOutcome: cache_text.verify_text,
-    queried.CachePruneOutcome: cache_text.prune_text,
+    queried.RunsOutcome: _format_runs,
+    queried.RunOutcome: _format_run,
+    queried.CacheStatsOutcome: _format_cache_stats,
+    queried.CacheStatusOutcome: _format_cache_status,
+    queried.CacheVerifyOutcome: _format_cache_check,
+    queried.CachePruneOutcome: _format_pruning,
     queried.DocumentOutcome: _format_document,
     watched.LogsOutcome: format_logs,
     watched.MetricsOutcome: format_metrics,

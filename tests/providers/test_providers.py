@@ -9,7 +9,7 @@ import pytest
 from fabric.model.catalog import PROVIDERS, DeployUnit, ProviderFacts
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import Mode
-from fabric.providers.cloud1.deployer import Cloud1Lambda
+from fabric.providers.cloud1.provider import Cloud1Lambda
 from fabric.providers.command.deployer import Command
 from fabric.providers.core.contract import (
     Deployed,

@@ -6,8 +6,14 @@ from hypothesis import strategies as some
 
 from fabric.model.problems import FabricError
 from fabric.model.routing import WHOLE, Weights
-from fabric.router.chaos import REQUESTS, Verdict, Watch, list_scenarios, watch_of
-from fabric.router.simulate import simulate_shares
+from fabric.router.simulate import (
+    REQUESTS,
+    Verdict,
+    Watch,
+    list_scenarios,
+    simulate_shares,
+    watch_of,
+)
 from fabric.router.weights import divide_evenly, merge_weights, shift_weight
 
 _LABELS = some.lists(some.from_regex("[a-z]{1,6}", fullmatch=True), min_size=1, unique=True)

@@ -8,12 +8,11 @@ import httpx
 
 from fabric.app.settings import Settings
 from fabric.daemon.actions import Actions, build_action_routes
-from fabric.daemon.api_routes import build_config_routes, deploy_routes
+from fabric.daemon.api_routes import RunEndpoints, build_config_routes, deploy_routes, run_routes
 from fabric.daemon.changes import WorldChanges
 from fabric.daemon.endpoints import Endpoints
 from fabric.daemon.http_types import ApiRoute
 from fabric.daemon.options import ServerOptions
-from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.web import build_web_app
 

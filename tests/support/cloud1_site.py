@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cloud1.client import ONCE, Cloud1Clients
-from fabric.providers.cloud1.deployer import Cloud1Lambda
+from fabric.providers.cloud1.provider import Cloud1Lambda
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import open_deployer
 from fabric.system.cloud1_account import resolve_cloud1_account

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.cloud2.deployer import Cloud2Functions
+from fabric.providers.cloud2.provider import Cloud2Functions
 from fabric.providers.cloud2.work import parse_revision
 from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.provider import Connections

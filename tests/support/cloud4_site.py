@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.cloud4.deployer import Cloud4Functions
+from fabric.providers.cloud4.provider import Cloud4Functions
 from fabric.providers.cloud4.settings import parse_version
 from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.provider import Connections

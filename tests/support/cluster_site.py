@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.cluster.deployer import ClusterOrchestrator
+from fabric.providers.cluster.provider import ClusterOrchestrator
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.registry import open_deployer

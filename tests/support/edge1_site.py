@@ -10,7 +10,7 @@ from fabric.model.records.record import Mode
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.core.provider import Connections
 from fabric.providers.core.retry import RetryPolicy
-from fabric.providers.edge1.deployer import Edge1Workers
+from fabric.providers.edge1.provider import Edge1Workers
 from fabric.providers.registry import open_deployer
 from tests.support.orders import around, context
 from tests.support.servers.edge1.client import Edge1Server, Met

@@ -1,19 +1,12 @@
 """Requirements of a real deploy before its first call: credentials and packages."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.app.records.scope import DeployScope
-from fabric.model.catalog import find_provider_facts
-from fabric.model.credentials import (
-    AWS_FILES,
-    AWS_REGION_FILE,
-    MACHINE_ROLE,
-    find_missing_groups,
-    list_credential_variables,
-)
+from fabric.model.catalog import ProviderFacts, find_provider_facts
 from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.providers.core.http_calls import require_cloud_extra
@@ -21,10 +14,50 @@ from fabric.providers.registry import has_deployer
 from fabric.system.disk import read_bytes
 from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
 
+# The variables and files of the cloud's own tools do as well.
+AWS_FILES = "~/.aws/credentials"
+_AWS_REGION_FILE = "~/.aws/config"
+# A virtual machine or container of the cloud: a role may be attached to it.
+_MACHINE_ROLE = "role of the machine"
+_AWS_CHAIN = (
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    AWS_FILES,
+    _MACHINE_ROLE,
+)
+_STAND_INS = {
+    "CLOUD1_ACCESS_KEY_ID": ("AWS_ACCESS_KEY_ID", *_AWS_CHAIN),
+    "CLOUD1_SECRET_ACCESS_KEY": ("AWS_SECRET_ACCESS_KEY", *_AWS_CHAIN),
+    "CLOUD1_REGION": ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", _AWS_REGION_FILE),
+}
 # What the firmware of a virtual machine of AWS contains: a role may be attached to it.
 _BOARD = Path("/sys/devices/virtual/dmi/id/board_asset_tag")
 _MACHINE = "i-"
 _OWN_CONFIG_KEYS = ("aws_access_key_id", "credential_process", "role_arn", "sso_")
+
+
+def find_missing_groups(
+    facts: ProviderFacts, given: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
+    """Find the groups without a set variable. One variable per group is sufficient."""
+    return tuple(
+        group
+        for group in facts.credentials.required
+        if not any(name in given for name in _select_usable(group))
+    )
+
+
+def _select_usable(group: tuple[str, ...]) -> tuple[str, ...]:
+    return (*group, *(other for name in group for other in _STAND_INS.get(name, ())))
+
+
+def _list_credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
+    """List all variables that determine whether credentials are missing."""
+    groups = (name for group in facts.credentials.required for name in _select_usable(group))
+    return tuple(dict.fromkeys((*groups, *facts.credentials.optional)))
 
 
 def find_access_problems(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[Problem]:
@@ -64,7 +97,7 @@ def find_missing_packages(placement: Placement) -> Iterator[Problem]:
 def list_credential_names(placements: Iterable[Placement]) -> frozenset[str]:
     """List the variables that determine whether credentials are missing."""
     real = (find_provider_facts(one.provider_id) for one in placements if one.mode == Mode.REAL)
-    return frozenset(name for facts in real if facts for name in list_credential_variables(facts))
+    return frozenset(name for facts in real if facts for name in _list_credential_variables(facts))
 
 
 def _list_set_variables(placement: Placement, env: Mapping[str, str]) -> set[str]:
@@ -83,9 +116,9 @@ def _find_aws_tool_credentials(env: Mapping[str, str]) -> Iterator[str]:
     if has_keys or any(key in text for key in _OWN_CONFIG_KEYS):
         yield AWS_FILES
     if "region" in text:
-        yield AWS_REGION_FILE
+        yield _AWS_REGION_FILE
     if _read_text_or_empty(_BOARD).startswith(_MACHINE):
-        yield MACHINE_ROLE
+        yield _MACHINE_ROLE
 
 
 def _read_text_or_empty(path: Path) -> str:

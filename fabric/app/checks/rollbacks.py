@@ -19,7 +19,7 @@ from fabric.model.switches import is_on
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import DeployInputs, RemoveInputs
 from fabric.state.records.archives import find_missing_archives
-from fabric.tasks.deploy import get_record_ref
+from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.past_environment import PastFunction, has_kept_versions
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"

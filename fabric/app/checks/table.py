@@ -6,31 +6,27 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fabric.app.checks.access import find_access_problems
-from fabric.app.checks.locations import (
-    find_account_problems,
-    find_location_problems,
-    find_shared_targets,
-)
-from fabric.app.checks.records import (
-    find_diverted_records,
-    find_linked_homes,
-    find_mode_mismatches,
-    find_seal_problems,
-    find_unusable_deployers,
-    find_unwritten_records,
-)
-from fabric.app.checks.removals import (
-    find_disabled_removals,
-    find_missing_destroy_commands,
-    find_single_functions,
-)
-from fabric.app.checks.rollbacks import find_rollback_problems, is_rollback_wanted
-from fabric.app.checks.selections import (
+from fabric.app.checks.configs import (
     find_lost_addresses,
     find_missing_upstreams,
     find_partial_deploys,
+    find_unsupported_functions,
 )
-from fabric.app.checks.unsupported import find_unsupported_functions
+from fabric.app.checks.records import (
+    find_account_problems,
+    find_disabled_removals,
+    find_diverted_records,
+    find_linked_homes,
+    find_location_problems,
+    find_missing_destroy_commands,
+    find_mode_mismatches,
+    find_seal_problems,
+    find_shared_targets,
+    find_single_functions,
+    find_unusable_deployers,
+    find_unwritten_records,
+)
+from fabric.app.checks.rollbacks import find_rollback_problems, is_rollback_wanted
 from fabric.app.project.compiled import Compiled
 from fabric.app.records.scope import DeployScope, find_lost_records
 from fabric.graph.decide import Action

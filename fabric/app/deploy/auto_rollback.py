@@ -25,7 +25,7 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.model.walks import sort_needs_first
 from fabric.state.records.locked_record import LockedRecord
-from fabric.tasks.deploy import get_record_ref
+from fabric.tasks.deploy_tools import get_record_ref
 
 
 class RolledBack(Struct, frozen=True):

@@ -46,7 +46,7 @@ from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.providers.core.contract import Prepared
 from fabric.state.records.transaction import Claim
-from fabric.tasks.deploy import get_record_ref
+from fabric.tasks.deploy_tools import get_record_ref
 
 
 class RecordsChange(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """The end of a run that changed records: write receipts, then records, then clean up."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -9,13 +10,16 @@ from fabric.app.records.scope import DeployScope
 from fabric.app.session import Session
 from fabric.engine.result import RunResult
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Lifecycle, Record, RecordRef
+from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.state.contract import parse_record_key as ref_of_key
 from fabric.state.records.archives import drop_archives, list_archives
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
-from fabric.state.records.transaction import read_unlocked
-from fabric.state.records.unknown_functions import record_unknown_functions
+from fabric.state.records.replace import make_successor, put, read_before
+from fabric.state.records.transaction import LockPolicy, lock_records, read_unlocked
+from fabric.state.records.unsure import drop_note, keep_note, mark_unknown, read_unsure_names
+from fabric.state.records.wal import build_wal_path, read_log, replay_log
+from fabric.state.store import RecordStore
 from fabric.system.parallel import run_for_each
 
 Finals = dict[RecordRef, Record | None]
@@ -52,7 +56,7 @@ class _Closing:
     def _record_uncertainty(self, locked: LockedRecord) -> None:
         if locked.is_overtaken:
             transaction = self._scope.transaction
-            record_unknown_functions(
+            _record_unknown_functions(
                 transaction.record_store(locked.base.ref), locked, transaction.around
             )
 
@@ -119,3 +123,41 @@ class _Closing:
         refs = (ref_of_key(key) for key in record_store.stores.state.list(""))
         records = (read_unlocked(record_store, one) for one in refs if one)
         return frozenset().union(*(list_archives(record) for record in records))
+
+
+def _record_unknown_functions(
+    record_store: RecordStore, locked_record: LockedRecord, around: LockPolicy
+) -> None:
+    """Write a local note first, then update the record under a new lock."""
+    ref, names = locked_record.base.ref, locked_record.called
+    if not names or locked_record.record.mode is Mode.SIMULATED:
+        return
+    keep_note(record_store.home, ref, names)
+    # Whoever has taken the lock over is still at work, or done in a moment.
+    patient = replace(around, terms=replace(around.terms, wait=around.terms.lease))
+    try:
+        with lock_records(record_store, {ref: 0}, "deploy", patient) as fences:
+            _mark_called_functions(record_store, ref, fences[ref])
+    except FabricError as error:
+        raise FabricError(_local_only_problem(ref, names)) from error
+
+
+def _mark_called_functions(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
+    before, names = read_before(record_store, ref), read_unsure_names(record_store.home, ref)
+    if before.record is None:
+        return
+    # What a run on this machine had learned goes with it: its log is void under a new fence.
+    known = replay_log(
+        before.record, read_log(build_wal_path(record_store.home, ref, before.record.fence))
+    )
+    put(record_store, make_successor(mark_unknown(known, names), before, fence), before)
+    drop_note(record_store.home, ref, names)
+
+
+def _local_only_problem(ref: RecordRef, names: Sequence[str]) -> Problem:
+    return Problem(
+        "state/unknown-here",
+        f"the deployed version of {', '.join(names)} of {ref.title} is unknown, and the "
+        "state does not show this yet",
+        hint="on this machine, run: fabric deploy",
+    )

@@ -37,7 +37,8 @@ from fabric.state.contract import build_state_key, build_traces_key
 from fabric.state.dev_journal import build_journal_path
 from fabric.state.records.unsure import build_unsure_path, build_unwritten_path
 from fabric.state.records.wal import build_wal_path
-from fabric.tasks.deploy import DeployKind, get_record_ref
+from fabric.tasks.deploy import DeployKind
+from fabric.tasks.deploy_tools import get_record_ref
 
 _NAMED = 3
 

@@ -27,7 +27,7 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS, DeployInputs
-from fabric.tasks.deploy import get_record_ref
+from fabric.tasks.deploy_tools import get_record_ref
 
 Part = tuple[Task, Outcome]
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)

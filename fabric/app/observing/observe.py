@@ -1,6 +1,7 @@
 """`logs`, `metrics` and `traces`: query all services and providers in parallel tasks."""
 
 import datetime
+import re
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -39,10 +40,32 @@ from fabric.model.outcomes.watched import (
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
-from fabric.model.timestamps import parse_moment
+from fabric.model.time_spans import parse_seconds
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.observing import LogQuestion
 from fabric.tasks.probe import ObserveKind
+
+FORMS = "10m, 2h, 1d, 2026-01-02 or 2026-01-02T03:04:05Z"
+_SPAN = re.compile(r"[\d.]+\s*[a-zA-Z]*")
+
+
+def parse_moment(option: str, text: str, now: datetime.datetime) -> datetime.datetime:
+    """Parse a moment. A duration means that long ago; a time without a zone is local."""
+    if _SPAN.fullmatch(text.strip()):
+        seconds = parse_seconds(option, text, "usage/bad-time")
+        try:
+            return now - datetime.timedelta(seconds=seconds)
+        except OverflowError:
+            raise _bad_moment_error(option, text) from None
+    try:
+        return datetime.datetime.fromisoformat(text.strip()).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        raise _bad_moment_error(option, text) from None
+
+
+def _bad_moment_error(option: str, text: str) -> FabricError:
+    message = f"invalid value for {option}: `{text}` is not a time"
+    return FabricError(Problem("usage/bad-time", message, hint=f"use a value such as {FORMS}"))
 
 
 class Observing(Struct, frozen=True):

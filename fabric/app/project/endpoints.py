@@ -70,7 +70,7 @@ def list_foreign_databases(sources: Sources, name: str) -> tuple[str, ...]:
     user."""
     if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
-    from fabric.state.backends.postgres_target import parse_postgres_target  # psycopg and all
+    from fabric.state.backends.postgres import parse_postgres_target  # psycopg and all
 
     target = parse_postgres_target(sources.filed.reveal()[name])
     own = any(sources.process.reveal().get(one) for one in ("PGPASSWORD", "PGPASSFILE"))

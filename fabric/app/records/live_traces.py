@@ -25,7 +25,7 @@ from fabric.model.task_id import TaskId, is_kind, name_of, package_of, remove_ta
 from fabric.model.task_inputs import DeployInputs
 from fabric.state.contract import MovedError, Stored, build_traces_key
 from fabric.state.store import RecordStore
-from fabric.tasks.deploy import get_record_ref
+from fabric.tasks.deploy_tools import get_record_ref
 
 # The exchange format of traces beside a record, hashed with its salt.
 # Only readers of the record can compare these hashes.

@@ -19,11 +19,10 @@ from fabric.model.outcomes.routed import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.router.chaos import ChaosScenario, Verdict, list_scenarios, watch_of
 from fabric.router.diff import foreign_problem, summarize_actions
 from fabric.router.history import compute_trend
 from fabric.router.routing_warnings import list_routing_warnings
-from fabric.router.simulate import simulate_shares
+from fabric.router.simulate import ChaosScenario, Verdict, list_scenarios, simulate_shares, watch_of
 from fabric.system.new_files import write_named
 
 

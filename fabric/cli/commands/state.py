@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fabric.app.settings import Settings
-    from fabric.app.state.change import Agrees
+    from fabric.app.state.records import Agrees
     from fabric.app.state.scope import StateRequest
     from fabric.model.report import Report
 
@@ -99,7 +99,7 @@ fabric state list --stage prod --json
 @pass_flags(RecordFlags)
 def list_(flags: RecordFlags) -> int:
     """List the records of a service: one per stage and provider."""
-    from fabric.app.state.queries import list_records
+    from fabric.app.state.records import list_records
 
     asked = build_state_request("list", flags)
     return perform_on(asked, flags.screen, lambda one, settings, _: list_records(one, settings))
@@ -118,7 +118,7 @@ def show(flags: RecordFlags) -> int:
 
     A record contains functions, outputs, unfinished changes and history.
     """
-    from fabric.app.state.queries import show as show_record
+    from fabric.app.state.records import show as show_record
 
     asked = build_state_request("show", flags)
     return perform_on(asked, flags.screen, lambda one, settings, _: show_record(one, settings))
@@ -137,7 +137,7 @@ def pull(flags: RecordFlags) -> int:
 
     Records contain no secrets.
     """
-    from fabric.app.state.queries import pull as pull_record
+    from fabric.app.state.records import pull as pull_record
 
     asked = build_state_request("pull", flags)
     return perform_on(asked, flags.screen, lambda one, settings, _: pull_record(one, settings))

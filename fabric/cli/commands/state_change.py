@@ -84,7 +84,7 @@ def push(flags: PushFlags) -> int:
     The checksum, lineage and serial of the file must match. Without --file, fabric uses the record
     that the last failed write saved on this machine. Deploys are refused until it is stored.
     """
-    from fabric.app.state.change import push as push_record
+    from fabric.app.state.records import push as push_record
 
     return perform_on(
         build_state_request("push", flags.record, flags.lock_timeout),
@@ -107,7 +107,7 @@ def rm(flags: ForgetFlags) -> int:
     The provider is not called, and fabric no longer manages the deployed resources. To delete
     them too, use `fabric remove`.
     """
-    from fabric.app.state.change import remove_record
+    from fabric.app.state.records import remove_record
 
     asked = build_state_request("rm", flags.record, flags.lock_timeout)
     return perform_on(asked, flags.record.screen, remove_record, yes=flags.yes)
@@ -128,7 +128,7 @@ def force_unlock(flags: UnlockFlags) -> int:
     Use it for a lock whose process no longer exists. A running process stops with an error when
     it finds its lock removed.
     """
-    from fabric.app.state.change import force_unlock as take_away
+    from fabric.app.state.records import force_unlock as take_away
 
     asked = build_state_request("force-unlock", flags.record)
     return perform_on(asked, flags.record.screen, take_away, yes=flags.yes)
@@ -147,7 +147,7 @@ def backup(flags: BackupFlags) -> int:
 
     The file contains a SHA-256 hash of the records.
     """
-    from fabric.app.state.backup import write_backup
+    from fabric.app.state.copies import write_backup
 
     return perform_on(
         build_state_request("backup", flags.record),
@@ -170,7 +170,7 @@ def restore(flags: RestoreFlags) -> int:
     The whole file is checked before anything is written. Records that the file does not contain
     are not changed. Receipts are written again.
     """
-    from fabric.app.state.backup import restore_backup
+    from fabric.app.state.copies import restore_backup
 
     return perform_on(
         build_state_request("restore", flags.record, flags.lock_timeout),

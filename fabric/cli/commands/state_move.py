@@ -45,7 +45,7 @@ def migrate(flags: MigrateFlags) -> int:
     The `backend` section of the config must contain the keys of both kinds. Set `backend.kind`
     to the new kind afterwards.
     """
-    from fabric.app.state.move import migrate_records
+    from fabric.app.state.copies import migrate_records
     from fabric.app.state.scope import StateRequest
     from fabric.model.time_spans import parse_seconds
 

@@ -1,6 +1,6 @@
-"""The dashboard's content: its files, the stage status and its sessions."""
+"""The dashboard: its files, the stage status, its sessions, and their addresses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import islice
 from typing import Protocol
@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.stage_status import StageNow, StagePlan, StageStatus, stage_now, stage_status
-from fabric.daemon.http_types import ApiAnswer, ApiCall, Right
+from fabric.daemon import answer_schemas as schemas
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, RouteDocs
 from fabric.daemon.options import ServedProject
-from fabric.daemon.page.assets import KEY_FORM, PageFiles
+from fabric.daemon.page.assets import FILE_TYPES, KEY_FORM, PageFiles
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.server.sessions import SESSION_SECONDS, BrowserSessions
@@ -24,12 +25,14 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.report import encode_problem
+from fabric.views.pictures.draw import encode_placed_drawing
 from fabric.views.pictures.drawing import build_drawing
-from fabric.views.pictures.placed import encode_placed_drawing
 
 # Of so many runs of a stage it is looked up how long they took.
 _TIMED = 20
 _TITLE, _WORDS = "<title>fabric</title>", "<!-- first words -->"
+_UNCHANGED = GoodAnswer({}, 304)
+_DONE = GoodAnswer({}, 204)
 
 
 class KnownRuns(Protocol):
@@ -220,3 +223,74 @@ def _plan(planned: StagePlan) -> Json:
     bare = replace(planned.outcome, tasks=(), levels=(), warnings=())
     told: dict[str, Json] = to_builtins(bare)
     return {name: told[name] for name in ("mode", "services", "summary")}
+
+
+def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
+    """Build the routes. Without keys there is no sign-in."""
+    page = GoodAnswer(schemas.TEXT, content="text/html")
+    files = tuple(GoodAnswer(schemas.TEXT, content=one) for one in FILE_TYPES)
+    own = (
+        ApiRoute(
+            method="GET",
+            path="/",
+            name="dashboard",
+            right=Right.OPEN,
+            answer=dashboard.page,
+            docs=RouteDocs(
+                about="The dashboard, or its sign-in form.",
+                parameters=(STAGE,),
+                good=(page, _UNCHANGED),
+            ),
+        ),
+        ApiRoute(
+            method="GET",
+            path="/dashboard/<file>",
+            name="dashboard-file",
+            right=Right.OPEN,
+            answer=dashboard.file,
+            is_free=True,
+            docs=RouteDocs(
+                about="A style sheet or a script of the dashboard.",
+                good=(*files, _UNCHANGED),
+                statuses=(404,),
+            ),
+        ),
+        ApiRoute(
+            method="GET",
+            path="/dashboard/status",
+            name="dashboard-status",
+            right=Right.LOOK,
+            answer=dashboard.status,
+            docs=RouteDocs(
+                about="The status of a stage of the project of the daemon.",
+                parameters=(STAGE,),
+                good=(GoodAnswer(schemas.STATUS),),
+                statuses=(409, 502),
+            ),
+        ),
+    )
+    return (*own, *(_build_session_routes(dashboard) if has_keys else ()))
+
+
+def _build_session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
+    return (
+        ApiRoute(
+            method="POST",
+            path="/session",
+            name="sign-in",
+            right=Right.LOOK,
+            answer=dashboard.sign_in,
+            docs=RouteDocs(
+                about="Start a browser session with an API key. The response sets a cookie.",
+                good=(_DONE,),
+            ),
+        ),
+        ApiRoute(
+            method="DELETE",
+            path="/session",
+            name="sign-out",
+            right=Right.OPEN,
+            answer=dashboard.sign_out,
+            docs=RouteDocs(about="End the browser session of the cookie.", good=(_DONE,)),
+        ),
+    )

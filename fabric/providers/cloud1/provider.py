@@ -1,18 +1,158 @@
 """Opens AWS from the environment: account, role and endpoint."""
 
-from collections.abc import Callable
+import base64
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from fabric.providers.cloud1.client import Cloud1Clients
-from fabric.providers.cloud1.deployer import Cloud1Lambda
+from fabric.model.catalog import DeployUnit
+from fabric.model.problems import Problem
+from fabric.model.records.record import Diversion
+from fabric.providers.cloud1.aliases import read_kept_state
+from fabric.providers.cloud1.client import (
+    CALLING,
+    GONE,
+    Cloud1Clients,
+    convert_client_errors,
+    ignore_codes,
+)
+from fabric.providers.cloud1.functions import deploy_function, find_function
+from fabric.providers.cloud1.gateway import has_api, read_api_id
+from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.observe import Cloud1Observer
-from fabric.providers.cloud1.versions import OwnSettings
+from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
+from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
+from fabric.providers.cloud1.routes import (
+    divert_api_routes,
+    locate_diversion,
+    read_diversion,
+    restore_api_routes,
+)
+from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
+from fabric.providers.core.contract import (
+    DeploymentAddress,
+    FunctionAnswer,
+    FunctionDraft,
+    LiveFunction,
+    Unsupported,
+)
+from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
 from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.work import CallScope
 from fabric.system.cloud1_account import resolve_cloud1_account
 
+# No function is called so: who may look is told that it is not there.
+_NOBODYS = "fabric-doctor-looks"
+# So much of a log comes with an answer, at most.
+_TAIL = 4096
+# The platform's own limit is 6 MB, or 20 MB streamed.
+_MOST_BYTES = 64 << 20
 _ENDPOINTS = ("CLOUD1_API_BASE_URL", "AWS_ENDPOINT_URL")
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
+
+
+def _fetch_identity(work: Cloud1Work) -> str:
+    who = work.clients.of("sts").get_caller_identity()["Arn"]
+    with ignore_codes(GONE):
+        work.functions.get_function(FunctionName=_NOBODYS)
+    return str(who)
+
+
+def _find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    api = read_api_id(read_kept_state(address).texts)
+    if api and not has_api(work, api):
+        yield f"the HTTP API `{api}`"
+
+
+def _invoke_function(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    began = time.perf_counter()
+    answer = work.clients.of("lambda", CALLING).invoke(
+        FunctionName=function.resource_name, Qualifier=ALIAS, LogType="Tail", Payload=event
+    )
+    response = answer["Payload"].read(_MOST_BYTES).decode(errors="replace")
+    ms = round((time.perf_counter() - began) * 1000)
+    logs = _decode_log_tail(base64.b64decode(answer.get("LogResult", "")))
+    failure = _read_error(response) if answer.get("FunctionError") else ""
+    return FunctionAnswer(response, logs, ms, failure)
+
+
+def _decode_log_tail(tail: bytes) -> str:
+    """Decode the log tail. The first line of a truncated tail is partial and is dropped."""
+    _, _, rest = tail.partition(b"\n")
+    return (rest if rest and len(tail) >= _TAIL else tail).decode(errors="replace")
+
+
+def _read_error(response: str) -> str:
+    """Return the message of the thrown error, if there is one."""
+    try:
+        said = json.loads(response)
+    except ValueError:
+        return response
+    if not isinstance(said, dict):
+        return response
+    kind, message = said.get("errorType", ""), said.get("errorMessage", "")
+    return ": ".join(str(one) for one in (kind, message) if one) or response
+
+
+class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
+    """The AWS Lambda deployer. `connect` returns the clients of a region; `own` are the settings of
+    this provider's config section."""
+
+    unit: DeployUnit = DeployUnit.FUNCTION
+    operations: Operations[Cloud1Work] = Operations(
+        deploy=deploy_one_by_one(deploy_function),
+        release=release_service,
+        delete_functions=delete_functions,
+        delete_service=delete_service,
+        find_active=find_active_version,
+        find_by_mark=find_function,
+        find_missing=_find_missing,
+        fetch_identity=_fetch_identity,
+        convert_errors=convert_client_errors,
+    )
+    connect: Callable[[str], Cloud1Clients]
+    own: OwnSettings
+
+    def _open_work(self, scope: CallScope) -> Cloud1Work:
+        return Cloud1Work(self.connect(scope.address.region), self.own, scope)
+
+    def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
+        return locate_deployment(address)
+
+    def prepare(self, address: DeploymentAddress) -> None:
+        _ = self.connect(address.region).of("lambda")
+
+    def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
+        return find_region_problem(address)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(self.own, address, functions))
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
+            answer = _invoke_function(work, function, event)
+        hide = self.hide.over
+        return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
+
+    def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return read_diversion(work, address, url, mark)
+
+    def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return divert_api_routes(work, diversion)
+
+    def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        there = locate_diversion(address, diversion)
+        with self._call(f"`{address.service}`", there) as work:
+            return restore_api_routes(work, diversion)
 
 
 def open_cloud1_deployer(context: ProviderContext) -> Cloud1Lambda:

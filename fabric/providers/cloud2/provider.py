@@ -1,19 +1,111 @@
 """Create the Google Cloud deployer from the environment: project, token and endpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
 
+from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.client import KEY, TOKEN, Cloud2Api, choose_login
-from fabric.providers.cloud2.deployer import Cloud2Functions
+from fabric.providers.cloud2.client import (
+    KEY,
+    TOKEN,
+    Cloud2Api,
+    Cloud2Call,
+    choose_login,
+    classify_refusal,
+)
+from fabric.providers.cloud2.events import list_all_jobs
+from fabric.providers.cloud2.functions import deploy_function, find_active_version, find_by_mark
+from fabric.providers.cloud2.limits import (
+    find_setting_problems,
+    find_unsupported,
+    find_unsupported_clocks,
+)
 from fabric.providers.cloud2.observe import Cloud2Observer
-from fabric.providers.cloud2.work import REGION, Cloud2Place, Cloud2Settings
-from fabric.providers.core.errors import refuse_plain, refuse_unsendable
+from fabric.providers.cloud2.release import delete_functions, release_service
+from fabric.providers.cloud2.revisions import refuse_order
+from fabric.providers.cloud2.work import (
+    BUILDING,
+    REGION,
+    Cloud2Place,
+    Cloud2Settings,
+    Cloud2Work,
+    place_in,
+)
+from fabric.providers.core.contract import (
+    DeploymentAddress,
+    FunctionDraft,
+    Unsupported,
+)
+from fabric.providers.core.deployer import Operations, RegionalDeployer, deploy_one_by_one
+from fabric.providers.core.errors import convert_refusals, refuse_plain, refuse_unsendable
 from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.core.schedules import list_stored_schedules
+from fabric.providers.core.work import CallScope
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
 _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
+
+
+def _fetch_identity(work: Cloud2Work) -> str:
+    """Fetch the identity of the credentials and check read access to functions. Changes nothing."""
+    path = f"/v2/{work.place.path}/functions?pageSize=1"
+    work.ask(Cloud2Call("GET", path), object)
+    return f"{work.api.caller}, with read access to functions of `{work.place.path}`"
+
+
+def _find_missing(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    wanted = list_stored_schedules(read_kept_texts(address).texts)
+    there = {one.name.rpartition("/")[2] for one in list_all_jobs(work)} if wanted else set()
+    yield from (f"the scheduler job `{ident}`" for ident in wanted if ident not in there)
+
+
+class Cloud2Functions(RegionalDeployer[Cloud2Work, Cloud2Place], frozen=True, kw_only=True):
+    """The Google Cloud deployer. `connect` returns the API client; `own` are the settings of this
+    provider's config section.
+
+    `building` limits the duration of a build.
+    """
+
+    unit: DeployUnit = DeployUnit.FUNCTION
+    operations: Operations[Cloud2Work] = Operations(
+        deploy=deploy_one_by_one(deploy_function),
+        release=release_service,
+        delete_functions=delete_functions,
+        delete_service=delete_functions,
+        find_active=find_active_version,
+        find_by_mark=find_by_mark,
+        refuse_order=refuse_order,
+        find_missing=_find_missing,
+        fetch_identity=_fetch_identity,
+        convert_errors=partial(convert_refusals, judged=classify_refusal),
+    )
+    connect: Callable[[], Cloud2Api]
+    own: Cloud2Settings
+    read_place: Callable[[str], Cloud2Place | None] = place_in
+    place_settings: str = "`CLOUD2_PROJECT_ID` and the region"
+    building: RetryPolicy = BUILDING
+
+    def _open_work(self, scope: CallScope) -> Cloud2Work:
+        return Cloud2Work(
+            api=self.connect(),
+            scope=scope,
+            own=self.own,
+            place=self._choose_place(scope.address.region),
+            building=self.building,
+        )
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return (
+            *find_unsupported(address, functions),
+            *find_setting_problems(self.own),
+            *find_unsupported_clocks(self.own, self.place.project, functions),
+        )
 
 
 def open_cloud2_deployer(context: ProviderContext) -> Cloud2Functions:
@@ -37,7 +129,8 @@ def _place(env: Mapping[str, str]) -> Cloud2Place:
     """Read project and region, URL-quoted. Both are part of every path, and a `.env` must not
     redirect the token."""
     project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
-    return Cloud2Place(quote(project, safe=":"), quote(env.get(_REGION) or REGION, safe=""))
+    region = env.get(_REGION) or REGION
+    return Cloud2Place(project=quote(project, safe=":"), region=quote(region, safe=""))
 
 
 def _connect(context: ProviderContext) -> Cloud2Api:

@@ -4,16 +4,15 @@ import contextlib
 import hmac
 import re
 from collections.abc import Iterator
+from typing import Self
 
 from msgspec import Raw, Struct
-from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Record
 from fabric.providers.cloud2.client import Cloud2Api, build_cloud2_call, classify_refusal
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged
-from fabric.providers.core.ownership import FunctionOwner, other_place_problem
+from fabric.providers.core.ownership import FunctionOwner, RegionalPlace
 from fabric.providers.core.retry import RetryPolicy, poll_until, sleep_interruptibly
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 from fabric.providers.core.work import ApiWork
@@ -32,11 +31,10 @@ class Cloud2Settings(Struct, frozen=True, rename="camel"):
     service_account: str = ""
 
 
-class Cloud2Place(Struct, frozen=True):
+class Cloud2Place(RegionalPlace, frozen=True, kw_only=True):
     """A project and a region, as API paths begin."""
 
     project: str
-    region: str
 
     @property
     def path(self) -> str:
@@ -51,6 +49,16 @@ class Cloud2Place(Struct, frozen=True):
 
     def job(self, name: str) -> str:
         return f"{self.path}/jobs/{name}"
+
+    @property
+    def title(self) -> str:
+        return f"in `{self.path}`"
+
+    def differs_from(self, other: Self, *, is_region_known: bool) -> bool:
+        """Compare projects, and regions if known. A missing project is reported with the missing
+        credentials."""
+        is_other = self != other if is_region_known else self.project != other.project
+        return bool(other.project) and is_other
 
 
 def build_function_name(address: DeploymentAddress, function: str) -> str:
@@ -103,7 +111,7 @@ def parse_revision(resource_id: str) -> str:
 
 def place_in(resource_id: str) -> Cloud2Place | None:
     found = re.match(r"projects/([^/]+)/locations/([^/]+)/", resource_id)
-    return Cloud2Place(found[1], found[2]) if found else None
+    return Cloud2Place(project=found[1], region=found[2]) if found else None
 
 
 # A build takes a minute or two, and more where many are built at once.
@@ -171,30 +179,3 @@ def timeout_problem(whose: str, waiting: RetryPolicy) -> Problem:
 
 # Of each function: the revision with traffic, and its callers.
 REVISION, CALLERS = "revision:", "callers:"
-
-
-def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
-    """Return the address with the deployed region, which can differ from the configured one."""
-    noted = address.previous.functions if address.previous else ()
-    there = next((place for one in noted if (place := place_in(one.resource_id))), None)
-    return address if there is None else replace(address, region=there.region)
-
-
-def find_place_conflict(
-    record: Record, place: Cloud2Place, *, is_region_known: bool = True
-) -> Problem | None:
-    """Return a problem if the record belongs to another project or region. A missing project is
-    reported with the missing credentials."""
-    places = [place_in(one.resource_id) for one in record.functions]
-    other = [
-        one
-        for one in places
-        if one and (one != place if is_region_known else one.project != place.project)
-    ]
-    if not other or not place.project:
-        return None
-    hint = (
-        "set `CLOUD2_PROJECT_ID` and the region to the old values, or run `fabric remove` "
-        "with them before you deploy elsewhere"
-    )
-    return other_place_problem(record, f"in `{other[0].path}`", f"not in `{place.path}`", hint)

@@ -4,11 +4,9 @@ it."""
 import functools
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Record
 from fabric.providers.cloud4.client import Cloud4Call, Cloud4Work, build_cloud4_call
 from fabric.providers.cloud4.function_attributes import (
     FunctionTag,
@@ -42,7 +40,6 @@ from fabric.providers.core.ownership import (
     FunctionOwner,
     build_owner,
     foreign_resource_problem,
-    other_place_problem,
 )
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.retry import RetryPolicy, poll_until
@@ -252,14 +249,6 @@ def _find_active_version(work: Cloud4Work, name: str) -> PublishedVersion | None
 MET_VERSION, ROUTE, BESIDE = "version:", "route:", "beside:"
 
 
-def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
-    """Return the address with the deployed region, which can differ from the configured one."""
-    noted = address.previous.functions if address.previous else ()
-    places = (parse_version(one.resource_id).place for one in noted)
-    there = next((one for one in places if one.region), None)
-    return address if there is None else replace(address, region=there.region)
-
-
 def require_ownership_tag(address: DeploymentAddress, function: str, place: Cloud4Place) -> None:
     """Raise if a missing function cannot be proven deleted, because the account is unknown.
 
@@ -279,24 +268,3 @@ def require_ownership_tag(address: DeploymentAddress, function: str, place: Clou
         "function then counts as already deleted"
     )
     raise FabricError(Problem("deploy/unproven-account", message, hint))
-
-
-def find_place_conflict(
-    record: Record, place: Cloud4Place, *, is_region_known: bool = True
-) -> Problem | None:
-    """Return a problem if the record belongs to another account or region. An unset account or
-    region is not compared."""
-    places = [parse_version(one.resource_id).place for one in record.functions]
-    other = [one for one in places if one.region and _is_other(one, place, is_region_known)]
-    if not other:
-        return None
-    hint = (
-        "set the region and `CLOUD4_ACCOUNT_ID` to the old values, or run `fabric remove` "
-        "with them before you deploy elsewhere"
-    )
-    return other_place_problem(record, f"at {other[0].title}", f"not at {place.title}", hint)
-
-
-def _is_other(there: Cloud4Place, place: Cloud4Place, is_region_known: bool) -> bool:  # noqa: FBT001
-    is_account = bool(place.account and there.account) and place.account != there.account
-    return is_account or (is_region_known and bool(place.region) and place.region != there.region)

@@ -1,12 +1,13 @@
 """Alibaba Cloud settings of the config, resource names, and ownership. No effects."""
 
 import re
+from typing import Self
 
 from msgspec import Struct
 
 from fabric.model.hosts import is_name_in_host
 from fabric.providers.core.contract import DeploymentAddress
-from fabric.providers.core.ownership import FunctionOwner
+from fabric.providers.core.ownership import FunctionOwner, RegionalPlace
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 
 _NAME_LENGTH = 64
@@ -30,7 +31,7 @@ class Cloud4Settings(Struct, frozen=True, rename="camel"):
         return (self.role, str(self.cpu), str(self.disk_size))
 
 
-class Cloud4Place(Struct, frozen=True):
+class Cloud4Place(RegionalPlace, frozen=True):
     """Region and account of functions; empty if unset."""
 
     region: str = ""
@@ -38,7 +39,13 @@ class Cloud4Place(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return f"{self.account or 'the account'} in {self.region}"
+        return f"at {self.account or 'the account'} in {self.region}"
+
+    def differs_from(self, other: Self, *, is_region_known: bool) -> bool:
+        """Compare accounts, and regions if known. Unset ones are not compared."""
+        is_account = bool(other.account and self.account) and other.account != self.account
+        is_region = is_region_known and bool(other.region) and other.region != self.region
+        return is_account or is_region
 
     @property
     def is_sound(self) -> bool:
@@ -112,3 +119,8 @@ def parse_version(resource_id: str) -> FunctionVersion:
     """Parse a resource id; the result is empty if the id names no version."""
     found = _VERSION.fullmatch(resource_id)
     return FunctionVersion(*found.groups()) if found else FunctionVersion()
+
+
+def read_place(resource_id: str) -> Cloud4Place | None:
+    place = parse_version(resource_id).place
+    return place if place.region else None

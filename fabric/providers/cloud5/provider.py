@@ -1,24 +1,34 @@
 """Create the DigitalOcean deployer from the environment: namespace and token."""
 
+import base64
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeVar
+from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.cloud5.client import Cloud5Account, Cloud5Api
 from fabric.providers.core.errors import (
     RefusedCallError,
     ignore_missing,
     refuse_plain,
     require_variables,
 )
-from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.http_calls import (
+    ProviderCall,
+    build_json_call,
+    decode_reply,
+    send_with_login,
+)
 from fabric.providers.core.ownership import foreign_resource_problem
 from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.sources import SourceRuntimes
 from fabric.providers.whisk.client import (
+    WhiskApi,
+    WhiskDoor,
     WhiskPlace,
     build_refusal_classifier,
     refuse_ways_out,
@@ -26,7 +36,12 @@ from fabric.providers.whisk.client import (
 from fabric.providers.whisk.deployer import WhiskFunctions, build_operations
 from fabric.providers.whisk.documents import find_whisk_runtime
 from fabric.providers.whisk.work import WhiskClock, WhiskProvider, WhiskWork
+from fabric.system.http_client import Http
+from fabric.system.urls import is_plain
 
+T = TypeVar("T")
+_NAMESPACES_PATH = "/v2/functions/namespaces"
+_GONE, _LOGIN = 404, 401
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
 _TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
 _HOST, _BASE_URL = "CLOUD5_API_HOST", "CLOUD5_API_BASE_URL"
@@ -44,6 +59,70 @@ _JUDGED = build_refusal_classifier(
     f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the ID of a namespace that it can access",
     f"check that `{_TOKEN}` has permission to read and change functions",
 )
+
+
+class Cloud5Account(Struct, frozen=True):
+    """The account. If `api_host` is set, it replaces the host of the namespace."""
+
+    base_url: str
+    token: Secret[str]
+    namespace: str
+    api_host: str = ""
+
+
+class _NamespaceRow(Struct, frozen=True):
+    namespace: str
+    api_host: str
+    uuid: str
+    key: str
+
+
+class _NamespaceAnswer(Struct, frozen=True):
+    namespace: _NamespaceRow
+
+
+class _Cloud5Refusal(Struct, frozen=True):
+    id: str = ""
+    message: str = ""
+
+
+class Cloud5Api(WhiskApi):
+    def __init__(self, account: Cloud5Account, http: Http | None = None) -> None:
+        super().__init__("cloud5-functions", self._fetch_door, http)
+        self._account = account
+
+    def own(self, call: ProviderCall, kind: type[T]) -> T:
+        """Make a call whose path is relative to the namespace."""
+        return self._send_namespace_call(self.http, call, kind)
+
+    def _send_namespace_call(self, http: Http, call: ProviderCall, kind: type[T]) -> T:
+        account = self._account
+        path = f"{_NAMESPACES_PATH}/{quote(account.namespace, safe='')}{call.path}"
+        asked = ProviderCall(call.method, path, call.content, call.content_type)
+        login = Secret(f"Bearer {account.token.reveal()}")
+        reply = send_with_login(http, account.base_url, login, asked)
+        if reply.ok:
+            return decode_reply(asked, replace(reply, content=reply.content or b"null"), kind)
+        said = decode_reply(asked, reply, _Cloud5Refusal)
+        raise RefusedCallError(reply.status, said.message or said.id, asked.title)
+
+    def _fetch_door(self, http: Http) -> WhiskDoor:
+        try:
+            row = self._send_namespace_call(
+                http, ProviderCall("GET", ""), _NamespaceAnswer
+            ).namespace
+        except RefusedCallError as error:
+            if error.status == _GONE:
+                raise RefusedCallError(_LOGIN, error.words, error.call) from error
+            raise
+        said = self._account.api_host or row.api_host
+        url = said if "://" in said else f"https://{said}"
+        if is_plain(url):
+            message = f"the namespace host `{url}` uses plain HTTP, which would expose the key"
+            raise FabricError(Problem("credentials/plain-endpoint", message))
+        key = f"{row.uuid}:{row.key}"
+        login = base64.b64encode(key.encode()).decode()
+        return WhiskDoor(url, row.namespace, Secret(f"Basic {login}"), Secret(row.key))
 
 
 def open_cloud5_deployer(context: ProviderContext) -> WhiskFunctions:

@@ -1,13 +1,16 @@
 """Create the Kubernetes deployer from the environment: cluster and namespace."""
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fabric.config.yaml.nodes import convert_to_plain
 from fabric.config.yaml.reader import read
+from fabric.model.catalog import DeployUnit
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.providers.cluster.applying import ClusterWork
 from fabric.providers.cluster.client import (
     CONFIG,
     CONTEXT,
@@ -17,11 +20,56 @@ from fabric.providers.cluster.client import (
     ClusterTool,
     find_kubectl,
 )
-from fabric.providers.cluster.deployer import ClusterOrchestrator
+from fabric.providers.cluster.functions import deploy_orders, find_function
+from fabric.providers.cluster.limits import find_unsupported
 from fabric.providers.cluster.observe import ClusterObserver
+from fabric.providers.cluster.release import delete_functions, delete_service, release_service
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.deployer import GuardedDeployer, Operations
 from fabric.providers.core.provider import CommandEnvironment, Provider, ProviderContext
 from fabric.providers.core.retry import RetryPolicy
+from fabric.providers.core.work import CallScope
 from fabric.system.disk import read_bytes
+
+
+def _fetch_identity(work: ClusterWork) -> str:
+    """Check a permission without using it."""
+    place = work.tool.place
+    if not work.tool.may("create", "deployments.apps"):
+        message = (
+            f"permission denied: the user of the context `{place.context}` cannot create "
+            f"`deployments` in the namespace `{place.namespace}`"
+        )
+        hint = "grant the role that the Kubernetes guide lists"
+        raise FabricError(Problem("credentials/refused", message, hint))
+    return f"the user of `{place.context}`, with permission to deploy to `{place.namespace}`"
+
+
+class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True, kw_only=True):
+    """The Kubernetes deployer. Its problems name the function or the object themselves."""
+
+    unit: DeployUnit = DeployUnit.SERVICE
+    operations: Operations[ClusterWork] = Operations(
+        deploy=lambda work, _, orders: deploy_orders(work, orders),
+        release=lambda work, _, functions: release_service(work, functions),
+        delete_functions=lambda work, _, functions: delete_functions(work, functions),
+        delete_service=lambda work, *_: delete_service(work),
+        find_active=lambda work, _, function: find_function(work, function, ""),
+        find_by_mark=lambda work, _, function, mark: find_function(work, function, mark),
+        fetch_identity=_fetch_identity,
+        convert_errors=lambda *_: contextlib.nullcontext(),
+    )
+    tool: ClusterTool
+    # The settings of this provider's config section.
+    own: ClusterSettings
+
+    def _open_work(self, scope: CallScope) -> ClusterWork:
+        return ClusterWork(self.tool, self.own, scope)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions))
 
 
 def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
@@ -56,8 +104,6 @@ def _place(around: CommandEnvironment) -> ClusterPlace:
 
 
 PROVIDER = Provider(open_deployer=open_cluster_deployer, open_observer=open_cluster_observer)
-
-
 # A kubeconfig from the project: accepted only if it can neither run programs nor read files.
 # Lowercase. The tool runs programs for the first two and reads the files that the others name.
 _RUN = ("exec", "auth-provider")

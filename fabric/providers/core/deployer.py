@@ -27,18 +27,24 @@ from fabric.providers.core.contract import (
     Unsupported,
 )
 from fabric.providers.core.errors import Quoted, extend_redaction, mark_untouched, redact_progress
+from fabric.providers.core.ownership import RegionalPlace, other_place_problem
 from fabric.providers.core.redaction import Redaction, redact_errors
 from fabric.providers.core.retry import WAITING, RetryPolicy
 from fabric.providers.core.triggers import list_public_functions
 from fabric.providers.core.work import CallScope
 
 Work = TypeVar("Work")
+Place = TypeVar("Place", bound=RegionalPlace)
 # A user waits for the answer of `identity`.
 _HURRIED = 3.0
 
 
 def _find_nothing(_work: object, _address: DeploymentAddress) -> tuple[str, ...]:
     return ()
+
+
+def _accept_order(_order: FunctionOrder) -> None:
+    pass
 
 
 class Operations(Struct, Generic[Work], frozen=True, kw_only=True):
@@ -51,6 +57,8 @@ class Operations(Struct, Generic[Work], frozen=True, kw_only=True):
     # The version that receives traffic.
     find_active: Callable[[Work, DeploymentAddress, str], LiveFunction | None]
     find_by_mark: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
+    # Raises for an unsupported order, without an API call: variable values are first known here.
+    refuse_order: Callable[[FunctionOrder], None] = _accept_order
     # The resources of the last release that no longer exist, other than functions.
     find_missing: Callable[[Work, DeploymentAddress], Iterable[str]] = _find_nothing
     # The identity of the credentials, and whether they can read functions. Changes nothing.
@@ -121,8 +129,9 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         """List unsupported settings without an API call."""
 
     def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
-        """Raise for orders that this provider does not support, without an API call. Variable
-        values are first known here."""
+        """Raise for orders that this provider does not support, without an API call."""
+        for order in orders:
+            self.operations.refuse_order(order)
 
     def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
         """Return the address of deployed functions, which can differ from the configured one."""
@@ -246,23 +255,49 @@ class VersionedDeployer(GuardedDeployer[Work], frozen=True):
         return {name: one.resource_id for name, one in rows.items() if one is not None}
 
 
-class RegionalDeployer(VersionedDeployer[Work], frozen=True):
+class RegionalDeployer(VersionedDeployer[Work], Generic[Work, Place], frozen=True, kw_only=True):
     """The base class of deployers whose services each belong to one account and region, and whose
-    functions have separate endpoints."""
+    functions have separate endpoints. `place` comes from the environment."""
 
-    @abstractmethod
-    def _compare_place(self, record: Record, region: str | None) -> Problem | None:
-        """Return a problem if the record belongs to another account, or to another region than this
-        one."""
+    place: Place
+    # The place in a resource ID, if it names one.
+    read_place: Callable[[str], Place | None]
+    # The settings of the place, as in a hint.
+    place_settings: str
+
+    def _choose_place(self, region: str) -> Place:
+        return replace(self.place, region=region or self.place.region)
+
+    def _list_places(self, record: Record | None) -> Iterator[Place]:
+        places = (self.read_place(one.resource_id) for one in record.functions) if record else ()
+        return (one for one in places if one is not None)
+
+    def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
+        there = next(self._list_places(address.previous), None)
+        return address if there is None else replace(address, region=there.region)
 
     def elsewhere(self, record: Record) -> Problem | None:
         """Compare accounts only: the region can come from the config, and a later call checks
         it."""
-        return self._compare_place(record, None)
+        return self._compare_places(record, self.place, is_region_known=False)
 
     def find_region_problem(self, address: DeploymentAddress) -> Problem | None:
-        previous = address.previous
-        return self._compare_place(previous, address.region) if previous else None
+        if address.previous is None:
+            return None
+        here = self._choose_place(address.region)
+        return self._compare_places(address.previous, here, is_region_known=True)
+
+    def _compare_places(
+        self, record: Record, here: Place, *, is_region_known: bool
+    ) -> Problem | None:
+        for there in self._list_places(record):
+            if there.differs_from(here, is_region_known=is_region_known):
+                hint = (
+                    f"set {self.place_settings} to the old values, or run `fabric remove` with "
+                    "them before you deploy elsewhere"
+                )
+                return other_place_problem(record, there.title, f"not {here.title}", hint)
+        return None
 
     def _find_conflict(self, address: DeploymentAddress) -> Problem | None:
         return self.find_region_problem(address)

@@ -1,6 +1,7 @@
 """Owners of resources at providers, and problems about resources and places of others."""
 
 from collections.abc import Iterable
+from typing import Self
 
 from msgspec import Struct
 
@@ -69,6 +70,20 @@ def find_owner_conflict(record: Record, noted: Iterable[str], now: CurrentOwner)
     )
     here = f"and `{now.variable}` is `{now.value}`"
     return other_place_problem(record, f"in the {now.kind} `{then}`", here, hint)
+
+
+class RegionalPlace(Struct, frozen=True):
+    """An account and a region of a provider."""
+
+    region: str
+
+    @property
+    def title(self) -> str:
+        """The place with its preposition, as in a message."""
+        raise NotImplementedError
+
+    def differs_from(self, other: Self, *, is_region_known: bool) -> bool:
+        raise NotImplementedError
 
 
 def other_place_problem(record: Record, there: str, here: str, hint: str) -> Problem:

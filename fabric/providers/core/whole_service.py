@@ -1,7 +1,7 @@
 """Providers that deploy a service as a whole: one version contains all its functions."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from fabric.providers.core.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.core.deployer import VersionedDeployer
+from fabric.providers.core.deployer import Operations, VersionedDeployer
 from fabric.providers.core.errors import format_generic_hint
 from fabric.providers.core.limits import UNFIT
 from fabric.providers.core.ownership import CurrentOwner, find_owner_conflict
@@ -99,12 +99,19 @@ def require_one_version(
 
 
 def refuse_single(
-    address: DeploymentAddress, functions: Sequence[LiveFunction], provider: str, why: str
-) -> None:
-    names = ", ".join(f"`{one.name}`" for one in functions)
-    message = f"{provider} cannot delete single functions ({names}): {why}"
-    hint = f"remove the function from the config of `{address.service}` and deploy"
-    raise FabricError(Problem("remove/whole-service", message, hint))
+    provider: str, why: str
+) -> Callable[[object, DeploymentAddress, Sequence[LiveFunction]], None]:
+    """Build the operation that refuses to delete single functions."""
+
+    def refuse(
+        _work: object, address: DeploymentAddress, functions: Sequence[LiveFunction]
+    ) -> None:
+        names = ", ".join(f"`{one.name}`" for one in functions)
+        message = f"{provider} cannot delete single functions ({names}): {why}"
+        hint = f"remove the function from the config of `{address.service}` and deploy"
+        raise FabricError(Problem("remove/whole-service", message, hint))
+
+    return refuse
 
 
 def build_live_functions(
@@ -241,11 +248,17 @@ class SharedEnvironment(Struct, frozen=True):
         return Problem("deploy/environment-too-large", message, hint)
 
 
+class WholeOperations(Operations[Work], frozen=True, kw_only=True):
+    # By function, the version made with its mark, found together for all functions.
+    find_versions: Callable[[Work, DeploymentAddress, Mapping[str, str]], Mapping[str, str]]
+
+
 class WholeDeployer(VersionedDeployer[Work], frozen=True, kw_only=True):
     """The base class of deployers that replace a whole service, in a place that can contain only
     one. `place` is that place in the environment."""
 
     unit: DeployUnit = DeployUnit.SERVICE
+    operations: WholeOperations[Work]
     place: CurrentOwner
     environment: SharedEnvironment
 
@@ -255,6 +268,12 @@ class WholeDeployer(VersionedDeployer[Work], frozen=True, kw_only=True):
     def elsewhere(self, record: Record) -> Problem | None:
         noted = (parse_version(one.resource_id).place for one in record.functions)
         return find_owner_conflict(record, noted, self.place)
+
+    def find_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return self.operations.find_versions(work, address, marks)
 
     @property
     def sole_place(self) -> str:

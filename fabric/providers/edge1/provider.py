@@ -1,22 +1,138 @@
 """Create the Cloudflare deployer from the environment: account, token and endpoint."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from fabric.model.catalog import DeployUnit
+from fabric.model.problems import Problem
+from fabric.model.records.record import Diversion, Record
 from fabric.model.secret import Secret
 from fabric.model.switches import is_on
-from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.contract import (
+    DeploymentAddress,
+    FunctionDraft,
+    Unsupported,
+)
+from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
+from fabric.providers.core.errors import convert_refusals, refuse_plain, require_variables
+from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.ownership import CurrentOwner, find_owner_conflict
 from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.redaction import Redaction
-from fabric.providers.edge1.client import Edge1Account, Edge1Api, Edge1Place, Edge1Settings
-from fabric.providers.edge1.deployer import Edge1Workers
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.work import CallScope
+from fabric.providers.edge1.client import (
+    Edge1Account,
+    Edge1Api,
+    Edge1Place,
+    Edge1Settings,
+    build_gate_name,
+    build_worker_owner,
+    classify_refusal,
+    read_version_account,
+)
+from fabric.providers.edge1.functions import (
+    ACCOUNT,
+    ADDRESS,
+    GATE,
+    Edge1Work,
+    build_routes_path,
+    deploy_function,
+    find_active_version,
+    find_by_mark,
+    has_own,
+    list_worker_versions,
+    refuse_variables,
+)
+from fabric.providers.edge1.limits import find_setting_problems, find_unsupported
 from fabric.providers.edge1.observe import Edge1Observer
+from fabric.providers.edge1.release import (
+    delete_functions,
+    delete_service,
+    divert_gate,
+    read_diversion,
+    release_service,
+    restore_gate,
+)
+from fabric.providers.edge1.routes import fetch_subdomain, is_open
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
 _NO_TOOL = "FABRIC_EDGE1_DISABLE_TAIL_TOOL"
 _TOOL = "wrangler"
 _REQUIRED = ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")
+
+
+def _fetch_identity(work: Edge1Work) -> str:
+    """Fetch the account. A token has no readable name, so the account identifies it."""
+    work.tell(ProviderCall("GET", f"{work.workers}/scripts"))
+    account = f"a token of the account {work.api.account.account}"
+    if work.own.hostname:
+        work.tell(ProviderCall("GET", build_routes_path(work.api.account.zone)))
+        return f"{account}, with access to its Workers and to the routes of its zone"
+    return f"{account}, with the subdomain {fetch_subdomain(work)}.workers.dev"
+
+
+def _find_missing(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the missing resources of the last release."""
+    kept = read_kept_texts(address)
+    if not kept.texts.get(GATE):
+        return
+    name = build_gate_name(address)
+    rows = list_worker_versions(work, name)
+    if rows is None or not has_own(rows, build_worker_owner(address)):
+        yield f"the front Worker `{name}`"
+    elif not is_open(work, name, kept):
+        yield f"the address `{kept.texts.get(ADDRESS, '')}` of the front Worker `{name}`"
+
+
+class Edge1Workers(VersionedDeployer[Edge1Work], frozen=True, kw_only=True):
+    """The Cloudflare deployer. `connect` returns the client."""
+
+    unit: DeployUnit = DeployUnit.FUNCTION
+    operations: Operations[Edge1Work] = Operations(
+        deploy=deploy_one_by_one(deploy_function),
+        release=release_service,
+        delete_functions=delete_functions,
+        delete_service=delete_service,
+        find_active=find_active_version,
+        find_by_mark=find_by_mark,
+        find_missing=_find_missing,
+        refuse_order=refuse_variables,
+        fetch_identity=_fetch_identity,
+        convert_errors=partial(convert_refusals, judged=classify_refusal),
+    )
+    connect: Callable[[], Edge1Api]
+    # The settings of this provider's config section.
+    own: Edge1Settings
+    # The account in the environment.
+    place: Edge1Place = Edge1Place()
+
+    def _open_work(self, scope: CallScope) -> Edge1Work:
+        return Edge1Work(api=self.connect(), scope=scope, own=self.own)
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        noted = (read_version_account(one.resource_id) for one in record.functions)
+        now = CurrentOwner(ACCOUNT, "EDGE1_ACCOUNT_ID", self.place.account)
+        return find_owner_conflict(record, noted, now)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        settings = find_setting_problems(self.own, self.place)
+        return (*find_unsupported(address, functions), *settings)
+
+    def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
+        with self._call(f"`{address.service}`", address) as work:
+            return read_diversion(work, address, url, mark)
+
+    def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return divert_gate(work, address, diversion)
+
+    def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return restore_gate(work, diversion)
 
 
 def open_edge1_deployer(context: ProviderContext) -> Edge1Workers:

@@ -1,17 +1,42 @@
 """Create the Vercel deployer from the environment: project, token and endpoint."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.core.errors import refuse_plain, refuse_unsendable, require_variables
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.errors import (
+    convert_refusals,
+    refuse_plain,
+    refuse_unsendable,
+    require_variables,
+)
 from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.host1.client import Host1Account, Host1Api
-from fabric.providers.host1.deployer import Host1Projects
-from fabric.providers.host1.release import PROJECT
+from fabric.providers.core.whole_service import (
+    SharedEnvironment,
+    WholeDeployer,
+    WholeOperations,
+    refuse_single,
+)
+from fabric.providers.core.work import CallScope
+from fabric.providers.host1.client import Host1Account, Host1Api, classify_refusal
+from fabric.providers.host1.functions import Host1Work
+from fabric.providers.host1.limits import find_unsupported
+from fabric.providers.host1.output import ENVIRONMENT
+from fabric.providers.host1.projects import deploy_orders, fetch_identity
+from fabric.providers.host1.release import (
+    ONE_DOMAIN,
+    PROJECT,
+    delete_service,
+    find_active_version,
+    find_by_mark,
+    find_missing,
+    find_versions_by_marks,
+    release_service,
+)
 from fabric.system.urls import is_web_address
 
 # What no address has, among them braces around another name.
@@ -19,6 +44,33 @@ _OTHERS = re.compile(r"[{}<>\\^`|\"]")
 _OFFICIAL = "https://api.vercel.com"
 _TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
 _TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
+
+
+class Host1Projects(WholeDeployer[Host1Work], frozen=True, kw_only=True):
+    """The Vercel deployer."""
+
+    operations: WholeOperations[Host1Work] = WholeOperations(
+        deploy=deploy_orders,
+        release=release_service,
+        delete_functions=refuse_single("Vercel", f"{ONE_DOMAIN} deployment"),
+        delete_service=delete_service,
+        find_active=find_active_version,
+        find_by_mark=find_by_mark,
+        find_versions=find_versions_by_marks,
+        find_missing=find_missing,
+        fetch_identity=fetch_identity,
+        convert_errors=partial(convert_refusals, judged=classify_refusal),
+    )
+    environment: SharedEnvironment = ENVIRONMENT
+    connect: Callable[[], Host1Api]
+
+    def _open_work(self, scope: CallScope) -> Host1Work:
+        return Host1Work(api=self.connect(), scope=scope)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions))
 
 
 def open_host1_deployer(context: ProviderContext) -> Host1Projects:

@@ -65,7 +65,9 @@ def read_trusted_texts(address: DeploymentAddress) -> dict[str, str]:
     return dict(record.kept)
 
 
-def delete_service(work: Host1Work, address: DeploymentAddress) -> None:
+def delete_service(
+    work: Host1Work, address: DeploymentAddress, _functions: Sequence[LiveFunction]
+) -> None:
     """Delete all deployments. Deleting the production deployment also unlinks its domains."""
     owner = build_project_owner(address)
     own = [one for one in list_deployments(work) if owner.is_of(one.meta)]

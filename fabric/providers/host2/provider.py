@@ -1,18 +1,65 @@
 """Create the Netlify deployer from the environment: site, token and endpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from fabric.model.secret import Secret
-from fabric.providers.core.errors import refuse_plain, require_variables
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
+from fabric.providers.core.errors import convert_refusals, refuse_plain, require_variables
 from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
-from fabric.providers.host2.client import Host2Account, Host2Api
-from fabric.providers.host2.deployer import Host2Sites
-from fabric.providers.host2.release import SITE
+from fabric.providers.core.whole_service import (
+    SharedEnvironment,
+    WholeDeployer,
+    WholeOperations,
+    refuse_single,
+)
+from fabric.providers.core.work import CallScope
+from fabric.providers.host2.client import Host2Account, Host2Api, classify_refusal
+from fabric.providers.host2.functions import Host2Work, fetch_identity
+from fabric.providers.host2.limits import find_unsupported
+from fabric.providers.host2.making import deploy_orders
+from fabric.providers.host2.release import (
+    ONE_DEPLOY,
+    SITE,
+    delete_service,
+    find_active_version,
+    find_by_mark,
+    find_missing,
+    find_versions_by_marks,
+    release_service,
+)
+from fabric.providers.host2.uploads import ENVIRONMENT
 
 _OFFICIAL = "https://api.netlify.com/api/v1"
 _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
+
+
+class Host2Sites(WholeDeployer[Host2Work], frozen=True, kw_only=True):
+    """The Netlify deployer."""
+
+    operations: WholeOperations[Host2Work] = WholeOperations(
+        deploy=deploy_orders,
+        release=release_service,
+        delete_functions=refuse_single("Netlify", f"{ONE_DEPLOY} deploy"),
+        delete_service=delete_service,
+        find_active=find_active_version,
+        find_by_mark=find_by_mark,
+        find_versions=find_versions_by_marks,
+        find_missing=find_missing,
+        fetch_identity=fetch_identity,
+        convert_errors=partial(convert_refusals, judged=classify_refusal),
+    )
+    environment: SharedEnvironment = ENVIRONMENT
+    connect: Callable[[], Host2Api]
+
+    def _open_work(self, scope: CallScope) -> Host2Work:
+        return Host2Work(api=self.connect(), scope=scope)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions))
 
 
 def open_host2_deployer(context: ProviderContext) -> Host2Sites:

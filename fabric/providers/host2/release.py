@@ -58,7 +58,9 @@ def release_service(
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 
 
-def delete_service(work: Host2Work, address: DeploymentAddress) -> None:
+def delete_service(
+    work: Host2Work, address: DeploymentAddress, _functions: Sequence[LiveFunction]
+) -> None:
     """Publish an empty deploy and delete the others. Netlify cannot unpublish, so a deploy must
     replace the service."""
     owner = build_service_owner(address)

@@ -10,8 +10,7 @@ from packaging.utils import canonicalize_name
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
-from fabric.runtimes.locks.poetry_lock import list_main_group, list_poetry_rows
-from fabric.runtimes.locks.pylock import list_pylock_rows
+from fabric.runtimes.locks.marked_locks import list_main_group, list_poetry_rows, list_pylock_rows
 from fabric.runtimes.locks.rows import (
     LockedPackages,
     LockFile,

@@ -2,24 +2,43 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from fabric.model.secret import Secret
 from fabric.state.backends.failures import (
     missing_object_error,
+    no_credentials_error,
     report_malformed_answer,
+    report_unreachable,
     require_new_page,
+    store_failure_error,
+    store_refusal_error,
 )
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
+from fabric.system.clock import Clock
+from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.signed_tokens import Bearer
+from fabric.system.signed_tokens import (
+    AccountKey,
+    Bearer,
+    RequestedToken,
+    StoredToken,
+    build_token_request,
+    parse_token,
+    read_account_key,
+)
 
 DEFAULT_ENDPOINT = "https://storage.googleapis.com"
 _PAGE = 200
 _NOT_FOUND = 404
 _NO_BUCKET = b"bucket does not exist"
 _ABSENT = "0"
+
+
+CREDENTIALS = "OBJSTORE2_CREDENTIALS_FILE or OBJSTORE2_ACCESS_TOKEN"
+_SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 
 
 class Objstore2:
@@ -113,3 +132,37 @@ def _require_generation(key: str, version: Version) -> str:
     if not version.isdecimal() or version == _ABSENT:
         raise MovedError(key)
     return version
+
+
+class ServiceAccount:
+    """Thread-safe. Fetches a new token before the last one expires."""
+
+    def __init__(self, file: Path, http: Http, clock: Clock) -> None:
+        self._account = _read(file)
+        self._http = http
+        self._clock = clock
+        self._held = StoredToken(self._fetch, clock)
+
+    def token(self) -> str:
+        return self._held.token()
+
+    def _fetch(self) -> RequestedToken:
+        now = int(self._clock.now().timestamp())
+        with report_unreachable("the token service of objstore2"):
+            reply = self._http.send(build_token_request(self._account, _SCOPE, now))
+        if not reply.ok:
+            whose = f"the token service for {self._account.email}"
+            raise store_refusal_error(whose, f"status {reply.status}")
+        try:
+            return parse_token(reply)
+        except ValueError as error:
+            raise store_failure_error("the token service of objstore2", str(error)) from error
+
+
+def _read(file: Path) -> AccountKey:
+    try:
+        return read_account_key(read_bytes(file))
+    except OSError as error:
+        raise no_credentials_error(f"objstore2: cannot read `{file}`", CREDENTIALS) from error
+    except ValueError as error:
+        raise no_credentials_error(f"objstore2: `{file}`: {error}", CREDENTIALS) from error

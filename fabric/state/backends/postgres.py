@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from fabric.model.distribution import Extra
 from fabric.model.secrecy import redact_values
 from fabric.state.backends.failures import (
@@ -20,6 +22,10 @@ from fabric.state.backends.failures import (
 from fabric.state.backends.sql import NoTableError, Rows, Value
 from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
 from fabric.system.retry import Patience, TransientError, retry
+
+# Each names a file or a section of the user's that can hold a password.
+_FILES = ("service", "servicefile", "passfile")
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,3 +184,38 @@ def _close_socket(connection: "psycopg.Connection") -> None:
         socket.socket(fileno=os.dup(connection.fileno())) as line,
     ):
         line.shutdown(socket.SHUT_RDWR)
+
+
+class PostgresTarget(Struct, frozen=True):
+    """The target of a URL.
+
+    An invalid URL has no hosts: opening the backend reports it.
+    """
+
+    hosts: tuple[str, ...] = ()
+    has_password: bool = False
+    # Means that the password of one host is sent to another.
+    has_other_address: bool = False
+    reads_files: bool = False
+
+
+def parse_postgres_target(url: str) -> PostgresTarget:
+    with import_extra(Extra.POSTGRES):
+        import psycopg.conninfo
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        return PostgresTarget()
+    addresses = _split_list(parts.get("hostaddr"))
+    # A path is a socket of this machine, and so is no host at all.
+    names = tuple(one for one in _split_list(parts.get("host")) if not one.startswith(("/", "@")))
+    return PostgresTarget(
+        (*names, *addresses),
+        bool(parts.get("password")),
+        bool(addresses),
+        any(parts.get(name) for name in _FILES),
+    )
+
+
+def _split_list(value: object) -> tuple[str, ...]:
+    return tuple(one for one in str(value or "").split(",") if one)

@@ -153,7 +153,7 @@ def _open_objstore1(wish: _BackendRequest) -> BackEndPair:
     table = wish.settings.get("lockTable")
     if not table:
         return BackEndPair(state, state)
-    from fabric.state.backends.lock_table import LockTable
+    from fabric.state.backends.objstore1 import LockTable
 
     keys = read_store_account(wish.env.reveal(), "DYNAMODB")
     return BackEndPair(
@@ -179,14 +179,14 @@ def _open_objstore2(wish: _BackendRequest) -> BackEndPair:
 
 
 def _build_bearer(wish: _BackendRequest, http: "Http") -> "Bearer":
-    from fabric.state.backends import tokens
+    from fabric.state.backends.objstore2 import CREDENTIALS, ServiceAccount
     from fabric.system.signed_tokens import IssuedToken
 
     if token := wish.env.reveal().get("OBJSTORE2_ACCESS_TOKEN"):
         return IssuedToken(Secret(token))
     if file := wish.env.reveal().get("OBJSTORE2_CREDENTIALS_FILE"):
-        return tokens.ServiceAccount(wish.home.parent / file, http, SystemClock())
-    raise no_credentials_error("objstore2", tokens.CREDENTIALS)
+        return ServiceAccount(wish.home.parent / file, http, SystemClock())
+    raise no_credentials_error("objstore2", CREDENTIALS)
 
 
 def _open_objstore3(wish: _BackendRequest) -> BackEndPair:

@@ -1,4 +1,4 @@
-"""Pictures of a plan, each in one format."""
+"""Diagrams of a plan: each format, and placed shapes for a page that draws and updates them."""
 
 import base64
 import hashlib
@@ -8,6 +8,7 @@ from html import escape
 
 from fabric.graph.plan import Plan
 from fabric.model.amounts import format_duration
+from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.views.pictures.assets import read_asset, read_picture_style
 from fabric.views.pictures.drawing import (
@@ -24,8 +25,12 @@ from fabric.views.pictures.layout import (
     LANE_GAP,
     LANE_HEAD,
     LANE_PAD,
+    Box,
+    Layout,
+    Route,
     build_lanes,
     compute_bends,
+    compute_layout,
 )
 from fabric.views.pictures.svg import (
     MEANINGS,
@@ -36,6 +41,7 @@ from fabric.views.pictures.svg import (
     draw_svg,
     format_box_texts,
     format_lane_title,
+    format_wire_path,
 )
 from fabric.views.pictures.text import (
     encode_graph,
@@ -189,3 +195,60 @@ def draw(form: str, plan: Plan) -> str:
             )
         )
     return FORMS[form](build_drawing(plan))
+
+
+def encode_placed_drawing(drawing: Drawing) -> JsonObject:
+    """Encode the drawing. Texts are unescaped: the page must insert them as text."""
+    layout = compute_layout(drawing)
+    return {
+        "title": format_headline(drawing),
+        "path": format_path_summary(drawing),
+        "width": layout.width,
+        "height": layout.height,
+        "signs": {action.value: sign for action, sign in SIGNS.items()},
+        "meanings": {action.value: meaning for action, meaning in MEANINGS.items()},
+        "lanes": [
+            _encode_placed_lane(drawing, *one)
+            for one in zip(layout.lanes, layout.frames, strict=True)
+        ],
+        "edges": [_encode_placed_edge(drawing, layout, route) for route in layout.routes],
+        "nodes": [
+            _encode_placed_node(drawing, number, box) for number, box in enumerate(layout.boxes)
+        ],
+    }
+
+
+def _encode_placed_lane(drawing: Drawing, lane: ServiceLane, frame: Box) -> Json:
+    counts = format_tally(drawing.tally(lane.numbers))
+    label, more = format_lane_title(lane.service, counts, frame.width - 2 * PAD)
+    return {**_encode_placed_box(frame), "service": lane.service, "label": label, "counts": more}
+
+
+def _encode_placed_edge(drawing: Drawing, layout: Layout, route: Route) -> Json:
+    need, number = drawing.nodes[route.need], drawing.nodes[route.number]
+    return {
+        "from": need.id,
+        "to": number.id,
+        "line": format_wire_path(layout.boxes[route.need], layout.boxes[route.number], route.bends),
+        "far": need.service != number.service,
+        "critical": (route.need, route.number) in drawing.path.edges,
+    }
+
+
+def _encode_placed_node(drawing: Drawing, number: int, box: Box) -> Json:
+    node = drawing.nodes[number]
+    label, kind = format_box_texts(node)
+    return {
+        **_encode_placed_box(box),
+        "id": node.id,
+        "label": label,
+        "kind": kind,
+        "action": node.action.value,
+        "reason": node.reason,
+        "took": node.took,
+        "critical": number in drawing.path.numbers,
+    }
+
+
+def _encode_placed_box(box: Box) -> JsonObject:
+    return {"x": box.x, "y": box.y, "width": box.width, "height": box.height}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.runtimes.answered import find_unsatisfied_imports
 from fabric.runtimes.python.builder import PythonRuntime
 from fabric.runtimes.python.standard import list_standard_modules
+from fabric.tasks.build import find_unsatisfied_imports
 from tests.support.runtimes_project import python, write
 
 HANDLER = "\n\n\ndef handler(event, context): ...\n"

@@ -21,8 +21,7 @@ from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction, lock_records
 from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
-from fabric.state.upkeep.forget import forget, unlock
-from fabric.state.upkeep.restore import restore
+from fabric.state.upkeep.corrections import forget, restore, unlock
 from fabric.system.process_identity import Process
 from tests.state.locks.test_leases import HandClock
 from tests.support.records import record

@@ -18,8 +18,8 @@ from fabric.state.records.archives import find_archive, keep_archive, list_lost_
 from fabric.state.records.listing import list_record_refs, read_lock_holder
 from fabric.state.records.transaction import LockPolicy, lock_records, read_unlocked
 from fabric.state.store import RecordStore
+from fabric.state.upkeep.corrections import restore
 from fabric.state.upkeep.migrate import Migrated, migrate
-from fabric.state.upkeep.restore import restore
 from fabric.system.clock import SystemClock
 from fabric.system.process_identity import identify_this_process
 from tests.support.records import ARCHIVE, SHA256, function, record

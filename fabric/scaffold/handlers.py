@@ -1,10 +1,114 @@
-"""TypeScript handlers. Without types they equal the JavaScript ones."""
+"""Handlers of new functions, by language and trigger.
+
+Without types, the TypeScript ones equal the JavaScript ones of `templates`.
+"""
 
 from collections.abc import Mapping
 
 from fabric.model.names import TriggerKind
 
-_HTTP = """\
+PYTHON_HANDLERS: Mapping[TriggerKind, str] = {
+    TriggerKind.HTTP: """\
+import json
+
+
+def handler(event, context):
+    query = event.get("queryStringParameters") or {}
+    message = f"Hello, {query.get('name', 'world')}!"
+    return {
+        "statusCode": 200,
+        "headers": {"content-type": "application/json"},
+        "body": json.dumps({"message": message}),
+    }
+""",
+    TriggerKind.QUEUE: '''\
+import json
+import traceback
+
+
+def handler(event, context):
+    """Messages listed in the response are retried. All others are deleted from the queue."""
+    failed = [record["messageId"] for record in event["Records"] if not _is_done(record)]
+    return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}
+
+
+def _is_done(record):
+    try:
+        _handle(json.loads(record["body"]))
+    except Exception:
+        traceback.print_exc()
+        return False
+    return True
+
+
+def _handle(message):
+    print("message:", message)
+''',
+    TriggerKind.CRON: """\
+def handler(event, context):
+    print("due at", event["time"])
+    return {"dueAt": event["time"]}
+""",
+    TriggerKind.STORAGE: """\
+from urllib.parse import unquote_plus
+
+
+def handler(event, context):
+    objects = [_name_of(record["objstore1"]) for record in event["Records"]]
+    print("objects:", objects)
+    return {"objects": objects}
+
+
+def _name_of(stored):
+    # Keys are URL-encoded.
+    return f"{stored['bucket']['name']}/{unquote_plus(stored['object']['key'])}"
+""",
+    TriggerKind.EVENTBUS: """\
+def handler(event, context):
+    print(event["source"], event["detail-type"], event["detail"])
+    return {"received": event["detail-type"]}
+""",
+    TriggerKind.PUBSUB: """\
+import base64
+import json
+
+
+def handler(event, context):
+    message = json.loads(base64.b64decode(event["message"]["data"]))
+    print("message:", message)
+    return {"received": message}
+""",
+    TriggerKind.LOGSTREAM: """\
+import base64
+import json
+
+
+def handler(event, context):
+    values = [
+        json.loads(base64.b64decode(record["value"]))
+        for records in event["records"].values()
+        for record in records
+    ]
+    print("records:", values)
+    return {"received": len(values)}
+""",
+    TriggerKind.AMQP: """\
+import base64
+import json
+
+
+def handler(event, context):
+    messages = [
+        json.loads(base64.b64decode(message["data"]))
+        for messages in event["amqpMessagesByQueue"].values()
+        for message in messages
+    ]
+    print("messages:", messages)
+    return {"received": len(messages)}
+""",
+}
+TYPESCRIPT_HANDLERS: Mapping[TriggerKind, str] = {
+    TriggerKind.HTTP: """\
 interface HttpEvent {
   queryStringParameters?: Record<string, string>;
 }
@@ -17,8 +121,8 @@ export async function handler(event: HttpEvent) {
     body: JSON.stringify({ message: `Hello, ${name}!` }),
   };
 }
-"""
-_QUEUE = """\
+""",
+    TriggerKind.QUEUE: """\
 interface QueueEvent {
   Records: { messageId: string; body: string }[];
 }
@@ -40,8 +144,8 @@ export async function handler(event: QueueEvent) {
 async function handle(message: unknown) {
   console.log("message:", message);
 }
-"""
-_CRON = """\
+""",
+    TriggerKind.CRON: """\
 interface TimerEvent {
   time: string;
 }
@@ -50,8 +154,8 @@ export async function handler(event: TimerEvent) {
   console.log("due at", event.time);
   return { dueAt: event.time };
 }
-"""
-_STORAGE = """\
+""",
+    TriggerKind.STORAGE: """\
 interface StorageEvent {
   Records: {
     eventName: string;
@@ -68,8 +172,8 @@ export async function handler(event: StorageEvent) {
   console.log("objects:", objects);
   return { objects };
 }
-"""
-_EVENTBUS = """\
+""",
+    TriggerKind.EVENTBUS: """\
 interface BusEvent {
   source: string;
   "detail-type": string;
@@ -80,8 +184,8 @@ export async function handler(event: BusEvent) {
   console.log(event.source, event["detail-type"], event.detail);
   return { received: event["detail-type"] };
 }
-"""
-_PUBSUB = """\
+""",
+    TriggerKind.PUBSUB: """\
 interface PubsubEvent {
   message: { data: string; messageId: string; attributes?: Record<string, string> };
   subscription: string;
@@ -92,8 +196,8 @@ export async function handler(event: PubsubEvent) {
   console.log(`message ${event.message.messageId}:`, message);
   return { received: message };
 }
-"""
-_LOGSTREAM = """\
+""",
+    TriggerKind.LOGSTREAM: """\
 interface LogstreamEvent {
   records: Record<string, { offset: number; value: string }[]>;
 }
@@ -105,8 +209,8 @@ export async function handler(event: LogstreamEvent) {
   console.log("records:", values);
   return { received: values.length };
 }
-"""
-_AMQP = """\
+""",
+    TriggerKind.AMQP: """\
 interface AmqpEvent {
   amqpMessagesByQueue: Record<string, { data: string; redelivered: boolean }[]>;
 }
@@ -118,14 +222,5 @@ export async function handler(event: AmqpEvent) {
   console.log("messages:", messages);
   return { received: messages.length };
 }
-"""
-TYPESCRIPT_HANDLERS: Mapping[TriggerKind, str] = {
-    TriggerKind.HTTP: _HTTP,
-    TriggerKind.QUEUE: _QUEUE,
-    TriggerKind.CRON: _CRON,
-    TriggerKind.STORAGE: _STORAGE,
-    TriggerKind.EVENTBUS: _EVENTBUS,
-    TriggerKind.PUBSUB: _PUBSUB,
-    TriggerKind.LOGSTREAM: _LOGSTREAM,
-    TriggerKind.AMQP: _AMQP,
+""",
 }

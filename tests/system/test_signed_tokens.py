@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.system.rs256 import build_token, read_key, sign
+from fabric.system.signed_tokens import build_token, read_key, sign
 
 HEADER = "-----BEGIN PRIVATE KEY-----"
 FOOTER = "-----END PRIVATE KEY-----"

@@ -1,14 +1,14 @@
-"""Runs for other programs: JUnit XML that parses, Markdown that nothing breaks out of."""
+"""JUnit files: each failure once."""
 
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from fabric.app.running.run_problems import with_functions
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Case, Report, make_failure_report
-from fabric.views.junit import format_junit
-from fabric.views.summary import format_job_summary
+from fabric.views.ci_reports import format_job_summary, format_junit
 from tests.support.outcomes import (
     deploy_outcome,
     plan_outcome,
@@ -27,6 +27,7 @@ CASES = (
     Case("site", "deploy:site/c@x", "cancelled", "the run was interrupted"),
     Case("", "the end of the run", "failed"),
 )
+SHARED = Problem("build/failed", "invalid syntax")
 
 
 def parsed(*cases: Case) -> ET.Element:
@@ -158,3 +159,10 @@ def test_control_characters_are_shown_and_not_obeyed() -> None:
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "x1b" in text
+
+
+def test_a_problem_of_several_functions_is_a_failure_of_their_cases_only() -> None:
+    cases = tuple(Case("shop", f"build:shop/{name}", "failed", problems=(SHARED,)) for name in "ab")
+    shared = with_functions(SHARED, ["a", "b"])
+    text = format_junit(Report("build", problems=(shared,), cases=cases))
+    assert text.count("<testcase") == text.count("<failure") == 2

@@ -1,13 +1,18 @@
-"""What resources and addons give: a value, a default, or an error that names who lacks what."""
+"""Outputs of dependencies only where a release can fill them; resources and addons have values."""
 
 import json
 
 import pytest
 
+from fabric.model.late_values import format_placeholder
+from fabric.model.problems import Problem
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 RESOURCE = HEAD + ONE + "resources: [{name: orders, type: database, connectionEnv: DB_URL%s}]\n"
 ADDON = HEAD + ONE + "addons: [{name: mail, secrets: {TOKEN: %s}}]\n"
+NAME = "SERVICE_A_URL"
+LATE = {NAME: format_placeholder(NAME)}
+FUNCTION = "functions: [{name: a, entry: a.ts%s}]\n"
 
 
 def env_of(text: str, env: dict[str, str] | None = None) -> dict[str, str]:
@@ -56,3 +61,45 @@ def test_defaults_are_not_shown() -> None:
     ) + "addons: [{name: m, secrets: {T: {ref: K, default: hunter2}}}]\n"
     config = loaded(text, {})
     assert "hunter2" not in json.dumps(config.document.resolved)
+
+
+def refused(text: str) -> tuple[Problem, ...]:
+    return problems(text.replace("LATE", f"'${{env:{NAME}}}'"), LATE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + FUNCTION % "" + "env: {A: LATE}\n",
+        HEAD + FUNCTION % "" + "params: {a: LATE}\n",
+        HEAD + FUNCTION % ", env: {A: LATE}",
+        HEAD + FUNCTION % "" + "extensions: {cloud1-lambda: {tags: {a: LATE}}}\n",
+        HEAD + FUNCTION % "" + "resources: {r: {type: cache, envVar: R, connectionString: LATE}}\n",
+        HEAD + FUNCTION % "" + "resources: {r: {type: cache, connectionEnv: R, default: LATE}}\n",
+        HEAD + FUNCTION % "" + "addons: {m: {secrets: {A: LATE}}}\n",
+    ],
+)
+def test_late_value_is_accepted_where_a_release_fills_it(text: str) -> None:
+    assert refused(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (HEAD + FUNCTION % ", memory: LATE", "functions[].memory"),
+        (HEAD + FUNCTION % ", include: [a.txt, LATE]", "functions[].include"),
+        (HEAD + FUNCTION % ", triggers: [{type: http, path: LATE}]", "functions[].triggers"),
+        (HEAD + FUNCTION % "" + "build: {define: {A: LATE}}\n", "build"),
+        (HEAD + FUNCTION % "" + "extensions: {cloud1-lambda: {region: LATE}}\n",
+         "extensions.cloud1-lambda.region"),
+        (HEAD + FUNCTION % "" + "resources: {r: {type: LATE}}\n", "resources[].type"),
+        (HEAD + FUNCTION % "" + "addons: {m: {version: LATE}}\n", "addons[].version"),
+    ],
+)  # fmt: skip
+def test_late_value_elsewhere_is_the_only_problem_of_its_place(text: str, path: str) -> None:
+    (found,) = refused(text)
+    assert found.code == "config/late-value"
+    assert found.message == (
+        f"`{path}` must be known before the run, but `{NAME}` is known after a deploy"
+    )
+    assert found.frame

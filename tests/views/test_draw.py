@@ -3,8 +3,8 @@
 import json
 import re
 
+from fabric.views.pictures.draw import encode_placed_drawing
 from fabric.views.pictures.drawing import build_drawing
-from fabric.views.pictures.placed import encode_placed_drawing
 from fabric.views.pictures.svg import draw_svg
 from tests.support.plans import build, plan_of, shop
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fabric.app.checks.access import AWS_FILES, find_missing_groups
 from fabric.model.catalog import PROVIDERS, ProviderFacts, find_provider_facts
-from fabric.model.credentials import AWS_FILES, find_missing_groups
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)

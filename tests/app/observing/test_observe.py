@@ -4,9 +4,9 @@ import datetime
 
 import pytest
 
+from fabric.app.observing.observe import parse_moment
 from fabric.model.observed import convert_to_nanoseconds, format_moment
 from fabric.model.problems import FabricError
-from fabric.model.timestamps import parse_moment
 
 _NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
 

@@ -1,20 +1,29 @@
-"""`state backup` and `state restore`: all records of a service as one file, and back."""
+"""`state backup`, `restore` and `migrate`: copies of the records, in a file or another backend."""
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
-from fabric.app.state.change import Agrees
 from fabric.app.state.outside import parse_backup
-from fabric.app.state.scope import StateRequest, StateScope, open_scope
-from fabric.model.outcomes.recorded import BackupOutcome, RestoreOutcome, describe_saved_record
+from fabric.app.state.records import Agrees
+from fabric.app.state.scope import StateRequest, StateScope, open_scope, parse_backend_kind
+from fabric.model.outcomes.recorded import (
+    BackupOutcome,
+    CopiedRecord,
+    MigrateOutcome,
+    RestoreOutcome,
+    describe_saved_record,
+)
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.report import Report
 from fabric.state.records.backup import Backup, encode_backup
 from fabric.state.records.listing import list_records_in
 from fabric.state.records.missing import BACKUP_NAME
-from fabric.state.upkeep.restore import refuse_other_lineages, restore
+from fabric.state.upkeep.corrections import refuse_other_lineages, restore
+from fabric.state.upkeep.migrate import migrate
 from fabric.system.clock import stamp
 from fabric.system.new_files import write_named
 
@@ -75,3 +84,23 @@ def _empty_backup_problem(scope: StateScope, where: str) -> Problem:
     narrowed = ", ".join(word for word in (scope.stage, scope.provider) if word)
     of = f"`{scope.service}`" + (f" ({narrowed})" if narrowed else "")
     return Problem("state/not-found", f"no state of {of} found {where}")
+
+
+def migrate_records(asked: StateRequest, settings: Settings, source: str, target: str) -> Report:
+    """Migrate. Both stores are open; the config keeps its backend until the user edits it."""
+    kinds = parse_backend_kind(source, "--from"), parse_backend_kind(target, "--to")
+    if source == target:
+        message = f"--from and --to are both `{source}`"
+        raise FabricError(Problem("usage/same-backend", message, "use two different kinds"))
+    with (
+        open_scope(replace(asked, backend=source), settings) as old,
+        open_scope(replace(asked, backend=target), settings) as new,
+    ):
+        refs = tuple(list_records_in(old.record_store, old.refs()).require_complete())
+        done = migrate(old.record_store, new.record_store, refs, old.lock_policy)
+    rows = tuple(
+        CopiedRecord(one.ref.service, one.ref.stage, one.ref.provider, one.serial)
+        for one in done.records
+    )
+    outcome = MigrateOutcome(*kinds, rows, done.archives)
+    return Report(asked.command, outcome, warnings=done.warnings)

@@ -1,0 +1,194 @@
+"""Rows of locks with markers: poetry.lock and pylock.toml."""
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.locks.ranges import list_poetry_requirements
+from tests.support.lock_texts import ARM, INTEL, OLD, digest_of, read, versions
+
+
+def poetry_package(name: str, version: str = "1.0", rest: str = "") -> str:
+    file = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    groups = "" if "groups =" in rest else 'groups = ["main"]\n'
+    return (
+        f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
+        f'files = [\n    {{file = "{file}", hash = "sha256:{digest_of(file)}"}},\n]\n{groups}{rest}'
+    )
+
+
+POETRY_TAIL = '[metadata]\nlock-version = "2.1"\npython-versions = "^3.11"\n'
+POETRY_LOCK = POETRY_TAIL + "".join(
+    (
+        poetry_package("app", rest='optional = false\n[package.dependencies]\narm = "*"\n'),
+        poetry_package("arm", rest="markers = 'platform_machine == \"aarch64\"'\n"),
+        poetry_package("core", rest='[package.source]\ntype = "directory"\nurl = "../core"\n'),
+        poetry_package("never", rest='markers = "<empty>"\n'),
+        poetry_package("tool", rest='groups = ["dev"]\n'),
+        poetry_package("fast", rest="optional = true\nmarkers = 'extra == \"fast\"'\n"),
+        poetry_package(
+            "both",
+            rest='optional = true\nmarkers = \'python_version < "3.12" or extra == "fast"\'\n',
+        ),
+        poetry_package(
+            "late",
+            rest='groups = ["main", "dev"]\n'
+            "markers = {main = 'python_version >= \"3.12\"', dev = 'python_version < \"3\"'}\n",
+        ),
+        poetry_package(
+            "mine", rest='[package.source]\ntype = "legacy"\nurl = "https://own.example"\n'
+        ),
+        poetry_package("solo", rest="markers = 'python_version == \"3.11\"'\n"),
+        poetry_package("solo", "2.0", rest="markers = 'python_version >= \"3.12\"'\n"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (INTEL, {"app": "1.0", "late": "1.0", "mine": "1.0", "solo": "2.0"}),
+        (ARM, {"app": "1.0", "arm": "1.0", "late": "1.0", "mine": "1.0", "solo": "2.0"}),
+        (OLD, {"app": "1.0", "both": "1.0", "mine": "1.0", "solo": "1.0"}),
+    ],
+    ids=lambda one: getattr(one, "title", None),
+)
+def test_the_main_group_is_read_for_the_target(target: object, expected: dict[str, str]) -> None:
+    found = read(POETRY_LOCK, target, name="poetry.lock")  # type: ignore[arg-type]
+    assert versions(found) == expected
+    assert found is not None
+    assert found.folders == (("core", "../core"),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "origin"),
+    [("git", "a git repository"), ("url", "a URL"), ("file", "a file"), ("x", "another source")],
+)
+def test_sources_of_poetry_that_are_not_read_are_refused(kind: str, origin: str) -> None:
+    rest = f'[package.source]\ntype = "{kind}"\nurl = "https://git.example/x"\n'
+    with pytest.raises(FabricError) as caught:
+        read(POETRY_TAIL + poetry_package("x", rest=rest), name="poetry.lock")
+    assert caught.value.first.code == "input/package-source"
+    assert origin in caught.value.first.message
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0", "3.0", ""])
+def test_other_versions_of_poetry_locks_are_refused(version: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(POETRY_LOCK.replace('"2.1"', f'"{version}"'), name="poetry.lock")
+    assert caught.value.first.code == "input/bad-lock"
+    assert "poetry lock" in caught.value.first.hint
+
+
+def test_a_dependency_that_an_extra_has_too_is_locked_for_the_extra() -> None:
+    assert "fast" not in versions(read(POETRY_LOCK, name="poetry.lock", dependencies=["fast"]))
+    with pytest.raises(FabricError) as caught:
+        read(POETRY_LOCK, name="poetry.lock", dependencies=["flask"])
+    assert caught.value.first.code == "input/lock-outdated"
+    assert caught.value.first.hint == "run: poetry lock"
+
+
+@pytest.mark.parametrize("dependency", ["tool", "app>=2"])
+def test_a_project_that_needs_more_than_the_main_group_has_is_refused(dependency: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(POETRY_LOCK, name="poetry.lock", dependencies=[dependency])
+    assert caught.value.first.code == "input/lock-outdated"
+
+
+def test_dependencies_of_poetry_are_requirements() -> None:
+    text = """[tool.poetry.dependencies]
+python = "^3.12"
+alpha = "^2"
+beta = { version = "~1.2", extras = ["x"] }
+gamma = "1.* || 3.*"
+delta = { path = "../delta" }
+late = { version = "*", optional = true }
+"""
+    assert list(list_poetry_requirements(text)) == ["alpha<3,>=2", "beta<1.3,>=1.2", "gamma"]
+
+
+def package(name: str, version: str = "1.0", rest: str = "") -> str:
+    file = f"{name}-{version}-py3-none-any.whl"
+    wheel = (
+        f'{{ url = "https://files.example/{file}", hashes = {{ sha256 = "{digest_of(file)}" }} }}'
+    )
+    return f'[[packages]]\nname = "{name}"\nversion = "{version}"\n{rest}wheels = [{wheel}]\n'
+
+
+LOCK = 'lock-version = "1.0"\nrequires-python = ">=3.11"\ndefault-groups = ["main"]\n' + "".join(
+    (
+        package("app"),
+        package("arm", rest="marker = \"platform_machine == 'aarch64'\"\n"),
+        package("fast", rest="marker = \"'fast' in extras\"\n"),
+        package("main", rest="marker = \"'main' in dependency_groups\"\n"),
+        package("tool", rest="marker = \"'dev' in dependency_groups\"\n"),
+        package("solo", rest="marker = \"python_full_version < '3.12'\"\n"),
+        package("solo", "2.0", rest="marker = \"python_full_version >= '3.12'\"\n"),
+        '[[packages]]\nname = "core"\ndirectory = { path = "libs/core", editable = true }\n',
+        '[[packages]]\nname = "api"\ndirectory = { path = "." }\n',
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (INTEL, {"app": "1.0", "main": "1.0", "solo": "2.0"}),
+        (ARM, {"app": "1.0", "arm": "1.0", "main": "1.0", "solo": "2.0"}),
+        (OLD, {"app": "1.0", "main": "1.0", "solo": "1.0"}),
+    ],
+    ids=lambda one: getattr(one, "title", None),
+)
+def test_rows_are_read_for_the_target_without_extras(
+    target: object, expected: dict[str, str]
+) -> None:
+    found = read(LOCK, target, name="pylock.toml")  # type: ignore[arg-type]
+    assert versions(found) == expected
+    assert found is not None
+    assert found.folders == (("core", "libs/core"),)
+
+
+@pytest.mark.parametrize(
+    ("source", "origin"),
+    [
+        ('vcs = { type = "git", url = "https://git.example/x" }', "a git repository"),
+        ('archive = { url = "https://files.example/x.zip" }', "a file"),
+    ],
+)
+def test_sources_that_are_not_read_are_refused(source: str, origin: str) -> None:
+    row = f'lock-version = "1.0"\n[[packages]]\nname = "x"\n{source}\n'
+    with pytest.raises(FabricError) as caught:
+        read(row, name="pylock.toml")
+    assert caught.value.first.code == "input/package-source"
+    assert origin in caught.value.first.message
+
+
+@pytest.mark.parametrize("text", ["", 'lock-version = "2.0"\n'])
+def test_other_versions_of_the_format_are_refused(text: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(text, name="pylock.toml")
+    assert caught.value.first.code == "input/bad-lock"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("environments = [\"sys_platform == 'win32'\"]\n", "input/bad-lock"),
+        ("environments = [\"sys_platform == 'linux'\"]\n", ""),
+        (package("late", rest='requires-python = ">=3.13"\n'), "input/lock-python"),
+        (package("odd", rest="marker = \"sys_platform ~= 'linux'\"\n"), "input/bad-lock"),
+    ],
+)
+def test_a_lock_for_other_environments_is_refused(change: str, code: str) -> None:
+    before, start, rest = LOCK.partition("[[packages]]")
+    text = before + change + start + rest if "environments" in change else LOCK + change
+    if not code:
+        assert versions(read(text, name="pylock.toml"))["app"] == "1.0"
+        return
+    with pytest.raises(FabricError) as caught:
+        read(text, name="pylock.toml")
+    assert caught.value.first.code == code
+
+
+def test_a_row_needs_no_version_beside_its_wheel() -> None:
+    text = LOCK + package("more").replace('version = "1.0"\n', "")
+    assert versions(read(text, name="pylock.toml"))["more"] == "1.0"
