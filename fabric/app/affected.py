@@ -113,7 +113,7 @@ def _list_recorded_paths(
 ) -> Iterator[str]:
     """List every path that a cached build read or looked for, and the targets of its links."""
     for trace in traces:
-        names = [name for name, _ in trace.files]
+        names = trace.all_files
         links = [end for pair in trace.links for end in pair]
         yield from (_make_absolute(name, workspace) for name in (*names, *trace.absent, *links))
     looked_at = list_packages(unit.config, workspace, unit.root).looked_at

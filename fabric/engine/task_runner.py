@@ -254,9 +254,12 @@ class TaskRunner:
     ) -> tuple[Trace | None, tuple[str, ...]]:
         """Keep the trace, unless an input moved while the task ran."""
         files = self._stores.files
-        read, moved = files.after(made.read, result.began_ns, made.before)
+        in_part = {one.file for one in made.rows}
+        looked_at, moved = files.after((*made.read, *in_part), result.began_ns, made.before)
         if moved or not made.keep:
             return None, moved
+        read = tuple(pair for pair in looked_at if pair[0] not in in_part)
+        rows = files.rows(made.rows)
         entries = (*self._list_code_entries(task), *task.inputs.entries())
         pairs = tuple(sorted(_list_output_hashes(upstream)))
         static = compute_static_hash(task.kind, entries)
@@ -268,9 +271,10 @@ class TaskRunner:
             listings=made.listings,
             upstream=pairs,
             links=made.links,
-            key=compute_full_key(static, read, pairs),
+            key=compute_full_key(static, read, pairs, rows),
             output=result.output,
             ms=result.ms,
+            rows=rows,
         )
         self._stores.trace_store.remember(task.id, trace)
         if self._stores.shared is not None:

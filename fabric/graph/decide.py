@@ -9,9 +9,13 @@ from fabric.graph.traces import (
     ABSENT,
     ListingTrace,
     Look,
+    RowsTrace,
     Trace,
+    are_rows_current,
     compute_full_key,
     compute_static_hash,
+    format_row_name,
+    list_current_rows,
 )
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
@@ -97,6 +101,8 @@ def is_trace_valid(trace: Trace, static: Digest, upstream: Pairs, look: Look) ->
     for path in trace.absent:
         if digest(path) != ABSENT:
             return False
+    if not all(are_rows_current(one, look) for one in trace.rows):
+        return False
     if _find_moved_links(trace, look):
         return False
     return all(_hash_listing(one, look) == one.digest for one in trace.listings)
@@ -107,7 +113,7 @@ def _find_moved_links(trace: Trace, look: Look) -> list[tuple[str, str, str]]:
     now."""
     real = look.real
     links = dict(trace.links)
-    paths = [path for path, _ in trace.files if path not in links]
+    paths = [path for path in trace.all_files if path not in links]
     led = [(path, was, now) for path, was in trace.links if (now := real(path)) != was]
     return led + [(path, path, now) for path in paths if (now := real(path)) != path]
 
@@ -155,14 +161,15 @@ def _build_changed_decision(
     upstream = question.upstream or ()
     now = tuple([(path, look.digest(path)) for path, _ in last.files])
     changes = _list_differences(question, last, look)
-    key = compute_full_key(static, now, upstream)
+    key = compute_full_key(static, now, upstream, list_current_rows(last.rows, look))
     count = _count(last)
     reason = format_reason(changes, count)
     return Decision(Action.RUN, reason, key, count, changes, took=last.ms)
 
 
 def _count(trace: Trace) -> int:
-    return len(trace.files) or len(trace.entries) + len(trace.upstream)
+    read = len(trace.files) + sum(len(one.rows) for one in trace.rows)
+    return read or len(trace.entries) + len(trace.upstream)
 
 
 def _compare_entries(old: Sequence[InputEntry], new: Sequence[InputEntry]) -> tuple[Change, ...]:
@@ -204,13 +211,28 @@ def _compare_files(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
         for one in last.listings
         if (new := _hash_listing(one, look)) != one.digest
     ]
-    named = {change.name for change in files}
+    rows = [change for one in last.rows for change in _compare_rows(one, look)]
+    named = {change.name for change in (*files, *rows)}
     led = [
         Change(EntryKind.FILE, path, was, new)
         for path, was, new in _find_moved_links(last, look)
         if path not in named
     ]
-    return (*files, *appeared, *folders, *led)
+    return (*files, *rows, *appeared, *folders, *led)
+
+
+def _compare_rows(last: RowsTrace, look: Look) -> list[Change]:
+    """Compare the rows of a file; the whole file if it has no readable rows now."""
+    if are_rows_current(last, look):
+        return []
+    [now] = list_current_rows([last], look)
+    if all(digest == now.whole for _, digest in now.rows):
+        return [Change(EntryKind.FILE, last.file, last.whole, now.whole)]
+    return [
+        Change(EntryKind.FILE, format_row_name(last.file, name), was, digest)
+        for (name, was), (_, digest) in zip(last.rows, now.rows, strict=True)
+        if was != digest
+    ]
 
 
 def mark_lost_result(decision: Decision) -> Decision:

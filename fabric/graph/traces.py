@@ -1,6 +1,6 @@
 """Traces: the inputs and outputs of a task's last runs, on which decisions are based."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -22,6 +22,24 @@ class ListingTrace(Struct, frozen=True):
     digest: str
 
 
+class RowsTrace(Struct, frozen=True):
+    """The rows of a file that a run used, with their hashes: other rows can change.
+
+    While the file has the hash `whole`, no row needs to be compared. It is empty if unknown.
+    """
+
+    file: str
+    rows: Pairs
+    whole: str = ""
+
+
+def format_row_name(file: str, selector: str) -> str:
+    """Format a row for messages, such as `package-lock.json: row of left-pad`. A selector ends with
+    `name@version`; without one, the row stands for the file."""
+    name = selector.rpartition(" ")[2].rpartition("@")[0]
+    return f"{file}: row of {name}" if name else file
+
+
 class Trace(Struct, frozen=True):
     """One cached run.
 
@@ -40,6 +58,12 @@ class Trace(Struct, frozen=True):
     output: Output
     ms: int
     is_far: bool = False
+    rows: tuple[RowsTrace, ...] = ()
+
+    @property
+    def all_files(self) -> tuple[str, ...]:
+        """Return the paths that count wholly or in part."""
+        return (*(path for path, _ in self.files), *(one.file for one in self.rows))
 
 
 class Look(Protocol):
@@ -47,6 +71,9 @@ class Look(Protocol):
 
     def digest(self, path: str) -> str:
         """Return the hash of a file; empty if it does not exist."""
+
+    def row(self, file: str, selector: str) -> str:
+        """Return the hash of a row; that of the whole file if its rows cannot be read."""
 
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
         """Return the hash of the names in a directory that match and are not ignored."""
@@ -64,14 +91,36 @@ def compute_static_hash(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
     return hash_fields((kind, *[part for entry in entries for part in entry]))
 
 
-def compute_full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
+def compute_full_key(
+    static: Digest, trace_files: Pairs, upstream: Pairs, rows: Iterable[RowsTrace] = ()
+) -> Digest:
     """Compute the key of a run from declared inputs, file contents and upstream outputs.
 
     Upstream outputs count, not keys: an unchanged archive stops the rebuild of dependents.
     """
     files = [part for pair in trace_files for part in pair]
     outputs = [part for pair in upstream for part in pair]
-    return hash_fields((static, "files", *files, "upstream", *outputs))
+    parts = [part for one in rows for pair in one.rows for part in (one.file, *pair)]
+    counted = ("rows", *parts) if parts else ()
+    return hash_fields((static, "files", *files, *counted, "upstream", *outputs))
+
+
+def list_current_rows(rows: Iterable[RowsTrace], look: Look) -> tuple[RowsTrace, ...]:
+    """Return the same rows with their current hashes."""
+    return tuple(
+        RowsTrace(
+            one.file,
+            tuple((name, look.row(one.file, name)) for name, _ in one.rows),
+            look.digest(one.file),
+        )
+        for one in rows
+    )
+
+
+def are_rows_current(one: RowsTrace, look: Look) -> bool:
+    if one.whole and look.digest(one.file) == one.whole:
+        return True
+    return all(look.row(one.file, name) == digest for name, digest in one.rows)
 
 
 def list_manifest(trace: Trace) -> tuple[InputEntry, ...]:
@@ -79,6 +128,11 @@ def list_manifest(trace: Trace) -> tuple[InputEntry, ...]:
     return (
         *trace.entries,
         *(InputEntry(EntryKind.FILE, path, digest) for path, digest in trace.files),
+        *(
+            InputEntry(EntryKind.FILE, format_row_name(one.file, name), digest)
+            for one in trace.rows
+            for name, digest in one.rows
+        ),
         *(InputEntry(EntryKind.UPSTREAM, name, digest) for name, digest in trace.upstream),
     )
 
@@ -99,6 +153,10 @@ def hash_trace(trace: Trace, keyed: Keyed) -> Trace:
         static=Digest(keyed(trace.static)),
         entries=(),
         files=tuple((path, keyed(digest)) for path, digest in trace.files),
+        rows=tuple(
+            RowsTrace(one.file, tuple((name, keyed(digest)) for name, digest in one.rows))
+            for one in trace.rows
+        ),
         key=Digest(""),
     )
 
@@ -120,12 +178,23 @@ def trace_here(
         (path, here if keyed(here := look.digest(path)) == digest else digest)
         for path, digest in told.files
     )
+    rows = tuple(
+        RowsTrace(
+            one.file,
+            tuple(
+                (name, here if keyed(here := look.row(one.file, name)) == digest else digest)
+                for name, digest in one.rows
+            ),
+        )
+        for one in told.rows
+    )
     return replace(
         told,
         static=static if fits else told.static,
         entries=entries if fits else (),
         files=files,
-        key=compute_full_key(static, files, told.upstream),
+        rows=rows,
+        key=compute_full_key(static, files, told.upstream, rows),
     )
 
 
@@ -133,7 +202,7 @@ def _list_higher_names(trace: Trace, folders_above: int) -> Iterator[str]:
     """List the names that those searches would find here, up to the local root."""
     steps = {path: _count_steps_up(path) for path in trace.absent}
     top = max(steps.values(), default=0)
-    found = {path for path, _ in trace.files}
+    found = {*trace.all_files}
     for path in (one for one, count in steps.items() if top and count == top):
         if _UP + path not in found:
             yield from (_UP * more + path for more in range(1, folders_above - top + 1))

@@ -10,7 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 from msgspec.structs import replace
 
-from fabric.graph.traces import Keyed, ListingTrace, Trace, hash_trace
+from fabric.graph.traces import Keyed, ListingTrace, RowsTrace, Trace, hash_trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
 from fabric.model.task import Output, OutputFile, Pairs
@@ -19,7 +19,9 @@ from fabric.remote.contract import PACK_BYTES
 from fabric.remote.packs import Extent
 from fabric.system.source.names import is_plain_name
 
-VERSION = 1
+VERSION = 2
+# Earlier segments had no rows.
+_READABLE = (1, VERSION)
 # So many runs of a task are kept when segments are joined.
 KEPT_TRACES = 4
 _LARGEST = 1 << 31
@@ -61,7 +63,7 @@ class _ListingLine(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 class _KeyedRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Files and listings by number, because thousands of tasks share them."""
+    """Files, listings and rows by number, because thousands of tasks share them."""
 
     static: Digest
     files: tuple[int, ...]
@@ -73,6 +75,7 @@ class _KeyedRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True
     digest: Digest
     facts: Pairs
     made: tuple[_FileRow, ...]
+    rows: tuple[int, ...] = ()
 
 
 class _SegmentDocument(Struct, frozen=True):
@@ -82,6 +85,8 @@ class _SegmentDocument(Struct, frozen=True):
     traces: dict[str, tuple[_KeyedRow, ...]]
     streams: dict[str, tuple[Digest, ...]]
     contents: dict[Digest, Extent]
+    # Rows of files: the file, the selector and the hash.
+    rows: tuple[tuple[str, str, str], ...] = ()
 
 
 def convert_trace_for_upload(trace: Trace, keyed: Keyed) -> Trace:
@@ -93,8 +98,9 @@ def convert_trace_for_upload(trace: Trace, keyed: Keyed) -> Trace:
 def encode_segment(segment: Segment) -> bytes:
     pairs: dict[tuple[str, str], int] = {}
     lists: dict[ListingTrace, int] = {}
+    parts: dict[tuple[str, str, str], int] = {}
     rows = {
-        str(task_id): tuple(_build_row(one, pairs, lists) for one in traces)
+        str(task_id): tuple(_build_row(one, pairs, lists, parts) for one in traces)
         for task_id, traces in segment.traces.items()
     }
     lines = tuple(_ListingLine(one.folder, one.pattern, one.ignore, one.digest) for one in lists)
@@ -105,12 +111,16 @@ def encode_segment(segment: Segment) -> bytes:
         traces=rows,
         streams=dict(segment.streams),
         contents=dict(segment.contents),
+        rows=tuple(parts),
     )
     return Encoder().encode(document)
 
 
 def _build_row(
-    trace: Trace, pairs: dict[tuple[str, str], int], lists: dict[ListingTrace, int]
+    trace: Trace,
+    pairs: dict[tuple[str, str], int],
+    lists: dict[ListingTrace, int],
+    parts: dict[tuple[str, str, str], int],
 ) -> _KeyedRow:
     output = trace.output
     return _KeyedRow(
@@ -126,6 +136,11 @@ def _build_row(
         made=tuple(
             _FileRow(one.path, one.digest, one.size, one.executable) for one in output.files
         ),
+        rows=tuple(
+            parts.setdefault((one.file, *pair), len(parts))
+            for one in trace.rows
+            for pair in one.rows
+        ),
     )
 
 
@@ -133,7 +148,7 @@ def decode_segment(body: bytes, key_id: str) -> Segment | None:
     """Decode a segment; None if it is incomplete or invalid."""
     try:
         found = Decoder(_SegmentDocument).decode(body)
-        return _build_checked_segment(found, key_id) if found.version == VERSION else None
+        return _build_checked_segment(found, key_id) if found.version in _READABLE else None
     except (DecodeError, ValidationError, ValueError, IndexError, RecursionError):
         return None
 
@@ -152,19 +167,19 @@ def _build_checked_segment(found: _SegmentDocument, key_id: str) -> Segment:
         ListingTrace(one.folder, one.pattern, one.ignore, one.digest) for one in found.listings
     )
     traces = {
-        TaskId(task_id): tuple(_trace(row, found.pairs, lists) for row in rows)
+        TaskId(task_id): tuple(_trace(row, found, lists) for row in rows)
         for task_id, rows in found.traces.items()
     }
     return Segment(key_id, traces, found.streams, found.contents)
 
 
-def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace:
-    if min((row.ms, *row.files, *row.listings)) < 0:
+def _trace(row: _KeyedRow, found: _SegmentDocument, lists: Sequence[ListingTrace]) -> Trace:
+    if min((row.ms, *row.files, *row.listings, *row.rows)) < 0:
         raise ValueError("a number is negative")
     return Trace(
         static=row.static,
         entries=(),
-        files=tuple(pairs[number] for number in row.files),
+        files=tuple(found.pairs[number] for number in row.files),
         absent=row.absent,
         listings=tuple(lists[number] for number in row.listings),
         upstream=row.upstream,
@@ -172,7 +187,15 @@ def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace
         key=Digest(""),
         output=Output(row.digest, tuple(map(_decode_file, row.made)), row.facts),
         ms=row.ms,
+        rows=_group_rows(found.rows[number] for number in row.rows),
     )
+
+
+def _group_rows(rows: Iterable[tuple[str, str, str]]) -> tuple[RowsTrace, ...]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for file, selector, digest in rows:
+        found.setdefault(file, []).append((selector, digest))
+    return tuple(RowsTrace(file, tuple(pairs)) for file, pairs in found.items())
 
 
 def _decode_file(row: _FileRow) -> OutputFile:

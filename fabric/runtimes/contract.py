@@ -31,6 +31,17 @@ class Listing(Struct, frozen=True):
     ignore: tuple[str, ...] = ()
 
 
+class FileRows(Struct, frozen=True):
+    """The rows of a file that were used, such as those of a lock file, instead of the whole file.
+
+    `fabric.runtimes.nodejs.file_rows` reads them.
+    """
+
+    file: str
+    # Selectors of rows.
+    rows: tuple[str, ...]
+
+
 class InputTrace(Struct, frozen=True):
     """The recorded inputs of a build, as paths relative to the workspace (`../` allowed).
 
@@ -48,6 +59,13 @@ class InputTrace(Struct, frozen=True):
     links: tuple[tuple[str, str], ...] = ()
     # Directories at paths where a file would have been used.
     folders: tuple[str, ...] = ()
+    # Files of which only some rows count.
+    rows: tuple[FileRows, ...] = ()
+
+    @property
+    def all_files(self) -> tuple[str, ...]:
+        """Return the files that count wholly or in part."""
+        return (*self.files, *(one.file for one in self.rows))
 
 
 class ImportedModule(Struct, frozen=True):

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable
 from enum import StrEnum
 
-from fabric.runtimes.contract import InputTrace, Listing
+from fabric.runtimes.contract import FileRows, InputTrace, Listing
 from fabric.runtimes.globs import list_files
 
 
@@ -81,14 +81,25 @@ def place(workspace: str, path: str) -> str:
 
 
 def merge(*parts: InputTrace) -> InputTrace:
-    """Merge many Seen to one, sorted, with each path once."""
+    """Merge many Seen to one, sorted, with each path once. A file that counts wholly in one part
+    has no rows."""
+    files = _sort_unique(path for part in parts for path in part.files)
     return InputTrace(
-        files=_sort_unique(path for part in parts for path in part.files),
+        files=files,
         absent=_sort_unique(path for part in parts for path in part.absent),
         listings=tuple(dict.fromkeys(item for part in parts for item in part.listings)),
         links=tuple(sorted({link for part in parts for link in part.links})),
         folders=_sort_unique(path for part in parts for path in part.folders),
+        rows=_merge_rows((one for part in parts for one in part.rows), frozenset(files)),
     )
+
+
+def _merge_rows(parts: Iterable[FileRows], whole: frozenset[str]) -> tuple[FileRows, ...]:
+    found: dict[str, set[str]] = {}
+    for one in parts:
+        if one.file not in whole:
+            found.setdefault(one.file, set()).update(one.rows)
+    return tuple(FileRows(file, tuple(sorted(rows))) for file, rows in sorted(found.items()))
 
 
 def _sort_unique(paths: Iterable[str]) -> tuple[str, ...]:
@@ -121,7 +132,7 @@ def _list_places(workspace: str, paths: list[str]) -> tuple[str, ...]:
 def look_ups_hold(workspace: str, seen: InputTrace) -> bool:
     """Return whether everything except file contents is unchanged: lookups, searches and links."""
     return (
-        all(os.path.isfile(os.path.join(workspace, path)) for path in seen.files)
+        all(os.path.isfile(os.path.join(workspace, path)) for path in seen.all_files)
         and not any(os.path.exists(os.path.join(workspace, path)) for path in seen.absent)
         and all(os.path.isdir(os.path.join(workspace, path)) for path in seen.folders)
         and all(_is_listing_current(workspace, listing) for listing in seen.listings)

@@ -17,7 +17,7 @@ from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
-_BUNDLED_OR_INCLUDING = "5"
+_BUNDLED_OR_INCLUDING = "6"
 _MODULE_FILE = re.compile(r"\.(py|pyc|so|[\w-]+\.so)$")
 
 
@@ -76,6 +76,7 @@ class BuildKind:
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
             before=built.before,
             took_ms=built.took_ms,
+            rows=built.seen.rows,
         )
 
     def warnings(

@@ -14,6 +14,7 @@ from fabric.model.names import Digest
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
 from fabric.model.task_id import TaskId
+from fabric.runtimes.contract import FileRows
 
 
 class WrittenFile(Struct, frozen=True):
@@ -43,6 +44,8 @@ class TaskResult(Struct, frozen=True):
     before: Pairs = ()
     # The duration without waits.
     took_ms: int = 0
+    # Files of which only some rows count.
+    rows: tuple[FileRows, ...] = ()
 
 
 class TaskTools(Protocol):

@@ -40,10 +40,14 @@ class FilesOfTests:
     files: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[tuple[str, str], str] = field(default_factory=dict)
     folders_above: int = 0
 
     def digest(self, path: str) -> str:
         return self.files.get(path, "")
+
+    def row(self, file: str, selector: str) -> str:
+        return self.rows.get((file, selector), self.digest(file))
 
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
         return self.folders.get(f"{folder}/{pattern}", "")

@@ -24,6 +24,9 @@ class LookOfTests:
     def digest(self, path: str) -> str:
         return hash_fields(("content",)) if path in self.files else ""
 
+    def row(self, file: str, selector: str) -> str:
+        return hash_fields((selector,)) if file in self.files else ""
+
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
         return hash_fields((folder, pattern, *ignore))
 

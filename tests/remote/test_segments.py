@@ -119,7 +119,7 @@ def _with_extent(offset: int, size: int) -> Any:
     [
         pytest.param({}, id="empty"),
         pytest.param([], id="no document"),
-        pytest.param({**_document(), "version": 2}, id="of another version"),
+        pytest.param({**_document(), "version": 3}, id="of another version"),
         pytest.param({**_document(), "pairs": []}, id="a number that leads nowhere"),
         pytest.param({**_document(), "streams": {}}, id="a content without packs"),
         pytest.param({**_document(), "streams": {"build": ["../../x"]}}, id="no name of a pack"),

@@ -99,8 +99,7 @@ def _list_tool_versions(session: Session, made: Plan) -> dict[str, str]:
 def _list_cached_inputs(made: Plan) -> Iterator[_LookedAt]:
     for decision in made.decisions:
         if trace := decision.trace:
-            files = tuple(path for path, _ in trace.files)
-            yield _LookedAt(files, trace.absent, trace.listings, trace.links)
+            yield _LookedAt(trace.all_files, trace.absent, trace.listings, trace.links)
 
 
 def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
@@ -125,7 +124,7 @@ def _convert_seen(seen: InputTrace) -> _LookedAt:
         ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
         for one in seen.listings
     )
-    return _LookedAt((*seen.files, *seen.folders), seen.absent, listings, seen.links)
+    return _LookedAt((*seen.all_files, *seen.folders), seen.absent, listings, seen.links)
 
 
 def _find_moved_sources(

@@ -112,7 +112,7 @@ class RemoteBuilds:
             raise BuiltHereError("custom build commands run on workers only with `build.portable`")
         sent = self._send_snapshot(workspace)
         if inputs.command and _list_unsent_paths(inputs, sent):
-            looked_at = self._builder.record_inputs(workspace, inputs).files
+            looked_at = self._builder.record_inputs(workspace, inputs).all_files
             if not set(looked_at).isdisjoint(sent.left_out):
                 raise BuiltHereError(_explain_difference(inputs, sent))
         return self._build_with_snapshot(workspace, inputs, sent)
@@ -229,7 +229,7 @@ def _check_matches_local(
     workspace: Path, inputs: BuildInputs, built: Built, sent: UploadedSnapshot
 ) -> Built:
     """Check that the inputs of the remote build equal the local files."""
-    before = _find_sent_hashes(workspace, built.seen.files, sent)
+    before = _find_sent_hashes(workspace, built.seen.all_files, sent)
     fits = (
         before is not None
         and not dict(built.before).items() - dict(before).items()

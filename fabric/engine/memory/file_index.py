@@ -7,21 +7,28 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabric.engine.memory.memo import SealedPath
-from fabric.graph.traces import ABSENT
+from fabric.graph.traces import ABSENT, RowsTrace, list_current_rows
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
+from fabric.runtimes.contract import FileRows
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.recorded_inputs import Probe, place
 from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
+if TYPE_CHECKING:
+    from fabric.runtimes.nodejs.file_rows import Rows
+
 # mtime_ns, ctime_ns, size, inode, and 1 for what may be run
 Stat = tuple[int, int, int, int, int]
 
 KnownHashes = dict[str, tuple[Stat, str]]
+# Hashes of rows by file, with the hash of the file that they are from.
+KnownRows = dict[str, tuple[str, dict[str, str]]]
 
 # A file written within this time before it was hashed may be written again in the same clock tick.
 _RACY_NS = 20_000_000
@@ -42,7 +49,7 @@ class FileIndex:
         store: SealedPath,
         *,
         now_ns: int,
-        remembered: "bool | KnownHashes" = True,
+        remembered: "bool | tuple[KnownHashes, KnownRows]" = True,
         stamp: Callable[[str], int] = read_file_time_ns,
     ) -> None:
         """Without `remembered` nothing is loaded or saved, because a few files are read faster.
@@ -62,10 +69,15 @@ class FileIndex:
         self.locks = f"{store.path.parent}/locks"
         self.started_ns = now_ns
         self._workspace = workspace
-        self._known = remembered if isinstance(remembered, dict) else {}
+        self._known: KnownHashes = {}
+        self._rows: KnownRows = {}
         if remembered is True:
-            self._known = _load(store)
+            self._known, self._rows = _load(store)
+        elif isinstance(remembered, tuple):
+            self._known, self._rows = remembered
         self._seen: dict[str, str] = {}
+        # The rows of files that were read in this run.
+        self._read_files: dict[str, tuple[str, Rows | None]] = {}
         self._listings: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self._lock = threading.Lock()
         self._moved = False
@@ -77,7 +89,7 @@ class FileIndex:
             self._workspace,
             store,
             now_ns=self.started_ns,
-            remembered=self._known if self._remembered else False,
+            remembered=(self._known, self._rows) if self._remembered else False,
             stamp=self._stamp,
         )
 
@@ -96,6 +108,34 @@ class FileIndex:
         """Hash the file again, ignoring earlier reads of this run."""
         found = self._hash_now(path)[0]
         self._seen[path] = found
+        return found
+
+    def row(self, file: str, selector: str) -> str:
+        """Return the hash of a row. An unchanged file is not read again."""
+        whole = self.digest(file)
+        if whole in (ABSENT, UNREADABLE, _FOLDER):
+            return whole
+        known = self._rows.get(file)
+        found = known[1].get(selector) if known and known[0] == whole else None
+        return self._read_row(file, whole, selector) if found is None else found
+
+    def rows(self, asked: Iterable[FileRows]) -> tuple[RowsTrace, ...]:
+        """Return the current hashes of rows."""
+        files = tuple(RowsTrace(one.file, tuple((name, "") for name in one.rows)) for one in asked)
+        return list_current_rows(files, self)
+
+    def _read_row(self, file: str, whole: str, selector: str) -> str:
+        from fabric.runtimes.nodejs.file_rows import hash_row  # only if a file with rows changed
+
+        with self._lock:
+            if file not in self._read_files or self._read_files[file][0] != whole:
+                self._read_files[file] = (whole, _read_rows(file, self.full(file), whole))
+            rows = self._read_files[file][1]
+            known = self._rows.get(file)
+            if known is None or known[0] != whole:
+                known = self._rows[file] = (whole, {})
+            found = known[1][selector] = whole if rows is None else hash_row(rows, selector)
+            self._moved = True
         return found
 
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
@@ -180,7 +220,7 @@ class FileIndex:
         if not self.unsaved:
             return
         with self._lock:
-            content = marshal.dumps(self._known)
+            content = marshal.dumps((self._known, self._rows))
         try:
             write_atomic(self._store, self.seal.seal(self._store.name, content), mode=0o600)
         except FabricError:
@@ -268,10 +308,24 @@ def _read_stat(path: str) -> Stat:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, runs)
 
 
-def _load(store: SealedPath) -> KnownHashes:
+def _read_rows(file: str, full: str, whole: str) -> "Rows | None":
+    """Read the rows of a file that has this hash; None if it has none, or changed meanwhile."""
+    from fabric.runtimes.nodejs.file_rows import read_rows
+
+    try:
+        content = read_bytes(full)
+    except OSError:
+        return None
+    return (
+        read_rows(file, content) if hash_bytes(content) == whole.removesuffix(EXECUTABLE) else None
+    )
+
+
+def _load(store: SealedPath) -> tuple[KnownHashes, KnownRows]:
     try:
         content = store.seal.unseal(store.path.name, read_bytes(store.path))
-        known = marshal.loads(content) if content else {}  # noqa: S302: sealed by us
+        known = marshal.loads(content) if content else ({}, {})  # noqa: S302: sealed by us
     except (OSError, ValueError, EOFError, TypeError):
-        return {}
-    return known if isinstance(known, dict) else {}
+        return {}, {}
+    # Earlier versions stored no rows.
+    return known if isinstance(known, tuple) else (known if isinstance(known, dict) else {}, {})

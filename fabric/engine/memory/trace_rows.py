@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 from msgspec import DecodeError, Meta, Struct, ValidationError, convert, to_builtins
 from msgspec.json import Decoder
 
-from fabric.graph.traces import ListingTrace, Trace
+from fabric.graph.traces import ListingTrace, RowsTrace, Trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs
@@ -32,6 +32,12 @@ class _ListingRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
     digest: str
 
 
+class _RowsRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    file: str
+    rows: Pairs
+    whole: str
+
+
 class _TraceRow(Struct, frozen=True, omit_defaults=True):
     """A trace row, in field order."""
 
@@ -48,6 +54,7 @@ class _TraceRow(Struct, frozen=True, omit_defaults=True):
     facts: Pairs
     made: tuple[_MadeRow, ...]
     is_far: bool = False
+    rows: tuple[_RowsRow, ...] = ()
 
 
 _Rows: TypeAlias = tuple[_TraceRow, ...]
@@ -82,6 +89,7 @@ def encode_trace(trace: Trace) -> Row:
             _MadeRow(one.path, one.digest, one.size, one.executable) for one in output.files
         ),
         is_far=trace.is_far,
+        rows=tuple(_RowsRow(one.file, one.rows, one.whole) for one in trace.rows),
     )
     plain: Row = to_builtins(row)
     return plain
@@ -141,6 +149,7 @@ def _trace(row: _TraceRow) -> Trace:
         output=Output(row.digest, tuple(map(_decode_output_file, row.made)), row.facts),
         ms=row.ms,
         is_far=row.is_far,
+        rows=tuple(RowsTrace(one.file, one.rows, one.whole) for one in row.rows),
     )
 
 

@@ -80,6 +80,7 @@ def collect_basis(
     places: set[str] = set()
     searches: set[Search] = set()
     away: set[str] = set()
+    in_part: set[str] = set()
     for inputs, trace in rows:
         contents.update(trace.files)
         absent.update(trace.absent)
@@ -93,14 +94,16 @@ def collect_basis(
         else:
             contents.update(list_visible_files(inputs, trace.output))
             folders.update([inputs.shown_in] if inputs.owns_folder else [])
-        places.update(path.rpartition("/")[0] for path, _ in trace.files)
+        places.update(path.rpartition("/")[0] for path in trace.all_files)
+        # Of these the decision compared rows, not the hash of the file.
+        in_part.update(one.file for one in trace.rows)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
     return Basis(
         contents=there,
         absent=frozenset(absent),
         folders=frozenset(folders),
-        sources=frozenset({*sources, *links}),
+        sources=frozenset({*sources, *links, *in_part}),
         places=frozenset(above for place in places for above in _list_parents(place)),
         searches=frozenset(searches),
         away=frozenset(away),

@@ -203,7 +203,7 @@ def map_path_owners(
     for number, inputs, trace in rows:
         shown = [*list_visible_files(inputs, trace.output)]
         shown += [inputs.shown_in] if inputs.owns_folder else []
-        for path in (*(path for path, _ in trace.files), *shown):
+        for path in (*trace.all_files, *shown):
             owners.setdefault(path if path.startswith("/") else prefix + path, []).append(number)
     return {path: tuple(numbers) for path, numbers in owners.items()}
 

@@ -17,6 +17,13 @@ from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs import candidates
 from fabric.runtimes.nodejs.bundler import Import, Module
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, list_tried_paths
+from fabric.runtimes.nodejs.package_rows import (
+    InstalledPackage,
+    list_patch_folders,
+    list_patches,
+    read_package,
+    record_rows,
+)
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES, list_upwards
 from fabric.runtimes.nodejs.tsconfig import TsSettings, package_name, read_settings
 from fabric.runtimes.recorded_inputs import Kind, place, record_tried
@@ -31,6 +38,7 @@ _URL = re.compile(r"(node|https?|data|file):")
 def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") -> InputTrace:
     """Record everything that decided a bundle, as paths of the workspace. `tsconfig` is the
     configured one, which replaces the ones found."""
+    modules = tuple(modules)
     trail = _Trail(entry, tsconfig and os.path.normpath(os.path.join(entry.root, tsconfig)))
     paths = set(entry.looked_at)
     listings = list[Listing]()
@@ -41,9 +49,13 @@ def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") ->
             searched = _record_glob(entry.workspace, module.path, item.specifier)
             listings += [searched] if searched else []
     listings += [_record_all_below(entry.workspace, package) for package in trail.unversioned]
-    paths.update(path for listing in listings for path in _list_found(entry.workspace, listing))
-    seen = record_tried(entry.workspace, paths, entry.probe)
-    return replace(seen, listings=tuple(dict.fromkeys(listings)))
+    listings += list_patches(entry, trail.packages)
+    paths.update(list_patch_folders(entry, trail.packages))
+    whole = {*entry.looked_at, *(module.path for module in modules)}
+    whole.update(path for listing in listings for path in _list_found(entry.workspace, listing))
+    seen = record_tried(entry.workspace, paths | whole, entry.probe)
+    seen = replace(seen, listings=tuple(dict.fromkeys(listings)))
+    return record_rows(entry, seen, trail.packages, whole)
 
 
 def _record_all_below(workspace: str, package: str) -> Listing:
@@ -67,18 +79,19 @@ class _Trail:
         self._packages: dict[str, tuple[str, str]] = {}
         self._chains: dict[str, TsSettings] = {}
         self._done: set[tuple[str, str]] = set()
-        self._versioned: dict[str, bool] = {}
+        # The installed packages of the bundle, by directory.
+        self.packages: dict[str, InstalledPackage] = {}
 
     @property
     def unversioned(self) -> tuple[str, ...]:
         """Packages without a version so far: only their files show a change."""
-        return tuple(package for package, is_so in self._versioned.items() if not is_so)
+        return tuple(folder for folder, one in self.packages.items() if not one.version)
 
     def of_module(self, module: Module) -> Iterable[str]:
         """Yield the module itself, with the manifests and settings of its directory."""
         if (package := package_folder(module.path)) is not None:
-            if package not in self._versioned:
-                self._versioned[package] = candidates.is_versioned(package)
+            if package not in self.packages:
+                self.packages[package] = read_package(package)
             locks = self._list_new_names(find_modules_owner(module.path), LOCK_FILES)
             return (f"{package}/package.json", *locks)
         folder = os.path.dirname(module.path)
