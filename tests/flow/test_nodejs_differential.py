@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
@@ -15,6 +14,7 @@ from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.recorded_inputs import look_ups_hold
 from tests.support.bundler_cache import real_runtimes
 from tests.support.node_project import EDIT_KINDS, begin
+from tests.support.runtimes_project import digests
 
 SEEDS = range(4)
 EDITS = 120
@@ -40,10 +40,6 @@ def clean_build(runtimes: Runtimes, workspace: Path, service: str) -> tuple[str,
     return hash_contents(built.files), built.seen
 
 
-def digests(root: Path, seen: InputTrace) -> list[str]:
-    return [hash_bytes((root / path).read_bytes()) for path in seen.files]
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path, runtimes: Runtimes) -> None:
     dice = random.Random(seed)
@@ -51,7 +47,7 @@ def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path, runtimes: Ru
     workspace = tmp_path / above
     begin(tmp_path, dice)
     before = clean_build(runtimes, workspace, service)
-    known = digests(workspace, before[1]) if before else []
+    known = digests(workspace, before[1]) if before else ()
     rebuilt = skipped = 0
     for number in range(EDITS):
         edit = dice.choice(EDIT_KINDS)
@@ -66,6 +62,6 @@ def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path, runtimes: Ru
             else:
                 rebuilt += 1
         before = after
-        known = digests(workspace, after[1]) if after else []
+        known = digests(workspace, after[1]) if after else ()
     assert rebuilt > 5
     assert skipped > 5

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabric.model.hashing import hash_bytes
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace
+from fabric.runtimes.nodejs.file_rows import hash_row, read_rows
 from fabric.runtimes.recorded_inputs import look_ups_hold
 
 
@@ -26,7 +27,19 @@ def text_of(built: Built, name: str) -> str:
 
 
 def digests(workspace: Path, seen: InputTrace) -> tuple[str, ...]:
-    return tuple(hash_bytes((workspace / path).read_bytes()) for path in seen.files)
+    """The hashes of files and rows that were recorded."""
+    files = (hash_bytes((workspace / path).read_bytes()) for path in seen.files)
+    rows = (hash_rows(workspace / one.file, one.rows) for one in seen.rows)
+    return (*files, *rows)
+
+
+def hash_rows(file: Path, selectors: tuple[str, ...]) -> str:
+    """The hash of some rows of a file, or of the whole file if it has none."""
+    content = file.read_bytes()
+    rows = read_rows(str(file), content)
+    if rows is None:
+        return hash_bytes(content)
+    return hash_fields(hash_row(rows, one) for one in selectors)
 
 
 def unchanged(workspace: Path, seen: InputTrace, known: tuple[str, ...]) -> bool:

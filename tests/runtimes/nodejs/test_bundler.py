@@ -13,7 +13,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.contract import Built
+from fabric.runtimes.contract import Built, FileRows
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.toolchain import PINNED, find_node
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN, real_runtimes
@@ -149,7 +149,10 @@ def test_a_package_counts_by_its_manifest_and_lock(tmp_path: Path, runtimes: Run
     built = runtimes.build(tmp_path, node())
     known = digests(tmp_path, built.seen)
     assert call(built, tmp_path / "out") == 5
-    assert {"node_modules/left/package.json", "package-lock.json"} <= set(built.seen.files)
+    assert "node_modules/left/package.json" in built.seen.files
+    assert built.seen.rows == (
+        FileRows("package-lock.json", ("node_modules/left left@1.0.0",)),
+    )
     assert "node_modules/left/index.js" not in built.seen.files
     nearer = {"api/node_modules/left/package.json": "{}"}
     write(tmp_path, nearer)

@@ -62,7 +62,7 @@ def test_external_package_is_packed_with_its_dependencies(
     assert call(built, tmp_path / "out") == [1, 2, None]
     assert "node_modules/left/index.js" in names(built)
     assert not any("unused" in name for name in names(built))
-    assert {"package-lock.json", "node_modules/two/package.json"} <= set(built.seen.files)
+    assert {"package-lock.json", "node_modules/two/package.json"} <= set(built.seen.all_files)
     write(tmp_path, package("node_modules/one/node_modules/deep", "module.exports = 3;"))
     assert not unchanged(tmp_path, built.seen, known)
 
