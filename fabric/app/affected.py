@@ -21,8 +21,12 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.traces import Trace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_id import TaskId, build_task_id
+from fabric.runtimes.nodejs import lock_changes
+from fabric.runtimes.nodejs.lock_changes import affects_packages
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES
-from fabric.system.git import find_changed_files
+from fabric.runtimes.nodejs.tsconfig import package_name
+from fabric.system.disk import read_bytes
+from fabric.system.git import Changes, find_changed_files, read_committed_file
 
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
 
@@ -47,8 +51,83 @@ def find_affected_services(request: Request, settings: Settings) -> Affected:
         return Affected(names, "Out of date (no git repository found)")
     compose = resolve_file(settings.cwd / request.where.compose, COMPOSE_NAME)
     files = [path for path in changes.files if ".fabric" not in Path(path).parts]
-    names = select_affected(_list_territories(request, project, settings), {str(compose)}, files)
+    territories = _list_territories(request, project, settings)
+    if any(map(lock_changes.has_rows, files)):
+        everyone = replace(request, where=everything)
+        packages = _list_used_packages(everyone, project, settings)
+        territories = list(_exempt_equal_parts(territories, packages, changes, settings))
+    names = select_affected(territories, {str(compose)}, files)
     return Affected(names, f"Affected since {changes.since}")
+
+
+class _UsedPackages(Struct, frozen=True):
+    """The packages that the up-to-date builds of a service looked for."""
+
+    names: frozenset[str]
+    # Files that count wholly.
+    files: frozenset[str]
+
+
+def _list_used_packages(
+    request: Request, project: Project, settings: Settings
+) -> list[_UsedPackages | None]:
+    """List the packages of each service; None if one of its builds is out of date, because its
+    packages are unknown then."""
+    from fabric.app.running.run_graph import plan_graph
+    from fabric.app.shortcuts.compiled import compile_or_load
+
+    try:
+        work = compile_or_load(request, settings)
+        # Without the shared cache and the state: a comparison of commits needs no network.
+        with open_session(start_command(request, settings), project.workspace) as session:
+            made = plan_graph(session, work.graph)
+    except FabricError:
+        return [None for _ in project.units]
+    traces: dict[str, list[Trace | None]] = {}
+    for task, decision in zip(made.graph.tasks, made.decisions, strict=True):
+        if task.kind == "build":
+            traces.setdefault(task.inputs.service, []).append(decision.trace)
+    return [_join_packages(traces.get(unit.service, [None]), project) for unit in project.units]
+
+
+def _join_packages(traces: Sequence[Trace | None], project: Project) -> _UsedPackages | None:
+    known = [one for one in traces if one is not None]
+    if len(known) < len(traces):
+        return None
+    read = {name for one in known for name, _ in one.files}
+    paths = {*read, *(path for one in known for path in (*one.absent, *dict(one.links)))}
+    names = {package_name(part) for path in paths for part in path.split("node_modules/")[1:]}
+    return _UsedPackages(
+        frozenset(names - {""}), frozenset(_make_absolute(one, project.workspace) for one in read)
+    )
+
+
+def _exempt_equal_parts(
+    territories: Sequence[Territory],
+    packages: Sequence[_UsedPackages | None],
+    changes: Changes,
+    settings: Settings,
+) -> Iterator[Territory]:
+    """Mark the locks and manifests whose change names no package of a service."""
+    lines = {
+        path: found
+        for path in filter(lock_changes.has_rows, changes.files)
+        if (found := _list_changed_lines(Path(path), changes.base, settings)) is not None
+    }
+    for territory, used in zip(territories, packages, strict=True):
+        equal = [
+            path
+            for path, changed in lines.items()
+            if used and path not in used.files and not affects_packages(changed, used.names)
+        ]
+        yield replace(territory, unaffected_by=frozenset(equal))
+
+
+def _list_changed_lines(path: Path, base: str, settings: Settings) -> frozenset[str] | None:
+    old = read_committed_file(path, base, settings.env) if base and path.is_file() else None
+    if old is None:
+        return None
+    return lock_changes.list_changed_lines(path.name, old, read_bytes(path))
 
 
 def _no_repository_problem(base: str) -> Problem:

@@ -31,6 +31,8 @@ class Territory(Struct, frozen=True):
     # File names that count in its directory and all parents.
     manifests: frozenset[str] = frozenset()
     remembered: bool = False
+    # Changed files whose used parts are equal.
+    unaffected_by: frozenset[str] = frozenset()
 
 
 def select_affected(
@@ -45,11 +47,17 @@ def select_affected(
         home = _find_innermost_folder(path, territories)
         found.update(one.name for one in territories if _is_affected_by(path, one, home))
         if home is not None and path not in own:
-            found.update(one.name for one in territories if one.folder == home)
+            found.update(
+                one.name
+                for one in territories
+                if one.folder == home and path not in one.unaffected_by
+            )
     return frozenset(found)
 
 
 def _is_affected_by(path: str, one: Territory, home: str | None) -> bool:
+    if path in one.unaffected_by:
+        return False
     if path in one.files or path in one.seen or one.folder.startswith(f"{path}/"):
         return True
     if any(_is_inside(path, folder) for folder in one.searched):

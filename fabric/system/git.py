@@ -33,6 +33,8 @@ class Changes(Struct, frozen=True):
 
     files: tuple[str, ...]
     since: str
+    # The commit that they are compared with; empty if there is none yet.
+    base: str = ""
 
 
 def find_changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
@@ -49,7 +51,13 @@ def find_changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Chang
         return Changes(_make_absolute(top, everything), "the beginning")
     name, start = _start(git, base)
     moved = git.list_paths(*_DIFF, start, "--")
-    return Changes(_make_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
+    return Changes(_make_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})", start)
+
+
+def read_committed_file(path: Path, commit: str, env: Mapping[str, str]) -> bytes | None:
+    """Return the content of a file in a commit; None if the commit does not contain it."""
+    found = open_quiet_git(path.parent, env).run_git("cat-file", "blob", f"{commit}:./{path.name}")
+    return found.stdout if found.code == 0 else None
 
 
 def open_quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":

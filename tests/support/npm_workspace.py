@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.build import Runtimes
@@ -35,6 +37,13 @@ def generate_packages(dice: random.Random, count: int) -> Packages:
 def _choose_needs(dice: random.Random, names: Sequence[str], most: int) -> dict[str, str]:
     chosen = dice.sample(names, min(len(names), dice.randint(0, most)))
     return {name: dice.choice(("", "^")) + dice.choice(VERSIONS) for name in sorted(chosen)}
+
+
+class BuiltFunction(Struct, frozen=True):
+    """A build's result, and whether the build ran or was cached."""
+
+    sha256: str
+    is_built: bool
 
 
 class Workspace:
@@ -70,6 +79,8 @@ class Workspace:
             "pnpm-workspace.yaml": "packages:\n" + "".join(f"  - {one}\n" for one in members),
             "fabric.compose.yml": "services:\n" + "".join(rows),
             "lib/index.js": f'exports.value = "lib " + require("{lib}");\n',
+            # A new node_modules rebuilds every function that would search it.
+            **{f"{one}/node_modules/.kept": "" for one in members},
             "lib/package.json": _manifest("@all/lib", self.needs["lib"]),
         }
         for name, functions in self.functions.items():
@@ -103,6 +114,14 @@ class Workspace:
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
+    def build(self) -> dict[str, "BuiltFunction"]:
+        """Build with fabric."""
+        rows = self.made.json("compose", "build").result["artifacts"]
+        return {
+            f"{row['service']}/{row['function']}": BuiltFunction(row["sha256"], not row["cached"])
+            for row in rows
+        }
+
     def bump(self, dice: random.Random) -> tuple[str, str]:
         """Move one dependency of one member to another version, and install it."""
         member = dice.choice(sorted(self.needs))
@@ -120,7 +139,7 @@ class Workspace:
                 root = f"services/{service}"
                 inputs = BuildInputs(service, one, root, f"{one}.handler", "nodejs20.x")
                 built = runtimes.build(self.made.root, inputs)
-                found[f"build:{service}/{one}"] = hash_contents(built.files)
+                found[f"{service}/{one}"] = hash_contents(built.files)
         return found
 
 

@@ -51,10 +51,10 @@ def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") ->
     listings += [_record_all_below(entry.workspace, package) for package in trail.unversioned]
     listings += list_patches(entry, trail.packages)
     paths.update(list_patch_folders(entry, trail.packages))
-    whole = {*entry.looked_at, *(module.path for module in modules)}
-    whole.update(path for listing in listings for path in _list_found(entry.workspace, listing))
-    seen = record_tried(entry.workspace, paths | whole, entry.probe)
-    seen = replace(seen, listings=tuple(dict.fromkeys(listings)))
+    listed = {path for listing in listings for path in _list_found(entry.workspace, listing)}
+    tried = record_tried(entry.workspace, paths | listed, entry.probe)
+    seen = replace(tried, listings=tuple(dict.fromkeys(listings)))
+    whole = listed.union(entry.looked_at, (module.path for module in modules))
     return record_rows(entry, seen, trail.packages, whole)
 
 

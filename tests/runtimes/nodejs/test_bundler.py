@@ -150,9 +150,7 @@ def test_a_package_counts_by_its_manifest_and_lock(tmp_path: Path, runtimes: Run
     known = digests(tmp_path, built.seen)
     assert call(built, tmp_path / "out") == 5
     assert "node_modules/left/package.json" in built.seen.files
-    assert built.seen.rows == (
-        FileRows("package-lock.json", ("node_modules/left left@1.0.0",)),
-    )
+    assert built.seen.rows == (FileRows("package-lock.json", ("node_modules/left left@1.0.0",)),)
     assert "node_modules/left/index.js" not in built.seen.files
     nearer = {"api/node_modules/left/package.json": "{}"}
     write(tmp_path, nearer)
