@@ -37,7 +37,10 @@ class Registry:
         versions = self.packages[name]
         rows = {version: self._describe_version(name, version) for version in versions}
         latest = max(versions, key=lambda one: [int(part) for part in one.split(".")])
-        document = {"name": name, "dist-tags": {"latest": latest}, "versions": rows}
+        # Some tools refuse versions that were published a short time ago.
+        times = dict.fromkeys(versions, "2020-01-01T00:00:00.000Z")
+        tags = {"latest": latest}
+        document = {"name": name, "dist-tags": tags, "versions": rows, "time": times}
         return json.dumps(document).encode()
 
     def _describe_version(self, name: str, version: str) -> dict[str, object]:

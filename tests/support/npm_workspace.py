@@ -40,10 +40,15 @@ def _choose_needs(dice: random.Random, names: Sequence[str], most: int) -> dict[
 
 
 class BuiltFunction(Struct, frozen=True):
-    """A build's result, and whether the build ran or was cached."""
+    """A build's result, and the reason for the build; empty if it was cached."""
 
     sha256: str
-    is_built: bool
+    reason: str
+
+    @property
+    def is_moved(self) -> bool:
+        """Return whether packages appeared in or disappeared from a searched directory."""
+        return "node_modules" in self.reason and not self.reason.count(" changed")
 
 
 class Workspace:
@@ -118,7 +123,9 @@ class Workspace:
         """Build with fabric."""
         rows = self.made.json("compose", "build").result["artifacts"]
         return {
-            f"{row['service']}/{row['function']}": BuiltFunction(row["sha256"], not row["cached"])
+            f"{row['service']}/{row['function']}": BuiltFunction(
+                row["sha256"], "" if row["cached"] else row["reason"]
+            )
             for row in rows
         }
 

@@ -33,12 +33,17 @@ class Rows(Struct, frozen=True):
     by_name: Mapping[str, frozenset[str]]
 
     def find(self, selector: str) -> tuple[str, ...]:
-        """Return the texts of a selector; empty if the lock does not contain the package."""
+        """Return the texts of a selector; empty if the lock does not contain the package.
+
+        The directory of an archive or an alias can have another name than its manifest.
+        """
         place, _, package = selector.rpartition(" ")
         if (text := self.by_place.get(place)) is not None:
             return (text,)
-        named = self.by_name.get(package, frozenset())
-        return tuple(sorted(named | self.by_name.get(package.rpartition("@")[0], frozenset())))
+        name, _, version = package.rpartition("@")
+        names = {name, place.rpartition("node_modules/")[2]}
+        keys = (key for one in names for key in (one, f"{one}@{version}"))
+        return tuple(sorted(frozenset[str]().union(*(self.by_name.get(key, ()) for key in keys))))
 
 
 def select_package(place: str, name: str, version: str) -> str:
@@ -206,7 +211,7 @@ def _list_names(quoted: str, plain: str) -> Iterator[str]:
 def _read_bun_rows(content: bytes) -> Rows:
     # JSON with trailing commas.
     lock = json.loads(re.sub(r",(?=\s*[}\]])", "", _decode(content)))
-    if lock["lockfileVersion"] not in (0, 1):
+    if lock["lockfileVersion"] not in (0, 1, 2):
         raise ValueError(lock["lockfileVersion"])
     patches = lock.get("patchedDependencies", {})
     return Rows({}, _group_by_name(_name_bun_rows(lock["packages"].values(), patches)))
@@ -235,9 +240,12 @@ def _decode(content: bytes) -> str:
     return content.decode().replace("\r\n", "\n")
 
 
+_NUMBER = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]*)?")
+
+
 def _is_plain(version: str) -> bool:
     """Return whether a version is a number, and not the source of an archive or a directory."""
-    return not re.search(r"[:/#]", version)
+    return _NUMBER.fullmatch(version) is not None
 
 
 def _split_package(text: str) -> tuple[str, str]:
