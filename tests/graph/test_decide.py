@@ -20,9 +20,11 @@ from fabric.graph.decide import (
 )
 from fabric.graph.traces import (
     ListingTrace,
+    RowsTrace,
     Trace,
     compute_full_key,
     compute_static_hash,
+    format_row_name,
     list_manifest,
 )
 from fabric.model.names import Digest
@@ -170,3 +172,57 @@ def test_manifest_lists_declared_inputs_files_and_upstream_outputs() -> None:
         InputEntry(EntryKind.FILE, "link.ts", "2"),
         InputEntry(EntryKind.UPSTREAM, "vendor:abc", "v1"),
     )
+
+
+LOCK = RowsTrace("lock", (("a left@1", "1"), ("b right@1", "2")), "old")
+WITH_ROWS = replace(
+    TRACE, rows=(LOCK,), key=compute_full_key(STATIC, TRACE.files, UPSTREAM, (LOCK,))
+)
+
+
+def with_lock(digest: str, *rows: str) -> FilesOfTests:
+    """The files with a lock of this hash; without rows it cannot be read."""
+    found = {("lock", name): row for (name, _), row in zip(LOCK.rows, rows, strict=False)}
+    return replace_files(SAME, {**SAME.files, "lock": digest}, found)
+
+
+def replace_files(
+    one: FilesOfTests, files: Mapping[str, str], rows: Mapping[tuple[str, str], str]
+) -> FilesOfTests:
+    return FilesOfTests(files, one.folders, one.links, rows)
+
+
+@pytest.mark.parametrize("files", [with_lock("old"), with_lock("new", "1", "2")])
+def test_equal_rows_keep_a_result_whatever_else_the_file_contains(files: FilesOfTests) -> None:
+    found = decided(files, QUESTION, WITH_ROWS)
+    assert (found.action, found.key) == (Action.SKIP, WITH_ROWS.key)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        (with_lock("new", "1", "9"), "lock: row of right changed (1 of 4 inputs)"),
+        (with_lock("new", "8", "9"), "lock: row of left changed (2 of 4 inputs)"),
+        (with_lock("new"), "lock changed (1 of 4 inputs)"),
+        (SAME, "lock deleted"),
+        (FilesOfTests({**SAME.files, "lock": "old"}, SAME.folders, {**SAME.links, "lock": "x"}),
+         "lock changed (1 of 4 inputs)"),
+    ],
+    ids=["one row", "both rows", "not readable", "deleted", "link"],
+)  # fmt: skip
+def test_change_of_a_row_is_the_reason(files: FilesOfTests, reason: str) -> None:
+    found = decided(files, QUESTION, WITH_ROWS)
+    assert (found.action, found.reason) == (Action.RUN, reason)
+    assert found.key != WITH_ROWS.key
+
+
+def test_manifest_lists_rows_by_package() -> None:
+    named = {entry.name: entry.value for entry in list_manifest(WITH_ROWS)}
+    assert named["lock: row of left"] == "1"
+    assert format_row_name("a/package.json", "") == "a/package.json"
+
+
+def test_key_without_rows_does_not_change() -> None:
+    assert compute_full_key(STATIC, TRACE.files, UPSTREAM, ()) == TRACE.key
+    other = RowsTrace("lock", LOCK.rows, "other")
+    assert compute_full_key(STATIC, TRACE.files, UPSTREAM, (other,)) == WITH_ROWS.key

@@ -3,9 +3,17 @@
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.graph.decide import is_trace_valid
-from fabric.graph.traces import Trace, compute_full_key, compute_static_hash, hash_trace, trace_here
+from fabric.graph.traces import (
+    RowsTrace,
+    Trace,
+    compute_full_key,
+    compute_static_hash,
+    hash_trace,
+    trace_here,
+)
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output
@@ -85,3 +93,20 @@ def test_inputs_that_differ_here_keep_their_salted_hash() -> None:
     same = trace_here(told, keyed, ("build", ENTRIES), LookOfTests(0, READ))
     assert (same.static, same.entries) == (STATIC, ENTRIES)
     assert same.key == trace(READ, ()).key
+
+
+ROWS = (RowsTrace("lock", (("a a@1", hash_fields(("a a@1",))),), "whole"),)
+
+
+def test_rows_of_another_machine_are_compared_by_their_keyed_hash() -> None:
+    told = hash_trace(replace(trace(READ, ()), rows=ROWS), keyed)
+    assert told.rows[0].whole == ""
+    assert ROWS[0].rows[0][1] not in str(told)
+    arrived = trace_here(told, keyed, ("build", ENTRIES), LookOfTests(0, (*READ, "lock")))
+    assert arrived.rows[0].rows == ROWS[0].rows
+    assert arrived.key == compute_full_key(STATIC, arrived.files, (), ROWS)
+    assert is_trace_valid(arrived, STATIC, (), LookOfTests(0, (*READ, "lock")))
+    assert not is_trace_valid(arrived, STATIC, (), LookOfTests(0, READ))
+    other = replace(told, rows=(RowsTrace("lock", (("b b@1", told.rows[0].rows[0][1]),)),))
+    arrived = trace_here(other, keyed, ("build", ENTRIES), LookOfTests(0, (*READ, "lock")))
+    assert not is_trace_valid(arrived, STATIC, (), LookOfTests(0, (*READ, "lock")))

@@ -87,3 +87,15 @@ def test_services_of_one_folder_share_all_but_their_configs() -> None:
 
 def test_no_changed_files_select_no_services() -> None:
     assert not select_affected([API, JOBS, NEW], (), [])
+
+
+def test_change_of_a_file_whose_used_parts_are_equal_selects_nothing() -> None:
+    one = Territory(
+        "a", "/w/a", seen=frozenset({"/w/package-lock.json"}), remembered=True,
+        manifests=frozenset({"package-lock.json"}),
+    )  # fmt: skip
+    lock, own = "/w/package-lock.json", "/w/a/package-lock.json"
+    assert select_affected([one], (), [lock]) == {"a"}
+    equal = replace(one, unaffected_by=frozenset({lock, own}))
+    assert select_affected([equal], (), [lock, own]) == set()
+    assert select_affected([equal], (), [lock, "/w/a/x.js"]) == {"a"}

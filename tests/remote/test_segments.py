@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.graph.traces import ListingTrace, Trace
+from fabric.graph.traces import ListingTrace, RowsTrace, Trace
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import Output, OutputFile
@@ -40,6 +40,11 @@ _PLAIN = st.sampled_from(("index.js", "a/b.py", ".packages.zip"))
 _FILES = st.builds(OutputFile, _PLAIN, _DIGEST, st.integers(0, 99), executable=st.booleans())
 _OUTPUTS = st.builds(Output, _DIGEST, st.lists(_FILES, max_size=3).map(tuple), _PAIRS)
 _LISTINGS = st.builds(ListingTrace, _TEXT, _TEXT, st.lists(_TEXT, max_size=2).map(tuple), _DIGEST)
+_SOME_PAIRS = st.lists(st.tuples(_TEXT, _DIGEST), min_size=1, max_size=4).map(tuple)
+# Each file once, as builds record them.
+_ROWS = st.dictionaries(_TEXT, _SOME_PAIRS, max_size=2).map(
+    lambda found: tuple(RowsTrace(file, rows) for file, rows in found.items())
+)
 _TRACES = st.builds(
     Trace,
     static=_DIGEST,
@@ -52,6 +57,7 @@ _TRACES = st.builds(
     key=st.just(Digest("")),
     output=_OUTPUTS,
     ms=st.integers(0, 10**6),
+    rows=_ROWS,
 )
 
 
@@ -203,3 +209,10 @@ def test_invalid_head_decodes_to_none(body: bytes) -> None:
 
 def test_a_name_in_a_head_is_a_digest() -> None:
     assert decode_head(encode_head(Head(1, 1, 1, (Digest("../x"),)))) is None
+
+
+def test_segments_without_rows_are_still_read() -> None:
+    document = {**_document(), "version": 1}
+    found = decode_segment(json.dumps(document).encode(), "0" * 8)
+    assert found is not None
+    assert all(trace.rows == () for traces in found.traces.values() for trace in traces)

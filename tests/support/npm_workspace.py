@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 

@@ -62,7 +62,7 @@ def read_rows(file: str, content: bytes) -> Rows | None:
         return None
     try:
         return reader(content)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         return None
 
 

@@ -53,7 +53,8 @@ def record_rows(
         if path in whole:
             continue
         if name != _MANIFEST:
-            rows[file] = tuple(sorted(set(_select_rows(_find_lock_folder(path), packages))))
+            selected = tuple(sorted(set(_select_rows(_find_lock_folder(path), packages))))
+            rows.update({file: selected} if selected else {})
         elif _is_own_file(entry, path):
             rows[file] = (FIELDS_ROW,)
     return replace(

@@ -1,14 +1,17 @@
 """Digests by stat: a file that did not move is not read, one that may have is."""
 
+import marshal
 import os
 from pathlib import Path
 
 import pytest
 
 from fabric.engine.memory.file_index import FileIndex, is_racy, is_settled, let_settle
-from fabric.graph.traces import ABSENT
+from fabric.graph.traces import ABSENT, RowsTrace
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import EXECUTABLE, UNREADABLE
+from fabric.runtimes.contract import FileRows
+from fabric.runtimes.nodejs.file_rows import hash_row, read_rows
 from tests.support.seals import SEAL, sealed
 
 MS = 1_000_000
@@ -175,3 +178,68 @@ def test_file_that_fabric_wrote_is_known_to_the_next_command(place: Place) -> No
     index.note("a", "as told")
     index.save()
     assert place.opened().digest("a") == "as told"
+
+
+LEFT, RIGHT = "node_modules/left left@1.0.0", "node_modules/right right@1.0.0"
+
+
+def write_lock(place: Place, left: str, right: str) -> str:
+    """A lock of two packages with these hashes; its own hash."""
+    rows = ", ".join(
+        f'"node_modules/{name}": {{"version": "1.0.0", "integrity": "{digest}"}}'
+        for name, digest in (("left", left), ("right", right))
+    )
+    text = f'{{"lockfileVersion": 3, "packages": {{{rows}}}}}'
+    (place.root / "package-lock.json").write_text(text)
+    return hash_bytes(text.encode())
+
+
+def test_row_changes_with_its_own_package_only(place: Place) -> None:
+    write_lock(place, "l1", "r1")
+    index = place.opened()
+    before = index.row("package-lock.json", LEFT), index.row("package-lock.json", RIGHT)
+    write_lock(place, "l1", "r22")
+    index = place.opened()
+    assert index.row("package-lock.json", LEFT) == before[0]
+    assert index.row("package-lock.json", RIGHT) != before[1]
+
+
+def test_rows_are_remembered_until_the_file_changes(place: Place) -> None:
+    whole = write_lock(place, "l1", "r1")
+    index = place.opened()
+    [found] = index.rows([FileRows("package-lock.json", (LEFT,))])
+    rows = read_rows("package-lock.json", (place.root / "package-lock.json").read_bytes())
+    assert rows is not None
+    assert found == RowsTrace("package-lock.json", ((LEFT, hash_row(rows, LEFT)),), whole)
+    index.save()
+    again = place.opened()
+    assert again.row("package-lock.json", LEFT) == found.rows[0][1]
+    assert not again.unsaved, "nothing was read again"
+
+
+@pytest.mark.parametrize("text", ["{}", "garbage", "", '{"lockfileVersion": 1, "packages": {}}'])
+def test_whole_file_stands_for_a_row_that_cannot_be_read(text: str, place: Place) -> None:
+    (place.root / "package-lock.json").write_text(text)
+    assert place.opened().row("package-lock.json", LEFT) == hash_bytes(text.encode())
+
+
+def test_row_of_a_missing_file_is_missing(place: Place) -> None:
+    assert place.opened().row("package-lock.json", LEFT) == ABSENT
+
+
+def test_file_that_changes_while_its_rows_are_read_has_none(place: Place) -> None:
+    whole = write_lock(place, "l1", "r1")
+    index = place.opened()
+    assert index.digest("package-lock.json") == whole
+    write_lock(place, "l22", "r1")
+    assert index.row("package-lock.json", LEFT) == whole
+
+
+def test_index_of_an_earlier_version_is_read(place: Place) -> None:
+    found = (place.root / "a").stat()
+    stamps = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, 0)
+    content = marshal.dumps({"a": (stamps, hash_bytes(b"one"))})
+    (place.root / "index.bin").write_bytes(SEAL.seal("index.bin", content))
+    again = place.opened()
+    assert again.digest("a") == hash_bytes(b"one")
+    assert not again.unsaved

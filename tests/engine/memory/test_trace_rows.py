@@ -14,7 +14,7 @@ from fabric.engine.memory.trace_rows import (
     encode_traces,
     read_traces,
 )
-from fabric.graph.traces import ListingTrace, Trace
+from fabric.graph.traces import ListingTrace, RowsTrace, Trace
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile
 from tests.support.documents import mutations
@@ -47,6 +47,7 @@ TRACES = st.builds(
     key=DIGESTS,
     output=st.builds(Output, DIGESTS, st.lists(MADE, max_size=2).map(tuple), PAIRS),
     ms=st.integers(0, 2**31),
+    rows=st.lists(st.builds(RowsTrace, TEXTS, PAIRS, TEXTS), max_size=2).map(tuple),
 )
 ROW: dict[str, Any] = json.loads(old_file("memo-traces.json"))[0]
 
