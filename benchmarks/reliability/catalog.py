@@ -8,5 +8,6 @@ CAMPAIGNS = {
     "canaries": "25 secrets through every command, looked for in every output and file",
     "locks": "8 processes x 50 deploys of one project, over three kinds of back end",
     "paused": "a holder stopped past its lease goes on after somebody else, 100 times",
+    "updates": "updates of npm packages, compared with clean builds, with four package managers",
     "wal": "what it costs that a result is on the disk before its task ends",
 }

@@ -34,7 +34,7 @@ class Listing(Struct, frozen=True):
 class FileRows(Struct, frozen=True):
     """The rows of a file that were used, such as those of a lock file, instead of the whole file.
 
-    `fabric.runtimes.nodejs.file_rows` reads them.
+    `fabric.runtimes.file_rows` reads them.
     """
 
     file: str

@@ -139,7 +139,7 @@ class Workspace:
 
     def build_cleanly(self, runtimes: Runtimes) -> dict[str, str]:
         """The hash of each function's archive, without any cache."""
-        found = {}
+        found: dict[str, str] = {}
         for service, functions in self.functions.items():
             for one in functions:
                 root = f"services/{service}"
@@ -147,6 +147,46 @@ class Workspace:
                 built = runtimes.build(self.made.root, inputs)
                 found[f"{service}/{one}"] = hash_contents(built.files)
         return found
+
+
+class Built(Struct, frozen=True):
+    """All functions of a workspace, built cleanly and by fabric."""
+
+    clean: Mapping[str, str]
+    functions: Mapping[str, BuiltFunction]
+
+
+def build_twice(made: Workspace, runtimes: Runtimes) -> Built:
+    return Built(made.build_cleanly(runtimes), made.build())
+
+
+class Update(Struct, frozen=True):
+    """What a change of packages did to the functions."""
+
+    # Another clean build.
+    changed: frozenset[str]
+    # Another result of fabric. A cached result of an earlier state is restored, not built again.
+    renewed: frozenset[str]
+    # Built by fabric, except for moved packages.
+    built: frozenset[str]
+    # Built by fabric because packages moved to another directory.
+    moved: frozenset[str]
+
+    @property
+    def is_exact(self) -> bool:
+        return self.renewed == self.changed and self.built <= self.changed
+
+
+def compare(before: Built, after: Built) -> Update:
+    old, new = before.functions, after.functions
+    built = {name for name, one in new.items() if one.reason}
+    moved = {name for name in built if new[name].is_moved}
+    return Update(
+        changed=frozenset(one for one in after.clean if before.clean[one] != after.clean[one]),
+        renewed=frozenset(one for one in new if old[one].sha256 != new[one].sha256),
+        built=frozenset(built - moved),
+        moved=frozenset(moved),
+    )
 
 
 def _manifest(name: str, needs: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace
-from fabric.runtimes.nodejs.file_rows import hash_row, read_rows
+from fabric.runtimes.file_rows import hash_row, read_rows
 from fabric.runtimes.recorded_inputs import look_ups_hold
 
 

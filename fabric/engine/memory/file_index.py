@@ -21,7 +21,7 @@ from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 if TYPE_CHECKING:
-    from fabric.runtimes.nodejs.file_rows import Rows
+    from fabric.runtimes.file_rows import Rows
 
 # mtime_ns, ctime_ns, size, inode, and 1 for what may be run
 Stat = tuple[int, int, int, int, int]
@@ -125,7 +125,7 @@ class FileIndex:
         return list_current_rows(files, self)
 
     def _read_row(self, file: str, whole: str, selector: str) -> str:
-        from fabric.runtimes.nodejs.file_rows import hash_row  # only if a file with rows changed
+        from fabric.runtimes.file_rows import hash_row  # only if a file with rows changed
 
         with self._lock:
             if file not in self._read_files or self._read_files[file][0] != whole:
@@ -310,7 +310,7 @@ def _read_stat(path: str) -> Stat:
 
 def _read_rows(file: str, full: str, whole: str) -> "Rows | None":
     """Read the rows of a file that has this hash; None if it has none, or changed meanwhile."""
-    from fabric.runtimes.nodejs.file_rows import read_rows
+    from fabric.runtimes.file_rows import read_rows
 
     try:
         content = read_bytes(full)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from posixpath import basename
 
-from fabric.runtimes.nodejs.file_rows import FIELDS_ROW, hash_row, read_rows
+from fabric.runtimes.file_rows import FIELDS_ROW, hash_row, read_rows
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 
 MANIFEST = "package.json"

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from fabric.runtimes.contract import FileRows, InputTrace, Listing
 from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.file_rows import FIELDS_ROW, select_package
 from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
-from fabric.runtimes.nodejs.file_rows import FIELDS_ROW, select_package
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES, is_within_workspace
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, read_jsonc
 from fabric.runtimes.recorded_inputs import Kind, place

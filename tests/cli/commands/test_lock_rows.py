@@ -11,9 +11,15 @@ import pytest
 from fabric.runtimes.build import Runtimes
 from tests.support.bundler_cache import real_runtimes
 from tests.support.git import commit, git, under_git
-from tests.support.in_process import project
+from tests.support.in_process import in_process, project
 from tests.support.npm_registry import Registry, package, serve_registry
-from tests.support.npm_workspace import VERSIONS, Workspace, generate_packages
+from tests.support.npm_workspace import (
+    VERSIONS,
+    Workspace,
+    build_twice,
+    compare,
+    generate_packages,
+)
 from tests.support.project import Project
 
 PACKAGES = {
@@ -29,10 +35,16 @@ def runtimes() -> Iterator[Runtimes]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def served() -> Iterator[Registry]:
+    with serve_registry(PACKAGES) as registry:
+        yield registry
+
+
 @pytest.fixture
-def registry() -> Iterator[Registry]:
-    with serve_registry(PACKAGES) as served:
-        yield served
+def registry(served: Registry) -> Registry:
+    served.packages = {name: dict(versions) for name, versions in PACKAGES.items()}
+    return served
 
 
 def workspace(folder: Path, registry: Registry) -> Workspace:
@@ -41,28 +53,42 @@ def workspace(folder: Path, registry: Registry) -> Workspace:
     return Workspace(made, registry)
 
 
-def two_services(folder: Path, registry: Registry) -> Workspace:
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, served: Registry) -> Path:
+    folder = tmp_path_factory.mktemp("installed") / "two"
+    folder.mkdir()
+    made = two_services(workspace(folder, served))
+    made.write()
+    made.install()
+    return folder
+
+
+def two_services(made: Workspace) -> Workspace:
     """s0 has `left`, s1 has `right`, and both have `both`."""
-    made = workspace(folder, registry)
     made.needs = {
         "s0": {"left": "1.0.0", "both": "1.0.0"},
         "s1": {"right": "1.0.0", "both": "1.0.0"},
         "lib": {"both": "1.0.0"},
     }
     made.functions = {"s0": {"f0": ["left"], "f1": ["both"]}, "s1": {"f1": ["right"]}}
-    made.write()
-    made.install()
     return made
+
+
+@pytest.fixture
+def made(tmp_path: Path, installed: Path, registry: Registry) -> Workspace:
+    shutil.copytree(installed, tmp_path / "copy", symlinks=True)
+    copied = tmp_path / "copy"
+    return two_services(
+        Workspace(Project(copied / "project", copied / "home", in_process), registry)
+    )
 
 
 def rebuilt(made: Workspace) -> set[str]:
     return {name for name, one in made.build().items() if one.reason}
 
 
-def test_update_of_one_package_rebuilds_the_functions_that_bundle_it(
-    tmp_path: Path, registry: Registry
-) -> None:
-    made = two_services(tmp_path, registry)
+@pytest.mark.slow
+def test_update_of_one_package_rebuilds_the_functions_that_bundle_it(made: Workspace) -> None:
     assert len(rebuilt(made)) == 3
     made.needs["s1"]["right"] = "1.1.0"
     made.write()
@@ -73,10 +99,10 @@ def test_update_of_one_package_rebuilds_the_functions_that_bundle_it(
     assert rebuilt(made) == set()
 
 
+@pytest.mark.slow
 def test_same_version_with_other_bytes_rebuilds_by_the_row(
-    tmp_path: Path, registry: Registry
+    made: Workspace, registry: Registry
 ) -> None:
-    made = two_services(tmp_path, registry)
     made.build()
     registry.packages["left"]["1.0.0"] = package("left", "1.0.0", {}, mark=" again")
     for path in (made.made.root / "node_modules", made.made.home / "npm"):
@@ -88,23 +114,22 @@ def test_same_version_with_other_bytes_rebuilds_by_the_row(
     assert rebuilt(made) == {"s0/f0"}
 
 
-def test_scripts_and_tools_of_a_manifest_rebuild_nothing(
-    tmp_path: Path, registry: Registry
-) -> None:
-    made = two_services(tmp_path, registry)
+def edit_manifest(made: Workspace, folder: str, **fields: object) -> None:
+    path = made.made.root / folder / "package.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}, indent=4))
+
+
+def test_scripts_and_tools_of_a_manifest_rebuild_nothing(made: Workspace) -> None:
     made.build()
     for folder in (".", "services/s0", "lib"):
-        path = made.made.root / folder / "package.json"
-        document = {**json.loads(path.read_text()), "scripts": {"test": "x"}, "version": "1.0.1"}
-        path.write_text(json.dumps({**document, "devDependencies": {}}, indent=4))
+        edit_manifest(made, folder, scripts={"test": "x"}, version="1.0.1", devDependencies={})
     assert rebuilt(made) == set()
-    path.write_text(json.dumps({**document, "main": "other.js"}))
+    edit_manifest(made, "lib", main="other.js")
     made.made.write({"lib/other.js": "exports.value = 'other';"})
     assert rebuilt(made) == {"s0/f0"}
 
 
-def test_patch_of_a_package_rebuilds_it(tmp_path: Path, registry: Registry) -> None:
-    made = two_services(tmp_path, registry)
+def test_patch_of_a_package_rebuilds_it(made: Workspace) -> None:
     made.build()
     made.made.write({"patches/right+1.0.0.patch": "1", "patches/other+1.0.0.patch": "1"})
     assert "s1/f1" in rebuilt(made)
@@ -119,10 +144,8 @@ def selected(made: Project) -> list[str]:
     return [row["service"] for row in rows]
 
 
-def test_affected_leaves_out_services_without_the_updated_package(
-    tmp_path: Path, registry: Registry
-) -> None:
-    made = two_services(tmp_path, registry)
+@pytest.mark.slow
+def test_affected_leaves_out_services_without_the_updated_package(made: Workspace) -> None:
     under_git(made.made)
     made.made.write({".gitignore": "node_modules/\n.fabric/\n"})
     git(made.made, "rm", "-rq", "--cached", "--ignore-unmatch", "node_modules", "services", "lib")
@@ -154,14 +177,9 @@ def test_updates_rebuild_exactly_the_changed_functions(
         made = workspace(tmp_path, served)
         made.generate(dice, services=3, functions=4)
         made.install()
-        before, artifacts = made.build_cleanly(runtimes), made.build()
-        for _ in range(4):
+        before = build_twice(made, runtimes)
+        for _ in range(3):
             updated = made.bump(dice)
-            after, now = made.build_cleanly(runtimes), made.build()
-            changed = {one for one in before if before[one] != after[one]}
-            moved = {one for one in now if now[one].sha256 != artifacts[one].sha256}
-            assert moved == changed, updated
-            # A cached result of an earlier state is restored, not built again.
-            built = {name for name, one in now.items() if one.reason and not one.is_moved}
-            assert built <= changed, updated
-            before, artifacts = after, now
+            after = build_twice(made, runtimes)
+            assert compare(before, after).is_exact, updated
+            before = after

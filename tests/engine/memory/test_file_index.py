@@ -11,7 +11,7 @@ from fabric.graph.traces import ABSENT, RowsTrace
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import EXECUTABLE, UNREADABLE
 from fabric.runtimes.contract import FileRows
-from fabric.runtimes.nodejs.file_rows import hash_row, read_rows
+from fabric.runtimes.file_rows import hash_row, read_rows
 from tests.support.seals import SEAL, sealed
 
 MS = 1_000_000

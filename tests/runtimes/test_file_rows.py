@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from fabric.runtimes.nodejs.file_rows import FIELDS_ROW, Rows, read_rows, select_package
+from fabric.runtimes.file_rows import FIELDS_ROW, Rows, read_rows, select_package
 from tests.support.node_locks import LOCKS, NPM, PNPM_6, PNPM_9, YARN_1
 
 # Installed packages of the project: the directory below node_modules, the name and the version.
