@@ -35,7 +35,7 @@ class RowsTrace(Struct, frozen=True):
 
 def format_row_name(file: str, selector: str) -> str:
     """Format a row for messages, such as `package-lock.json: row of left-pad`. A selector ends with
-    `name@version`; without one, the row stands for the file."""
+    `name@version`. An empty one means the only row of the file."""
     name = selector.rpartition(" ")[2].rpartition("@")[0]
     return f"{file}: row of {name}" if name else file
 
