@@ -30,8 +30,9 @@ from fabric.runtimes.build import Runtimes
 from fabric.system.clock import SystemClock, read_file_time_ns
 from tests.engine.dask.test_checkout import KEYS, MemoryCarrier
 from tests.support.bundler_cache import ENVIRONMENT as CALLERS
+from tests.support.bundler_cache import real_runtimes
 from tests.support.project import REPO
-from tests.support.runtimes_project import python, write
+from tests.support.runtimes_project import node, python, write
 from tests.support.seals import sealed
 from tests.support.until import is_alive
 
@@ -91,11 +92,11 @@ class Bench:
         places = BuildPlaces(self.folder / "others", packs, self.program)
         return replace(self.workers.side, packs=packs, places=places)
 
-    def builder(self) -> RemoteBuilds:
+    def builder(self, here: Runtimes = HERE) -> RemoteBuilds:
         now = read_file_time_ns(self.workspace)
         files = FileIndex(self.workspace, sealed(self.folder / "files.bin"), now_ns=now)
         executor = Executor(self.workers, SIDE, self.store)
-        return executor.around(HERE, files, self.folder / "cache", SystemClock())
+        return executor.around(here, files, self.folder / "cache", SystemClock())
 
     def why_here(self, inputs: BuildInputs) -> str:
         """Why it was built on this machine; it was, and rightly."""
@@ -131,6 +132,28 @@ def test_remote_build_equals_local_build(bench: Bench) -> None:
         bench.workspace, inputs
     )
     builder.close()
+
+
+def test_lock_that_counts_in_part_was_sent_as_a_whole(bench: Bench) -> None:
+    write(
+        bench.workspace,
+        {
+            "api/src/hello.js": "exports.handler = require('left');\n",
+            "node_modules/left/package.json": '{"name": "left", "version": "1.0.0"}',
+            "node_modules/left/index.js": "module.exports = () => 1;\n",
+            "package-lock.json": '{"lockfileVersion": 3, "packages": {}}',
+        },
+    )
+    with contextlib.closing(real_runtimes()) as here:
+        builder = bench.builder(here)
+        built = builder.build(bench.workspace, node())
+        assert builder.problem is None
+        assert [one.file for one in built.seen.rows] == ["package-lock.json"]
+        assert dict(built.before).keys() == set(built.seen.all_files)
+        write(bench.workspace, {".fabricignore": "package-lock.json\n"})
+        builder = bench.builder(here)
+        builder.build(bench.workspace, node())
+        assert builder.problem is not None
 
 
 def test_large_contents_come_through_the_store(bench: Bench) -> None:

@@ -25,7 +25,7 @@ from fabric.engine.shortcuts.answers import (
 )
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.graph.build_graph import build_graph
-from fabric.graph.traces import ListingTrace, Trace
+from fabric.graph.traces import ListingTrace, RowsTrace, Trace
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import Output, OutputFile
@@ -297,3 +297,12 @@ def test_paths_are_relative_only_below_the_workspace(
     assert found == (f"{place.root}/" if prefix is None else prefix)
     assert add_path_prefix("src/a.ts", found) == f"{found}src/a.ts"
     assert add_path_prefix("/etc/x", found) == "/etc/x"
+
+
+def test_file_whose_rows_count_is_a_source() -> None:
+    inputs = build("a").inputs
+    rows = (RowsTrace("libs/lock", (("left left@1", "1"),), "whole"),)
+    basis = collect_basis([(inputs, replace(trace(), rows=rows))], ["fabric.yml"])
+    assert {"libs/lock", "fabric.yml"} <= basis.sources
+    assert "libs/lock" not in basis.contents
+    assert "libs" in basis.places
