@@ -9,6 +9,7 @@ from fabric.system.git import (
     find_checkout_state,
     find_commit,
     parse_repository_name,
+    read_committed_file,
 )
 from tests.support.git import commit, git, under_git
 from tests.support.project import Project, environment, project
@@ -91,3 +92,15 @@ def test_a_commit_without_a_branch(made: Project) -> None:
 )
 def test_a_repository_has_one_name_however_it_is_reached(url: str, name: str) -> None:
     assert parse_repository_name(url) == name
+
+
+def test_file_of_a_commit_is_read_from_its_directory(made: Project) -> None:
+    env = environment(made.home)
+    made.write({"a/lock": "old"})
+    commit(made)
+    start = head(made)
+    made.write({"a/lock": "new", "a/later": ""})
+    commit(made)
+    assert read_committed_file(made.root / "a/lock", start, env) == b"old"
+    assert read_committed_file(made.root / "a/lock", "HEAD", env) == b"new"
+    assert read_committed_file(made.root / "a/later", start, env) is None
