@@ -86,7 +86,7 @@ class _Campaign:
                 figures["functions"] += len(after.clean)
                 figures["changed"] += len(update.changed)
                 figures["built"] += len(update.built)
-                figures["built after moves"] += len(update.moved)
+                figures["built only because packages moved"] += len(update.moved)
                 wrong += [] if update.is_exact else [f"round {number}: {update}"]
                 before = after
         return wrong

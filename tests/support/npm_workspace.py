@@ -167,25 +167,24 @@ class Update(Struct, frozen=True):
     changed: frozenset[str]
     # Another result of fabric. A cached result of an earlier state is restored, not built again.
     renewed: frozenset[str]
-    # Built by fabric, except for moved packages.
     built: frozenset[str]
-    # Built by fabric because packages moved to another directory.
+    # Of these, the unchanged ones whose packages moved to another directory.
     moved: frozenset[str]
 
     @property
     def is_exact(self) -> bool:
-        return self.renewed == self.changed and self.built <= self.changed
+        return self.renewed == self.changed and self.built - self.moved <= self.changed
 
 
 def compare(before: Built, after: Built) -> Update:
     old, new = before.functions, after.functions
-    built = {name for name, one in new.items() if one.reason}
-    moved = {name for name in built if new[name].is_moved}
+    changed = frozenset(one for one in after.clean if before.clean[one] != after.clean[one])
+    built = frozenset(name for name, one in new.items() if one.reason)
     return Update(
-        changed=frozenset(one for one in after.clean if before.clean[one] != after.clean[one]),
+        changed=changed,
         renewed=frozenset(one for one in new if old[one].sha256 != new[one].sha256),
-        built=frozenset(built - moved),
-        moved=frozenset(moved),
+        built=built,
+        moved=frozenset(one for one in built - changed if new[one].is_moved),
     )
 
 
