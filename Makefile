@@ -19,8 +19,7 @@ test-cluster: .stamp/dev
 	@sh scripts/test-cluster.sh
 
 check: .stamp/dev
-	@sh scripts/check.sh
-	@$(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not slow and not command and not flow and not network"
+	@sh scripts/check-all.sh
 
 format: .stamp/dev
 	@$(BIN)/ruff format .

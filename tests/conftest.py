@@ -51,6 +51,7 @@ __all__ = [
 _TESTS = Path(__file__).parent
 # The tests of the packages with a threshold of coverage, and of their callers.
 _MEASURED = frozenset(("graph", "config", "engine", "app", "tasks"))
+_SERVERS = frozenset(__all__)
 _STRIDE = 4
 _SAMPLE = 3
 # These tests take long, or are many.
@@ -93,6 +94,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     is_rule = item.path.relative_to(_TESTS).parts[0] in _MEASURED
     if is_rule and not any(map(item.get_closest_marker, ("flow", "sampled"))):
         item.add_marker(pytest.mark.measured)
+    if not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.server)
 
 
 @pytest.hookimpl(trylast=True)
