@@ -12,7 +12,7 @@ from fabric.config.yaml.nodes import (
     find,
     with_entry,
 )
-from fabric.model.secrecy import REDACTED, is_secret_key, is_secret_name, redact_userinfo
+from fabric.model.secrecy import REDACTED, is_secret_key, is_secret_name, redact_shapes
 
 _HIDDEN_KEYS = ("connectionString",)
 # Where a default stands in for an address or a secret, it is one.
@@ -83,7 +83,7 @@ def _redact_supply_leaf(leaf: Scalar, key: str) -> Value:
 def _redact_leaf(leaf: Scalar, key: str) -> Value:
     if leaf.secret or key in _HIDDEN_KEYS:
         return REDACTED
-    return redact_userinfo(leaf.value) if isinstance(leaf.value, str) else leaf.value
+    return redact_shapes(leaf.value) if isinstance(leaf.value, str) else leaf.value
 
 
 def _redact_secret_leaf(leaf: Scalar, key: str) -> Value:

@@ -19,7 +19,8 @@ PRIVATE_NAMES = (
 
 _NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY", re.IGNORECASE)
 _KEY = re.compile(
-    r"(?:access|private|signing|encryption|shared|master|auth|webhook)_?key$|pass(?:phrase)?$|pwd$",
+    r"(?:access|private|signing|encryption|shared|master|auth|webhook|session)_?key(?:_?pem)?$"
+    r"|pass(?:phrase)?$|pwd$|(?:^|_)(?:pat|jwt|bearer|dsn|cookie)$|(?-i:[a-z](?:Pat|Jwt|Bearer|Dsn)$)",
     re.IGNORECASE,
 )
 # Bounded and possessive: a long line without a blank must not take quadratic time.
@@ -52,6 +53,11 @@ def is_secret_name(name: str) -> bool:
 def is_secret_key(key: str) -> bool:
     """Whether a key of a config most likely holds a credential, in any spelling."""
     return is_secret_name(key) or _KEY.search(key) is not None
+
+
+def redact_shapes(text: str) -> str:
+    """Redact credentials that have a known form, and passwords in URLs."""
+    return redact_userinfo(_SHAPES.sub(REDACTED, text))
 
 
 def redact_userinfo(text: str) -> str:
