@@ -1,4 +1,4 @@
-"""Records on disk: the same comes back, damage is seen; how a run ends is a pure fold."""
+"""Records as JSON: they are read as they were written, and damage is found."""
 
 import json
 from typing import Any
@@ -9,22 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import (
-    FunctionGone,
-    apply_change,
-    mark_intents_unknown,
-    record_failed_release,
-)
-from fabric.model.records.endings import (
-    HISTORY,
-    end_deployed,
-    end_failed,
-    end_rolled_back,
-    restore_base,
-    take_snapshot,
-)
 from fabric.model.records.record import (
-    RELEASE_UNCERTAIN,
     Deployment,
     FunctionRecord,
     Intent,
@@ -169,94 +154,3 @@ def test_a_field_that_is_missing_is_named() -> None:
     del document["functions"][0]["handler"]
     with pytest.raises(FabricError, match=r"functions\[0\]: `handler` is required"):
         decode_record(redone(document), "here")
-
-
-# How a run ends.
-
-REF = RecordRef("api", "dev", "cloud1-lambda")
-ONE, TWO = FunctionRecord("one", "k1", "a1"), FunctionRecord("two", "k2", "a2")
-
-
-def base(**fields: object) -> Record:
-    found = Record(REF, "cloud1-lambda", "line", "salt", serial=3, fence=2, functions=(ONE,))
-    live = replace(
-        found, lifecycle=Lifecycle.DEPLOYED, deployment_id="first", updated_at="then",
-        outputs=(("url", "u"),),
-    )  # fmt: skip
-    return replace(live, history=(take_snapshot(live),), **fields)
-
-
-def running(was: Record, **fields: object) -> Record:
-    pending = (Intent("deploy:api/two", Operation.DEPLOY),)
-    begun = replace(was, serial=9, fence=5, lifecycle=Lifecycle.DEPLOYING, pending=pending)
-    return replace(begun, **fields)
-
-
-def test_successful_deployment_becomes_newest_in_history() -> None:
-    ended = end_deployed(base(), running(base(), functions=(ONE, TWO)), "second", "now")
-    assert [one.deployment_id for one in ended.history] == ["second", "first"]
-    assert (ended.lifecycle, ended.pending, ended.updated_at) == (Lifecycle.DEPLOYED, (), "now")
-
-
-def test_run_without_changes_leaves_the_deployment_unchanged() -> None:
-    for end in (end_deployed, end_failed):
-        ended = end(base(), running(base()), "second", "now")
-        assert ended == base(serial=9, fence=5)
-
-
-def test_history_has_an_end() -> None:
-    record = base()
-    for number in range(HISTORY + 5):
-        changed = replace(ONE, key=str(number))
-        record = end_deployed(record, running(record, functions=(changed,)), str(number), "now")
-    assert len(record.history) == HISTORY
-    assert record.history[0].deployment_id == str(HISTORY + 4)
-
-
-def test_failed_deployment_is_not_a_rollback_target() -> None:
-    ended = end_failed(base(), running(base(), functions=(TWO,)), "second", "now")
-    assert (ended.lifecycle, ended.deployment_id) == (Lifecycle.FAILED, "second")
-    assert [one.deployment_id for one in ended.history] == ["first"]
-
-
-def test_rolled_back_record_differs_only_in_serial_and_fence() -> None:
-    assert restore_base(base(), running(base())) == base(serial=9, fence=5)
-
-
-def test_function_changed_during_rollback_is_recorded_as_deployed() -> None:
-    given = replace(ONE, key="another", upstream=(("release:auth@local", "moved"),))
-    back = restore_base(base(), running(base(), functions=(given,)))
-    assert back == base(serial=9, fence=5, functions=(given,))
-
-
-def test_going_back_puts_an_old_deployment_first_again() -> None:
-    record = end_deployed(base(), running(base(), functions=(TWO,)), "second", "now")
-    back = end_rolled_back(
-        replace(running(record), functions=(ONE,)), record.history[1], "new", "later"
-    )
-    assert [one.deployment_id for one in back.history] == ["first", "second"]
-    assert (back.deployment_id, back.pending) == ("first", ())
-
-
-def test_removed_function_drops_its_stored_values() -> None:
-    kept = (("api", "a"), ("version:one", "1"), ("version:two", "2"))
-    left = apply_change(base(kept=kept), FunctionGone("remove", "one"))
-    assert left.kept == (("api", "a"), ("version:two", "2"))
-
-
-def test_failed_release_marks_stored_values_uncertain() -> None:
-    record = base(kept=(("api", "a"),), release_key="key")
-    once = apply_change(record, record_failed_release("release", record))
-    assert (once.kept, once.release_key) == ((("api", "a"), RELEASE_UNCERTAIN), "")
-    assert apply_change(once, record_failed_release("release", once)) == once
-
-
-def test_died_run_marks_stored_values_uncertain_in_real_mode_only() -> None:
-    intent = Intent("release:shop", Operation.RELEASE)
-    for mode, doubt in ((Mode.REAL, (RELEASE_UNCERTAIN,)), (Mode.COMMAND, ())):
-        assert mark_intents_unknown(base(mode=mode, pending=(intent,))).kept == doubt
-
-
-def test_rollback_does_not_revert_stored_values() -> None:
-    kept = (("version:one", "2"),)
-    assert restore_base(base(), running(base(), kept=kept)).kept == kept
