@@ -147,9 +147,10 @@ def _parse_records(text: bytes) -> dict[str, bytes]:
     while text:
         digits, _, rest = text.partition(b" ")
         length = int(digits) if digits.isdigit() and len(digits) < len(b"100000") else 0
+        is_whole = 0 < length <= len(text)
         record, text = rest[: length - len(digits) - 1], text[length:]
         key, equals, value = record.partition(b"=")
-        if not length or not equals or not value.endswith(b"\n"):
+        if not is_whole or not equals or not value.endswith(b"\n"):
             refuse("is damaged: invalid header")
         if key.startswith(b"GNU.sparse."):
             refuse("is a sparse file")
