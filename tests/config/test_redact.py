@@ -1,21 +1,26 @@
 """What `config show` prints: no credential, whatever key holds it."""
 
 import json
+from typing import Any
 
 import pytest
 
 from fabric.config.redact import encode_redacted_config, mark_credentials
-from fabric.config.yaml.nodes import Mapping
+from fabric.config.yaml.nodes import Mapping, Scalar, find_child
 from fabric.config.yaml.reader import read
 from fabric.model.secrecy import REDACTED
 
 CANARY = "canary-value"
 
 
-def shown(text: str) -> str:
+def root_of(text: str) -> Mapping:
     root = read("fabric.yml", text.encode()).root
     assert isinstance(root, Mapping)
-    return encode_redacted_config(mark_credentials(root))
+    return root
+
+
+def shown(text: str) -> str:
+    return encode_redacted_config(mark_credentials(root_of(text)))
 
 
 @pytest.mark.parametrize(
@@ -65,3 +70,68 @@ def test_credential_variables_of_functions_are_redacted() -> None:
     functions = "functions: [{name: one, env: {API_TOKEN: canary, COLOR: red}}]"
     found = json.loads(shown(f"service: shop\n{functions}\n"))
     assert found["functions"][0]["env"] == {"API_TOKEN": REDACTED, "COLOR": "red"}
+
+
+def document(text: str) -> Any:
+    return json.loads(shown(text))
+
+
+def is_hidden(value: object) -> bool:
+    return isinstance(value, str) and REDACTED in value and "real" not in value
+
+
+def test_stages_are_not_shown_because_they_are_applied() -> None:
+    assert document("service: shop\nstages: {dev: {region: real}}") == {"service": "shop"}
+
+
+@pytest.mark.parametrize("functions", ["[{name: api, env: %s}]", "{api: {env: %s}}"])
+def test_variables_with_names_of_credentials_are_hidden(functions: str) -> None:
+    env = "{API_TOKEN: real, LOG_LEVEL: warn}"
+    found = document(f"env: {env}\nfunctions: {functions % env}")
+    function = found["functions"][0] if "[" in functions else found["functions"]["api"]
+    for one in (found["env"], function["env"]):
+        assert is_hidden(one["API_TOKEN"])
+        assert one["LOG_LEVEL"] == "warn"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("secrets: {API_KEY: real}", "secrets API_KEY"),
+        ("secrets: [{name: API_KEY, ref: real}]", "secrets 0 ref"),
+        ("extensions: {cloud1-lambda: {apiToken: real}}", "extensions cloud1-lambda apiToken"),
+        ("extensions: {a: {password: {value: [real]}}}", "extensions a password value 0"),
+        ("params: {apiKey: real}", "params apiKey"),
+        ("resources: [{name: db, default: real}]", "resources 0 default"),
+        ("resources: {db: {connectionString: real}}", "resources db connectionString"),
+        ("addons: {mail: {secrets: {A: {default: real}}}}", "addons mail secrets A default"),
+        ("fabric: {healthCheck: {url: 'https://u:real@h'}}", "fabric healthCheck url"),
+    ],
+)
+def test_values_that_can_be_secrets_are_hidden(text: str, path: str) -> None:
+    value = document(text)
+    for step in path.split():
+        value = value[int(step) if step.isdigit() else step]
+    assert is_hidden(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'secrets: [{"name":"API_KEY"}]',
+        'provider: {"name":"cloud1-lambda","runtime":"nodejs20.x"}',
+        'functions: [{"entry":"a.ts","memory":128,"minify":true,"name":"api"}]',
+        'params: {"color":"blue"}',
+        'resources: [{"envVar":"DB","name":"db"}]',
+    ],
+)
+def test_other_values_are_shown_as_they_are(text: str) -> None:
+    key, _, value = text.partition(": ")
+    assert document(text) == {key: json.loads(value)}
+
+
+def test_only_leaves_are_marked() -> None:
+    root = mark_credentials(root_of("env: {API_TOKEN: a, SIZE: '5'}"))
+    leaves = [find_child(root, "env", name) for name in ("API_TOKEN", "SIZE")]
+    assert [one.secret for one in leaves if isinstance(one, Scalar)] == [True, False]
+    assert mark_credentials(root_of("env: []")) == root_of("env: []")
