@@ -1,0 +1,121 @@
+"""The release of a service: the functions it receives, and what the record contains afterwards."""
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.graph.decide import Action
+from fabric.graph.plan import Known
+from fabric.model.hashing import hash_fields
+from fabric.model.ownership_tags import mark_of
+from fabric.model.problems import FabricError
+from fabric.model.records.record import RELEASE_UNCERTAIN, Mode
+from fabric.tasks.deploy_tools import ShownTexts, Values
+from fabric.tasks.release import ReleaseKind, list_functions_to_release, list_live_functions
+from tests.support.records import function, record
+from tests.tasks.deploys import FAILED, Deploys, FakeDeployer, release, removal
+from tests.tasks.tools import HeldRecord, QuietTools
+
+SHOWN, SECRET = '{"type": "http", "path": "***"}', '{"type": "http", "path": "/hush"}'
+LIVE = record(
+    mode=Mode.REAL, functions=(function(triggers=(SHOWN,)), function("world")), kept=(("api", "a"),)
+)
+AUTH = "release:auth@cloud1-lambda"
+
+
+def ran(deploys: Deploys, *, force: bool = False) -> None:
+    ReleaseKind(deploys.tools(force=force)).run(release("hello", "world"), {}, QuietTools())
+
+
+def known(deploys: Deploys, *, force: bool = False) -> Action:
+    task = release("hello", "world", outside=(AUTH,))
+    kind = ReleaseKind(deploys.tools(force=force))
+    return kind.judge(Known(task, kind.code(task), ())).action
+
+
+def test_a_release_records_address_outputs_and_values_for_the_next_one() -> None:
+    deploys = Deploys(HeldRecord(LIVE))
+    ran(deploys)
+    now = deploys.held.record
+    assert now.endpoint == "https://new.example"
+    assert now.outputs == (("url", "https://shop.example"), ("extra", "1"))
+    assert now.kept == (("api", "a1"),)
+    assert now.release_key
+
+
+def test_a_release_that_was_made_is_up_to_date() -> None:
+    deploys = Deploys(HeldRecord(LIVE))
+    assert known(deploys) is Action.RUN
+    task = release("hello", "world", outside=(AUTH,))
+    ReleaseKind(deploys.tools()).run(task, {}, QuietTools())
+    assert known(deploys) is Action.SKIP
+    assert known(deploys, force=True) is Action.RUN
+
+
+def test_a_changed_output_of_another_service_releases_again() -> None:
+    deploys = Deploys(HeldRecord(LIVE))
+    task = release("hello", "world", outside=(AUTH,))
+    ReleaseKind(deploys.tools()).run(task, {}, QuietTools())
+    assert known(replace_outside(deploys)) is Action.RUN
+
+
+def replace_outside(deploys: Deploys) -> Deploys:
+    return Deploys(deploys.held, outside=((AUTH, hash_fields(("moved",))),))
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_uncertain"), [(Mode.REAL, True), (Mode.COMMAND, False), (Mode.SIMULATED, False)]
+)
+def test_only_a_failed_real_release_leaves_doubt(mode: Mode, *, is_uncertain: bool) -> None:
+    for deploys in (
+        Deploys(HeldRecord(LIVE), FakeDeployer(FAILED)),
+        Deploys(HeldRecord(LIVE), health=FAILED),
+    ):
+        kind, task = ReleaseKind(deploys.tools()), release("hello", mode=mode)
+        with pytest.raises(FabricError):
+            kind.run(task, {}, QuietTools())
+        left = deploys.held.record
+        assert (RELEASE_UNCERTAIN in left.kept) == is_uncertain
+        assert left.endpoint == LIVE.endpoint
+
+
+def test_a_forced_release_reads_the_state_from_the_provider() -> None:
+    for force, expected in ((False, LIVE.kept), (True, (*LIVE.kept, RELEASE_UNCERTAIN))):
+        deploys = Deploys(HeldRecord(LIVE))
+        ran(deploys, force=force)
+        assert deploys.provider.previous
+        assert deploys.provider.previous.kept == expected
+
+
+def test_triggers_of_the_config_replace_the_same_ones_without_secrets() -> None:
+    deploys = Deploys(HeldRecord(LIVE))
+    deploys.known["hello"] = Values(
+        triggers=(SECRET,), shown=ShownTexts((SHOWN,)), tags=(("a", "b"),)
+    )
+    hello, world = list_functions_to_release(deploys, deploys.held, ("hello", "world"))
+    assert (hello.triggers, hello.tags) == ((SECRET,), (("a", "b"),))
+    assert world.triggers == ()
+
+
+def test_other_triggers_of_the_config_are_not_released_before_a_deploy() -> None:
+    deploys = Deploys(HeldRecord(LIVE))
+    deploys.known["hello"] = Values(triggers=(SECRET,), shown=ShownTexts(("other",)))
+    (hello,) = list_functions_to_release(deploys, deploys.held, ("hello",))
+    assert hello.triggers == (SHOWN,)
+
+
+def test_only_functions_that_are_still_in_the_config_are_released() -> None:
+    (world,) = list_live_functions(HeldRecord(LIVE), ("world", "new"))
+    assert (world.name, world.resource_name) == ("world", "shop-world")
+    assert world.mark == mark_of("k", LIVE.salt)
+
+
+def test_the_reserved_concurrency_of_a_function_is_released() -> None:
+    settings = (("concurrency", "reserved=5"),)
+    live = replace(LIVE, functions=(function(settings=settings), function("world")))
+    (hello, world) = list_live_functions(HeldRecord(live), ("hello", "world"))
+    assert (hello.reserved_concurrency, world.reserved_concurrency) == (5, None)
+
+
+def test_a_task_of_another_kind_is_an_error() -> None:
+    with pytest.raises(TypeError, match="is not a release"):
+        ReleaseKind(Deploys(HeldRecord(LIVE)).tools()).claim(removal())
