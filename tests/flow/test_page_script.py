@@ -14,7 +14,7 @@ from fabric.views.pictures.draw import draw
 from fabric.views.pictures.drawing import build_drawing
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.plans import build, large, plan_of, shop
-from tests.views.test_pictures import Page
+from tests.views.pictures.test_draw import Page
 
 # The two scripts see the plan through a page of one element.
 BEGIN = """

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Mapping, Sequence
 
+from hypothesis import strategies as st
+
 from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
@@ -86,3 +88,19 @@ def large(services: int, functions: int = 3) -> Plan:
         names = [f"function-{one}" for one in range(functions)]
         tasks += service(f"svc-{number:03}", names, *sorted(ups))
     return plan_of(tasks)
+
+
+@st.composite
+def any_plans(draw_from: st.DrawFn) -> Plan:
+    """Graphs of any shape, with names that no grammar likes."""
+    names = draw_from(st.lists(st.text(min_size=1, max_size=12), max_size=14, unique=True))
+    names = [name for name in names if name.isprintable()]
+    tasks = []
+    for position, name in enumerate(names):
+        needs = (
+            draw_from(st.sets(st.sampled_from(names[:position]), max_size=4)) if position else ()
+        )
+        home = draw_from(st.sampled_from(["orders", "cart", '"<&', ""]))
+        tasks.append(build(name, *sorted(needs), service=home))
+    actions = {name: draw_from(st.sampled_from(Action)) for name in names}
+    return plan_of(tasks, actions, reason=draw_from(st.text(max_size=20)))
