@@ -4,8 +4,8 @@ import pytest
 
 from fabric.views.style import Style, escape_for_display
 
-TOKEN = "own"
-COLORED = Style(colour=True, token=TOKEN)
+MARK = "own"
+COLORED = Style(colour=True, token=MARK)
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ COLORED = Style(colour=True, token=TOKEN)
     ],
 )
 def test_marks_with_the_token_become_colors(marked: str, shown: str) -> None:
-    assert escape_for_display(marked, TOKEN) == shown
+    assert escape_for_display(marked, MARK) == shown
 
 
 def test_without_color_a_text_is_unchanged() -> None:
@@ -28,9 +28,9 @@ def test_without_color_a_text_is_unchanged() -> None:
 
 
 def test_a_mark_of_another_origin_is_escaped() -> None:
-    forged = Style(colour=True, token=TOKEN[::-1]).bad("no")
-    assert "\x1b" not in escape_for_display(forged, TOKEN)
-    assert escape_for_display("\ufdd1text", TOKEN) == "\\ufdd1text"
+    forged = Style(colour=True, token=MARK[::-1]).bad("no")
+    assert "\x1b" not in escape_for_display(forged, MARK)
+    assert escape_for_display("\ufdd1text", MARK) == "\\ufdd1text"
 
 
 @pytest.mark.parametrize(

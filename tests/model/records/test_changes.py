@@ -1,6 +1,11 @@
 """The changes of a run to a record, applied one after the other."""
 
+import json
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import ValidationError
 
 from fabric.model.records.changes import (
@@ -19,6 +24,9 @@ from fabric.model.records.changes import (
     settle_intent,
 )
 from fabric.model.records.record import RELEASE_UNCERTAIN, Intent, Mode, Operation
+from fabric.state.records.wal import read_log
+from tests.support.documents import mutations
+from tests.support.old_files import FOLDER
 from tests.support.records import function, record
 
 TASK = "deploy:shop/hello@cloud1-lambda"
@@ -132,3 +140,20 @@ def test_a_settled_call_is_no_longer_planned() -> None:
     other = Intent("release", Operation.RELEASE)
     was = record(pending=(Intent(TASK, Operation.DEPLOY), other))
     assert settle_intent(was, TASK).pending == (other,)
+
+
+LOG = read_log(FOLDER / "wal.log")
+ENTRIES = [encode_entry(one) for one in LOG.entries] if LOG else []
+
+
+@pytest.mark.parametrize("document", ENTRIES, ids=lambda one: str(one["kind"]))
+def test_an_entry_comes_back_as_it_was(document: dict[str, Any]) -> None:
+    assert encode_entry(decode_entry(json.loads(json.dumps(document)))) == document
+
+
+@given(st.sampled_from(ENTRIES).flatmap(mutations))
+def test_a_damaged_entry_is_an_entry_or_a_value_error(document: Any) -> None:
+    try:
+        decode_entry(document)
+    except ValueError:
+        return

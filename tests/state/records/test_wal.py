@@ -23,7 +23,7 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Intent, Operation, Record, RecordRef
 from fabric.state.records.wal import Wal, build_wal_path, discard_logs, read_log, replay_log
-from fabric.system.append_log import read_lines
+from fabric.system.append_log import AppendLog, read_lines
 from tests.support.project import REPO
 
 REF = RecordRef("api", "dev", "cloud1-lambda")
@@ -186,3 +186,11 @@ def test_line_lost_to_a_full_disk_hides_no_later_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     subprocess.run([sys.executable, "-c", _FULL_FOR_A_MOMENT, path], check=True, cwd=REPO)
     assert read_lines(path) == ["first", "last"]
+
+
+def test_a_log_with_an_entry_of_no_kind_is_void(tmp_path: Path) -> None:
+    log = AppendLog(tmp_path / "a.log")
+    log.append('{"lineage": "l", "fence": 1}', '{"kind":"gone","task":"t","name":"x"}')
+    log.append('{"kind":"moved","task":"t"}')
+    log.close()
+    assert read_log(tmp_path / "a.log") is None
