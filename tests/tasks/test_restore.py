@@ -100,7 +100,9 @@ def test_tags_that_changed_are_the_current_ones_and_this_is_reported(deploys: De
     assert now
     assert now.settings == (("tags", "today"),)
     assert now.key not in ("old", "new")
-    assert deploys.provider.orders[0].mark_of_then == mark_of("old", NOW.salt)
+    (order,) = deploys.provider.orders
+    assert order.mark == mark_of(now.key, NOW.salt)
+    assert order.mark_of_then == mark_of("old", NOW.salt)
 
 
 def test_a_moved_upstream_gives_the_function_another_key(deploys: Deploys) -> None:

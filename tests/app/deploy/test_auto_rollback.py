@@ -89,8 +89,16 @@ def test_an_interrupted_run_that_changed_nothing_reports_nothing() -> None:
             record(functions=(function(key=""),), deployment_id="bad", history=record().history),
             "rollback --to cloud1-lambda-dev-1-abcdef",
         ),
+        (
+            record(
+                functions=(function(key=""),),
+                deployment_id="older",
+                history=(*record().history, *record(deployment_id="older").history),
+            ),
+            "rollback --to older",
+        ),
     ],
-    ids=["last deployment", "no deployment", "last good deployment"],
+    ids=["last deployment", "no deployment", "last good deployment", "restored deployment"],
 )
 def test_a_function_that_was_unknown_before_cannot_be_restored(base: Record, command: str) -> None:
     back = rolled_back(base, base, result_of(TASKS, *FAILED))

@@ -9,7 +9,7 @@ from fabric.model.problems import FabricError, Problem, WithheldError
 from fabric.model.records.changes import FunctionDone
 from fabric.model.records.record import Intent, Lifecycle, Mode, Operation, Record, RecordRef
 from fabric.model.records.record_json import CorruptRecordError, decode, encode
-from fabric.state.contract import build_state_key, lock_key
+from fabric.state.contract import Version, build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
 from fabric.state.locks.leases import Terms
 from fabric.state.records.locked_record import LockedRecord
@@ -162,6 +162,26 @@ def test_a_refused_record_leaves_all_records_unchanged(tmp_path: Path) -> None:
     assert (first.value.is_told, second.value.is_told) == (False, True)
     assert (stored(backend), stored(backend, OTHER.ref)) == (LIVE, OTHER)
     assert all(decode_lock(backend.keys[lock_key(ref)]) is None for ref in (REF, OTHER.ref))
+
+
+class OvertakenBackend(MemoryBackend):
+    """Another holder writes just after the lock was taken."""
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        version = super().write(key, content, expected)
+        if key == lock_key(REF):
+            self.put(replace(LIVE, fence=99))
+        return version
+
+
+def test_a_record_with_a_later_fence_is_not_changed(tmp_path: Path) -> None:
+    backend = OvertakenBackend()
+    found = transaction(tmp_path, backend)
+    found.expect([claim()])
+    with pytest.raises(WithheldError) as caught:
+        found.lock_record(REF)
+    assert caught.value.first.code == "state/lock-lost"
+    assert stored(backend) == replace(LIVE, fence=99)
 
 
 def test_an_unwritten_record_blocks_a_run(tmp_path: Path) -> None:
