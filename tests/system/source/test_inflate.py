@@ -10,7 +10,7 @@ from fabric.system.source.entries import Refused
 from fabric.system.source.inflate import decompress_gzip, decompress_zip_entry
 
 CONTENT = b"content " * 40_000
-PACKED = gzip.compress(CONTENT)
+PACKED = gzip.compress(CONTENT, mtime=0)
 
 
 def test_content_is_decompressed_in_bounded_pieces() -> None:
@@ -30,6 +30,7 @@ def test_content_is_decompressed_in_bounded_pieces() -> None:
         (PACKED[:-8] + bytes(8), "is damaged: it cannot be decompressed"),
         (b"plain text", "is damaged: it cannot be decompressed"),
     ],
+    ids=["cut off", "empty", "longer", "twice", "wrong checksum", "not compressed"],
 )
 def test_bytes_that_are_not_one_whole_stream_are_refused(packed: bytes, why: str) -> None:
     with pytest.raises(Refused, match=why):

@@ -1,6 +1,7 @@
 """A zip file read strictly."""
 
 import io
+import itertools
 import stat
 import zipfile
 
@@ -71,6 +72,7 @@ ONE = packed("a", method=zipfile.ZIP_STORED)
         (packed("a", method=zipfile.ZIP_BZIP2), "has an unsupported compression method"),
         (packed("a", "b", "c"), "has more than 2 entries"),
     ],
+    ids=itertools.count(),
 )
 def test_an_unusual_file_is_refused(content: bytes, why: str) -> None:
     with pytest.raises(Refused, match=why):
