@@ -18,7 +18,9 @@ from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.selection import Territory, select_affected
 from fabric.graph.service_unit import ServiceUnit
+from fabric.graph.steps import list_step_ids
 from fabric.graph.traces import Trace
+from fabric.model.names import CACHED_EVENTS
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.runtimes.nodejs import lock_changes
@@ -163,7 +165,8 @@ def _list_territories(request: Request, project: Project, settings: Settings) ->
 
 
 def _list_build_tasks(unit: ServiceUnit) -> Iterator[TaskId]:
-    return (build_task_id("build", unit.service, one.name) for one in unit.config.functions)
+    yield from (build_task_id("build", unit.service, one.name) for one in unit.config.functions)
+    yield from list_step_ids(unit.config, *CACHED_EVENTS)
 
 
 def _build_territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:

@@ -10,6 +10,7 @@ from fabric.app.settings import Settings
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built
+from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
 from fabric.tasks.package import PackageKind
@@ -33,23 +34,29 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
 def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) -> Registry:
     return {
         "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
+        "before": BeforeKind(workspace, env),
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
     }
 
 
-def list_deploy_kinds(tools: "DeployTools") -> Registry:
+def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     """Return the kinds of tasks that change records and deployed resources."""
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.deploy_tools import PlacedKind
     from fabric.tasks.dns_sync import DnsSyncKind
+    from fabric.tasks.hook import HookKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
 
-    return {
+    hooked = {
         "deploy": PlacedKind(DeployKind(tools), tools.places),
         "release": PlacedKind(ReleaseKind(tools), tools.places),
+    }
+    return {
+        **hooked,
+        "hook": HookKind(hooked, tools.records, env),
         "remove": PlacedKind(RemoveKind(tools), tools.places),
         "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),

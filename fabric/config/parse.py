@@ -1,6 +1,5 @@
 """A filled and checked tree to the `Config` that the rest of fabric works on."""
 
-import shlex
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from fabric.config.schema.config import DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
 from fabric.config.schema.entries import WORKFLOW
 from fabric.config.schema.function import FUNCTION
 from fabric.config.sections import Section, find_json
+from fabric.config.steps import find_command, parse_steps
 from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
     DEFAULT_BUILD,
@@ -41,20 +41,14 @@ from fabric.config.values import (
     Workflow,
 )
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
+from fabric.config.yaml.nodes import Mapping, Node, find_child
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 
-
-def _find_command(node: Node | None, key: str) -> tuple[str, ...] | None:
-    line = find_child(node, key)
-    return tuple(shlex.split(line.text)) if isinstance(line, Scalar) else read.find_texts(node, key)
-
-
 _HEALTH_CHECK = Section(HealthCheck, HEALTH_CHECK)
 _HEALTH_READER = {"health_check": _HEALTH_CHECK.find_child}
-_BUILD = Section(BuildSettings, BUILD, readers={"command": _find_command}, given=("bundle",))
+_BUILD = Section(BuildSettings, BUILD, readers={"command": find_command}, given=("bundle",))
 _BUNDLE = Section(BundleSettings, BUILD)
 _CAPACITY = Section(Capacity, FUNCTION)
 _FUNCTION = Section(
@@ -102,7 +96,9 @@ def parse_config(loaded: Loaded) -> Config:
         deploy=_DEPLOY.read(
             find_child(root, "deploy"), is_protected=_is_protected(root, loaded.scope.stage)
         ),
-        supplies=Supplies(supply.resources, supply.addons, _parse_workflows(root)),
+        supplies=Supplies(
+            supply.resources, supply.addons, _parse_workflows(root), parse_steps(root, build.ignore)
+        ),
         targets=_TARGETS.read(
             find_child(root, "fabric"),
             overrides=overrides,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 # Named again, so that a reader of configs finds all of their words here.
 from fabric.model.backends import BackendKind
+from fabric.model.names import StepEvent
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
 from fabric.model.secret import NO_SECRETS, Secret
@@ -226,12 +227,30 @@ class ConfigPlace(Struct, frozen=True):
     frame: str = ""
 
 
+class Step(Struct, frozen=True, kw_only=True):
+    """A command of `build.before` or `hooks`."""
+
+    name: str
+    event: StepEvent
+    command: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    # Of `build.ignore`: files that the command does not read.
+    ignore: tuple[str, ...] = ()
+    # In seconds.
+    timeout: int = 600
+    # A deploy hook that also runs in simulated deploys.
+    simulated: bool = False
+
+
 class Supplies(Struct, frozen=True):
-    """The resources, addons and workflows of the functions."""
+    """The resources, addons and workflows of the functions, and the commands of the service in the
+    order of their events."""
 
     resources: tuple[Resource, ...] = ()
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 class BindingUse(Struct, frozen=True):

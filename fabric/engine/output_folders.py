@@ -19,7 +19,11 @@ def list_visible_files(inputs: TaskInputs, output: Output) -> dict[str, str]:
     """Map the visible output paths to their hashes; empty if the output is not visible."""
     if not inputs.shown_in:
         return {}
-    return {f"{inputs.shown_in}/{one.path}": one.shown_as for one in output.files}
+    return {join_visible_path(inputs, one.path): one.shown_as for one in output.files}
+
+
+def join_visible_path(inputs: TaskInputs, path: str) -> str:
+    return path if inputs.shown_in == "." else f"{inputs.shown_in}/{path}"
 
 
 def is_left_unwritten(inputs: TaskInputs, files: FileIndex) -> bool:
@@ -44,7 +48,7 @@ def _count(folder: str) -> int:
 def read_visible_content(inputs: TaskInputs, file: OutputFile, files: FileIndex) -> bytes | None:
     """Read output bytes from the visible directory, if they match."""
     try:
-        content = read_bytes(files.full(f"{inputs.shown_in}/{file.path}"))
+        content = read_bytes(files.full(join_visible_path(inputs, file.path)))
     except OSError:
         return None
     return content if hash_bytes(content) == file.digest else None
@@ -60,7 +64,7 @@ def show(
     check_no_links(files.full(folder))
     with lock_file(_lock_path(folder, files)):
         for one in output.files:
-            _show_file(one, contents[one.digest], f"{folder}/{one.path}", files)
+            _show_file(one, contents[one.digest], join_visible_path(inputs, one.path), files)
         if inputs.owns_folder:
             _sweep(files.full(folder), {one.path for one in output.files})
 

@@ -18,7 +18,8 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.task import Output
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, passes_output
+from fabric.model.task_inputs import is_late_hook
 from fabric.system.clock import Clock
 
 _LOOK = 0.1
@@ -56,7 +57,7 @@ class Run:
     ) -> None:
         graph = job.graph
         releases = frozenset(n for n, task in enumerate(graph.tasks) if task.kind == "release")
-        self._lenient = releases if job.keep_going else frozenset()
+        self._lenient = releases.union(graph.numbers_of("hook")) if job.keep_going else frozenset()
         self._job = job
         self._runner = runner
         self._bus = bus
@@ -237,7 +238,7 @@ class Run:
         for blocked in self._schedule.fail(number):
             words = _HELD_BACK if blocked in self._schedule.held_back else _NEEDED
             self._end_unstarted(blocked, Status.BLOCKED, words.format(ids[number]))
-        if self._job.fail_fast:
+        if self._stops_others(number):
             self._cancel(_stop_message(ids[number]))
 
     def _cancel(self, why: str) -> None:
@@ -264,7 +265,7 @@ class Run:
             untold = () if error.is_told else error.problems
             outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)
         except FabricError as error:
-            outcome = self._build_failure(task_id, error)
+            outcome = self._build_failure(number, error)
         except Exception as error:  # noqa: BLE001: the boundary of a task: nothing may end the run
             problem = Problem("internal/error", f"{type(error).__name__}: {error}")
             outcome = Outcome(Status.FAILED, problem.message, problems=(problem,))
@@ -277,10 +278,13 @@ class Run:
         self._bus.emit(TaskEnded(task_id, outcome.status, outcome.reason, outcome.ms))
         return outcome
 
-    def _build_failure(self, task_id: TaskId, error: FabricError) -> Outcome:
-        if self._job.fail_fast:
+    def _stops_others(self, number: int) -> bool:
+        return self._job.fail_fast and not is_late_hook(self._job.graph.tasks[number].inputs)
+
+    def _build_failure(self, number: int, error: FabricError) -> Outcome:
+        if self._stops_others(number):
             # Before anybody is told: every moment now, others may begin.
-            self._stop.stop(_stop_message(task_id))
+            self._stop.stop(_stop_message(self._job.graph.ids[number]))
         reason = _CUT_OFF if self._cut else error.first.message
         return Outcome(Status.FAILED, reason, problems=error.problems)
 
@@ -302,7 +306,10 @@ class Run:
 
     def _collect_upstream(self, number: int) -> Upstream:
         graph = self._job.graph
-        needs: Sequence[int] = graph.needs[number]
+        kind = graph.tasks[number].kind
+        needs: Sequence[int] = [
+            need for need in graph.needs[number] if passes_output(graph.ids[need], kind)
+        ]
         if number in self._lenient:
             needs = [need for need in needs if self._outcomes[need].output is not None]
         return [(graph.tasks[need], _get_output(self._outcomes[need])) for need in needs]

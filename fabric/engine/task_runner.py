@@ -20,6 +20,7 @@ from fabric.engine.output_folders import (
 )
 from fabric.engine.output_warnings import OutputWarnings, encode_warning
 from fabric.engine.result import Outcome, Status
+from fabric.engine.step_outputs import is_restored, restore_outputs
 from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
@@ -145,6 +146,7 @@ class TaskRunner:
 
     def decide(self, task: Task, upstream: Upstream, tools: TaskTools) -> Decision:
         known = list(_list_output_hashes(upstream))
+        self._learn_after_steps(task, upstream)
         was_claimed = self._is_claimed
         decision = judge_known(task, known, self.memory)
         kind = self._record_kinds.get(task.kind)
@@ -164,6 +166,13 @@ class TaskRunner:
             return Decision(Action.RUN, "--no-cache was given", decision.key, decision.inputs)
         return decision
 
+    def _learn_after_steps(self, task: Task, upstream: Upstream) -> None:
+        """Compare shared results with the files again, because a step can have restored some."""
+        shared = self._stores.shared
+        if shared is not None and any(need.inputs.shares_folder for need, _ in upstream):
+            traces = tuple(shared.traces_of(task, self.memory))
+            self._stores.trace_store.learn(task.id, traces)
+
     def recall(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome | None:
         """Return the cached result and repair its files on disk; None if it is lost."""
         output = decision.output
@@ -180,7 +189,11 @@ class TaskRunner:
             if content is None:
                 return None
             contents[one.digest] = content
-        show(task.inputs, output, contents, self._stores.files)
+        if task.inputs.shares_folder:
+            traces = self._stores.trace_store.traces(task.id)
+            restore_outputs(task, output, contents, traces, self._stores.files)
+        else:
+            show(task.inputs, output, contents, self._stores.files)
         is_shared = decision.reason == FROM_SHARED
         return self._build_recalled(task, decision, FROM_SHARED if is_shared else _RESTORED)
 
@@ -196,7 +209,17 @@ class TaskRunner:
                 shared.offer(task, trace)
         return Outcome(Status.SKIPPED, reason, decision.output, decision, trace=trace)
 
+    def is_unrestored(self, task: Task, decision: Decision) -> bool:
+        """Return whether a run would restore the outputs of a step, which builds read."""
+        output = decision.output
+        if output is None or not task.inputs.shares_folder:
+            return False
+        return not self._is_there(task, output)
+
     def _is_there(self, task: Task, output: Output) -> bool:
+        if task.inputs.shares_folder:
+            traces = self._stores.trace_store.traces(task.id)
+            return is_restored(task, output, traces, self._stores.files)
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
 
     def _is_left_remote(self, task: Task, decision: Decision) -> bool:
@@ -219,6 +242,8 @@ class TaskRunner:
         begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
         made = self._make(task, upstream, tools)
         output = self._keep(task, made)
+        if task.inputs.shares_folder:
+            self._stores.files.forget_reads()
         ms = made.took_ms or round((self._clock.monotonic() - begin) * 1000)
         trace, moved = self._remember(task, upstream, made, _Written(output, ms, began_ns))
         return Outcome(
@@ -296,7 +321,8 @@ def _find_moved_inputs(task: Task, made: TaskResult, moved: Sequence[str]) -> tu
         Problem(
             "build/input-moved",
             f"{task.id} is not cached: {', '.join(named[:_NAMED])}{more} changed while it ran",
-            hint="add files that the task writes to .fabricignore or `build.ignore`",
+            hint="add files that the task writes to "
+            + ("its `outputs`" if task.inputs.shares_folder else ".fabricignore or `build.ignore`"),
         ),
     )
 

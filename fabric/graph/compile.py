@@ -17,14 +17,20 @@ from fabric.graph.bundling import (
 )
 from fabric.graph.name_tasks import build_dns_sync_tasks
 from fabric.graph.service_unit import ServiceUnit, find_python_target
+from fabric.graph.steps import (
+    build_hook_tasks,
+    build_step_tasks,
+    list_hook_ids,
+    list_step_ids,
+)
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, find_provider_facts
 from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields
-from fabric.model.names import Verb
+from fabric.model.names import CACHED_EVENTS, StepEvent, Verb
 from fabric.model.records.record import Mode
 from fabric.model.task import Pairs, Task
-from fabric.model.task_id import TaskId, build_task_id, release_id
+from fabric.model.task_id import TaskId, build_task_id, is_kind, release_id
 from fabric.model.task_inputs import (
     BuildInputs,
     DeployInputs,
@@ -76,6 +82,47 @@ def _select_functions(config: Config, functions: frozenset[str]) -> tuple[Functi
     return tuple(function for function in config.functions if function.name in functions)
 
 
+def _first(scene: Services, unit: ServiceUnit) -> ServiceUnit:
+    """Return the unit whose steps count for all targets of a service."""
+    return next(one for one in scene.units if one.service == unit.service)
+
+
+def _build_steps(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
+    """Build the cached commands around builds, once for all targets of a service."""
+    if functions and _first(scene, unit) is unit:
+        built = _list_function_tasks(scene, unit, functions, "build")
+        yield from build_step_tasks(unit, StepEvent.BEFORE_BUILD, ())
+        yield from build_step_tasks(unit, StepEvent.AFTER_BUILD, built)
+
+
+def _package_steps(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
+    if functions and _first(scene, unit) is unit:
+        built = _list_function_tasks(scene, unit, functions, "build")
+        packed = _list_function_tasks(scene, unit, functions, "package")
+        yield from build_step_tasks(unit, StepEvent.BEFORE_PACKAGE, built)
+        yield from build_step_tasks(unit, StepEvent.AFTER_PACKAGE, packed)
+
+
+def _list_function_tasks(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function], kind: str
+) -> tuple[TaskId, ...]:
+    """List the builds or packages of these functions for all targets of their service."""
+    names = {one.name for one in functions}
+    variant = scene.variants.build if kind == "build" else scene.variants.package
+    found = (
+        _build_task_id(kind, one, function, variant(one, function))
+        for one in scene.units
+        if one.service == unit.service
+        for function in one.config.functions
+        if function.name in names
+    )
+    return tuple(dict.fromkeys(found))
+
+
 def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     seen = {_vendor_task(unit, function) for function in functions}
     return sorted((task for task in seen if task), key=lambda task: task.id)
@@ -86,8 +133,9 @@ def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) ->
         apart = scene.variants.build(unit, function)
         inputs = _build_inputs(unit, function, apart)
         # What a command makes may be other bytes when it is made again: it is brought whole.
-        inputs = replace(inputs, is_wanted=bool(inputs.command))
-        yield Task(_build_task_id("build", unit, function, apart), inputs)
+        needs = list_step_ids(_first(scene, unit).config, StepEvent.BEFORE_BUILD)
+        inputs = replace(inputs, is_wanted=bool(inputs.command), is_after_steps=bool(needs))
+        yield Task(_build_task_id("build", unit, function, apart), inputs, needs)
 
 
 def _build_alone(
@@ -96,7 +144,12 @@ def _build_alone(
     """Builds that no archive follows: they fetch no packages, and cannot know their modules."""
     for task, function in zip(_build(scene, unit, functions), functions, strict=True):
         brought = None if _has_packages(unit, function) else _list_runtime_modules(unit, function)
-        inputs = replace(_build_inputs(unit, function), is_last=True, brought=brought)
+        inputs = replace(
+            _build_inputs(unit, function),
+            is_last=True,
+            brought=brought,
+            is_after_steps=bool(task.needs),
+        )
         yield replace(task, inputs=inputs)
 
 
@@ -111,12 +164,15 @@ def _build_checked(
     yield from _vendor(scene, unit, packed)
     for task, function in zip(_build(scene, unit, packed), packed, strict=True):
         apart = scene.variants.build(unit, function)
-        yield replace(task, inputs=_build_inputs(unit, function, apart))
+        inputs = replace(_build_inputs(unit, function, apart), is_after_steps=bool(task.needs))
+        yield replace(task, inputs=inputs)
     yield from _package(scene, unit, packed)
     yield from _build_alone(scene, unit, [one for one in functions if one not in packed])
 
 
 def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    config = _first(scene, unit).config
+    steps = list_step_ids(config, StepEvent.AFTER_BUILD, StepEvent.BEFORE_PACKAGE)
     for function in functions:
         vendor, apart = _vendor_task(unit, function), scene.variants.package(unit, function)
         built = _build_task_id("build", unit, function, scene.variants.build(unit, function))
@@ -125,7 +181,7 @@ def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
             PackageInputs(
                 unit.service, function.name, unit.root, _list_runtime_modules(unit, function), apart
             ),
-            (built, *((vendor.id,) if vendor else ())),
+            (built, *((vendor.id,) if vendor else ()), *steps),
         )
 
 
@@ -136,7 +192,15 @@ def _list_archive_facts(unit: ServiceUnit, function: Function) -> tuple[Hashable
 
 
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
-    waits = _list_upstream_releases(services, unit)
+    waits = (
+        *_list_upstream_releases(services, unit),
+        *(
+            list_step_ids(_first(services, unit).config, StepEvent.AFTER_PACKAGE)
+            if functions
+            else ()
+        ),
+        *list_hook_ids(unit.config, StepEvent.BEFORE_DEPLOY),
+    )
     for name, together in _group_deploy_units(unit, functions):
         specs = tuple(build_spec(unit, function) for function in together)
         chosen = {function.name for function in together}
@@ -170,8 +234,25 @@ def _release(
         service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,
         place=(*place_of(unit), *checks), functions=names, outside=unit.needs.outside,
     )  # fmt: skip
-    needs = (*deploys, *_list_upstream_releases(services, unit))
+    hooks = list_hook_ids(config, StepEvent.BEFORE_RELEASE)
+    needs = (*deploys, *_list_upstream_releases(services, unit), *hooks)
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
+
+
+def _hooks(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    """Build the hooks of deploy and release, for each target of a service."""
+    if not any(one.event not in CACHED_EVENTS for one in unit.config.supplies.steps):
+        return
+    deploys = tuple(_deploy(services, unit, functions))
+    [release] = _release(services, unit, functions)
+    before = (need for one in deploys for need in one.needs if not is_kind(need, "hook"))
+    yield from build_hook_tasks(unit, StepEvent.BEFORE_DEPLOY, deploys, before)
+    before = (need for need in release.needs if not is_kind(need, "hook"))
+    yield from build_hook_tasks(unit, StepEvent.BEFORE_RELEASE, (release,), before)
+    released = build_hook_tasks(unit, StepEvent.AFTER_RELEASE, (release,), (release.id,))
+    yield from released
+    after = (release.id, *(one.id for one in released))
+    yield from build_hook_tasks(unit, StepEvent.AFTER_DEPLOY, (*deploys, release), after)
 
 
 def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) -> Iterable[Task]:
@@ -184,11 +265,14 @@ def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) ->
 
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
-_STRICT_BUILD: tuple[Recipe, ...] = (_build_checked,)
+_STRICT_BUILD: tuple[Recipe, ...] = (_build_steps, _build_checked)
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
-    Verb.BUILD: (_build_alone,),
-    Verb.PACKAGE: (_vendor, _build, _package),
-    Verb.DEPLOY: (_vendor, _build, _package, _deploy, _release, _name),
+    Verb.BUILD: (_build_steps, _build_alone),
+    Verb.PACKAGE: (_build_steps, _package_steps, _vendor, _build, _package),
+    Verb.DEPLOY: (
+        *(_build_steps, _package_steps, _vendor, _build, _package),
+        *(_deploy, _release, _hooks, _name),
+    ),
 }
 
 

@@ -235,9 +235,9 @@ def _compare_rows(last: RowsTrace, look: Look) -> list[Change]:
     ]
 
 
-def mark_lost_result(decision: Decision) -> Decision:
-    """Rebuild a cached result whose content is no longer available."""
-    return Decision(Action.RUN, _NOT_KEPT, decision.key, decision.inputs, took=decision.took)
+def mark_lost_result(decision: Decision, reason: str = _NOT_KEPT) -> Decision:
+    """Run a task whose cached result is not available where it is needed."""
+    return Decision(Action.RUN, reason, decision.key, decision.inputs, took=decision.took)
 
 
 def format_reason(changes: Sequence[Change], count: int) -> str:
@@ -252,8 +252,9 @@ def format_reason(changes: Sequence[Change], count: int) -> str:
     return _format_change(first) + others
 
 
-_FIRST = {"vendor": "packages not downloaded yet"}
+_FIRST = {"vendor": "packages not downloaded yet", "before": "first run"}
 _ANEW = {
+    "before": "outputs changed",
     "build": "was rebuilt",
     "package": "archive changed",
     "vendor": "packages changed",

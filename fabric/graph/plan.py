@@ -10,7 +10,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Pairs, Task
-from fabric.model.task_id import TaskId, remove_target_suffix
+from fabric.model.task_id import TaskId, passes_output, remove_target_suffix
 from fabric.model.task_inputs import RECORD_KINDS
 
 
@@ -37,6 +37,8 @@ class Memory(Struct, frozen=True):
     live: Judge = lambda _: None
     at_hand: Callable[[Task, Decision], bool] = lambda _task, _decision: True
     is_learned: Callable[[TaskId, Trace], bool] = lambda _task_id, _trace: False
+    # Outputs that the run will restore before others read them.
+    is_unrestored: Callable[[Task, Decision], bool] = lambda _task, _decision: False
 
 
 class Plan(Struct, frozen=True):
@@ -60,6 +62,7 @@ def make_plan(graph: TaskGraph, memory: Memory) -> Plan:
 
 
 def judge(task: Task, needs: Sequence[tuple[TaskId, Decision]], memory: Memory) -> Decision:
+    needs = [one for one in needs if passes_output(one[0], task.kind)]
     unknown = tuple(need for need, decision in needs if decision.output is None)
     digests = [
         (remove_target_suffix(need), decision.output.digest)
@@ -86,6 +89,8 @@ def judge_known(
     decision = decide(question, memory.traces(task.id), memory.look)
     if decision.output is not None and not memory.at_hand(task, decision):
         return mark_lost_result(decision)
+    if decision.output is not None and memory.is_unrestored(task, decision):
+        return mark_lost_result(decision, "outputs to be restored")
     if decision.trace is not None and memory.is_learned(task.id, decision.trace):
         return replace(decision, reason=FROM_SHARED)
     return decision

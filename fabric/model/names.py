@@ -17,6 +17,28 @@ class TriggerKind(StrEnum):
     AMQP = "amqp"
 
 
+class StepEvent(StrEnum):
+    """When a command of the config runs."""
+
+    BEFORE_BUILD = "before-build"
+    AFTER_BUILD = "after-build"
+    BEFORE_PACKAGE = "before-package"
+    AFTER_PACKAGE = "after-package"
+    BEFORE_DEPLOY = "before-deploy"
+    AFTER_DEPLOY = "after-deploy"
+    BEFORE_RELEASE = "before-release"
+    AFTER_RELEASE = "after-release"
+
+
+# Their commands are cached. The others run whenever their service is deployed.
+CACHED_EVENTS = (
+    StepEvent.BEFORE_BUILD,
+    StepEvent.AFTER_BUILD,
+    StepEvent.BEFORE_PACKAGE,
+    StepEvent.AFTER_PACKAGE,
+)
+
+
 class Verb(StrEnum):
     """The extent of a command. Each verb includes those before it."""
 

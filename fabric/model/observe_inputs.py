@@ -12,6 +12,7 @@ class _ObserveInputs(Struct, frozen=True):
     lane: ClassVar[Lane] = Lane.IO
     shown_in: ClassVar[str] = ""
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
 
     service: str
     provider: str

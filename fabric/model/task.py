@@ -59,6 +59,10 @@ class TaskInputs(Protocol):
         """Return whether the output directory belongs to this task only."""
 
     @property
+    def shares_folder(self) -> bool:
+        """Return whether the output directory also contains files of the user."""
+
+    @property
     def service(self) -> str: ...
     @property
     def function(self) -> str: ...

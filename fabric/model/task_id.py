@@ -42,6 +42,13 @@ def is_kind(task: str, kind: str) -> bool:
     return task.startswith(f"{kind}:")
 
 
+def passes_output(need: str, task_kind: str) -> bool:
+    """Return whether a task of this kind uses the output of a need, or only waits for it."""
+    if is_kind(need, "hook"):
+        return False
+    return not is_kind(need, "before") or task_kind in ("before", "build")
+
+
 def build_task_id(kind: str, service: str, function: str = "", provider: str = "") -> TaskId:
     return TaskName(kind, service, function, provider).id
 

@@ -3,7 +3,7 @@
 A new kind needs a class here, a row below, and a file in `tasks`.
 """
 
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -36,6 +36,7 @@ class _Inputs(Struct, frozen=True):
 
     kind: ClassVar[str]
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
 
     @property
     def lane(self) -> Lane:
@@ -79,7 +80,70 @@ class VendorInputs(_Inputs, frozen=True):
         return (lock, *list_option_entries(self, *unused, *more))
 
 
-_NAMES = ("service", "function", "root", "apart", "is_wanted", "is_portable")
+class BeforeInputs(_Inputs, frozen=True):
+    """A command of the config whose result is cached: `build.before`, and hooks of builds and
+    packages. Its outputs are files of the service directory."""
+
+    kind = "before"
+    shares_folder = True
+
+    service: str
+    name: str
+    root: str
+    event: str
+    command: tuple[str, ...]
+    # Globs of the service directory; without inputs all its files count.
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    # Outputs of this and other steps, which are not inputs.
+    excluded: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    # Empty unless the command names it.
+    stage: str = ""
+    timeout: int = 600
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+    @property
+    def shown_in(self) -> str:
+        return self.root or "."
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        unasked = () if self.stage else ("stage",)
+        return list_option_entries(self, "name", "root", "event", "timeout", *unasked)
+
+
+# A task of a hook: its id, its needs and the values of its inputs.
+HookedTask: TypeAlias = tuple[str, tuple[str, ...], tuple[Any, ...]]
+
+
+class HookInputs(_Inputs, frozen=True):
+    """A command that runs whenever one of the `hooked` tasks of its service runs."""
+
+    kind = "hook"
+
+    service: str
+    name: str
+    root: str
+    event: str
+    command: tuple[str, ...]
+    provider: str
+    stage: str
+    mode: str
+    provider_id: str = ""
+    timeout: int = 600
+    simulated: bool = False
+    hooked: tuple[HookedTask, ...] = ()
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return list_option_entries(self, "service", "name", "root", "hooked", "timeout")
+
+
+_NAMES = (
+    "service", "function", "root", "apart", "is_wanted", "is_portable", "is_after_steps",
+)  # fmt: skip
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
     "keep_names", "banner", "handlers", "methods",
@@ -133,6 +197,8 @@ class BuildInputs(_Inputs, frozen=True):
     apart: str = ""
     is_wanted: bool = True
     is_portable: bool = False
+    # Steps of the service write files that it may read.
+    is_after_steps: bool = False
 
     @property
     def lane(self) -> Lane:
@@ -306,6 +372,11 @@ class ProbeInputs(_Inputs, frozen=True):
         return list_option_entries(self, "service")
 
 
+def is_late_hook(inputs: TaskInputs) -> bool:
+    """Return whether it is a hook after a deploy, whose failure stops nothing else."""
+    return isinstance(inputs, HookInputs) and inputs.event.startswith("after")
+
+
 # Tasks that change more than files on this machine.
 RECORD_KINDS = frozenset(
     cls.kind for cls in (DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
@@ -314,8 +385,10 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
     for cls in (
         VendorInputs,
+        BeforeInputs,
         BuildInputs,
         PackageInputs,
+        HookInputs,
         DeployInputs,
         ReleaseInputs,
         RemoveInputs,

@@ -18,7 +18,7 @@ from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES, is_within_workspace, list_upwards
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
-from fabric.runtimes.recorded_inputs import merge, place, record_tried
+from fabric.runtimes.recorded_inputs import Probe, merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 from fabric.system.owned_folder import create_temporary_folder
 from fabric.system.process import run_child
@@ -26,7 +26,7 @@ from fabric.system.process import run_child
 # Raise when the surroundings of a command change.
 _VERSION = "command 2"
 _FROM_PARENT = ("PATH", "HOME")
-_LOCALE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+LOCALE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 _BUNDLES = ("index.js", "index.mjs", "index.cjs")
 # Where tools that run in a build keep what they can make again.
 _TOOL_CACHES = (".cache/", ".vite/")
@@ -34,40 +34,41 @@ _TOOL_CACHES = (".cache/", ".vite/")
 
 def identify_machine(parent: Mapping[str, str]) -> Toolchain:
     """Identify the machine of a command and its inherited environment."""
-    return Toolchain(_format_identity(), environment=_select_inherited(parent))
+    return Toolchain(format_identity(), environment=select_inherited(parent))
 
 
 def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
     """Run the command. Its inputs are the files before the run, with their content at that time."""
     seen = record_inputs(entry, inputs)
-    before = _hash_files(entry.workspace, seen.files)
+    before = hash_files(entry.workspace, seen.files)
     with create_temporary_folder("build") as folder:
         out, temporary = folder / "out", folder / "tmp"
         out.mkdir()
         temporary.mkdir()
         _run(entry, inputs, _build_environment(inputs, out, temporary, parent))
-        files = tuple(_collect(str(out)))
+        files = tuple(collect_files(str(out)))
     if not files:
         raise _failure_error(inputs, "wrote no file to FABRIC_OUT_DIR", "")
     return Built(
         files,
         seen,
         handler=_choose_handler(entry, files),
-        toolchain=_format_identity(),
+        toolchain=format_identity(),
         before=before,
     )
 
 
 def record_inputs(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
-    return merge(entry.seen, _record_service(entry, inputs))
+    ignore = read_ignore_rules(entry.workspace, entry.root, inputs.ignore)
+    return merge(entry.seen, ignore.seen, record_service(entry.workspace, entry.root, ignore.rules))
 
 
-def _format_identity() -> str:
+def format_identity() -> str:
     machine = os.uname()
     return f"{_VERSION} on {machine.sysname.lower()} {machine.machine}"
 
 
-def _select_inherited(parent: Mapping[str, str]) -> Pairs:
+def select_inherited(parent: Mapping[str, str]) -> Pairs:
     return tuple((name, parent[name]) for name in _FROM_PARENT if name in parent)
 
 
@@ -75,8 +76,8 @@ def _build_environment(
     inputs: BuildInputs, out: Path, temporary: Path, parent: Mapping[str, str]
 ) -> dict[str, str]:
     return {
-        **dict(_select_inherited(parent)),
-        **_LOCALE,
+        **dict(select_inherited(parent)),
+        **LOCALE,
         "TMPDIR": str(temporary),
         **dict(inputs.env),
         "FABRIC_FUNCTION": inputs.function,
@@ -106,31 +107,31 @@ def _failure_error(inputs: BuildInputs, what: str, output: str) -> FabricError:
     )
 
 
-def _record_service(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
+def record_service(workspace: str, root: str, rules: tuple[str, ...]) -> InputTrace:
     """Record all files of the service, including linked directories, and the markers of installed
     packages."""
-    ignore = read_ignore_rules(entry.workspace, entry.root, inputs)
-    service = _record_below(entry.workspace, entry.root, (LINKS_FOLLOWED, *ignore.rules))
-    locks = record_tried(
-        entry.workspace,
-        list_upwards(entry.workspace, entry.root, LOCK_FILES, entry.probe),
-        entry.probe,
-    )
+    service = record_below(workspace, root, "**", (LINKS_FOLLOWED, *rules))
     unlocked = (
-        _record_below(entry.workspace, folder, (NOTHING_PRUNED, LINKS_FOLLOWED, *_TOOL_CACHES))
-        for folder in _list_unlocked_folders(entry)
+        record_below(workspace, folder, "**", (NOTHING_PRUNED, LINKS_FOLLOWED, *_TOOL_CACHES))
+        for folder in _list_unlocked_folders(workspace, root)
     )
-    return merge(ignore.seen, locks, service, *unlocked)
+    return merge(record_locks(workspace, root), service, *unlocked)
 
 
-def _list_unlocked_folders(entry: EntryFile) -> Iterator[str]:
+def record_locks(workspace: str, root: str) -> InputTrace:
+    """Record the lock files, which stand for installed packages."""
+    probe = Probe(workspace)
+    return record_tried(workspace, list_upwards(workspace, root, LOCK_FILES, probe), probe)
+
+
+def _list_unlocked_folders(workspace: str, root: str) -> Iterator[str]:
     """Yield package directories without a lock file, whether they exist or not."""
-    for folder in list_ancestors(entry.root):
-        inside = is_within_workspace(entry.workspace, folder)
+    for folder in list_ancestors(root):
+        inside = is_within_workspace(workspace, folder)
         covers = [
             one
             for one in list_ancestors(folder)
-            if not inside or is_within_workspace(entry.workspace, one)
+            if not inside or is_within_workspace(workspace, one)
         ]
         modules = os.path.join(folder, "node_modules")
         is_locked = any(os.path.isfile(f"{one}/{name}") for one in covers for name in LOCK_FILES)
@@ -138,14 +139,14 @@ def _list_unlocked_folders(entry: EntryFile) -> Iterator[str]:
             yield modules
 
 
-def _record_below(workspace: str, folder: str, rules: tuple[str, ...]) -> InputTrace:
-    names = list_files(folder, "**", rules)
-    listing = Listing(place(workspace, folder), "**", names, rules)
+def record_below(workspace: str, folder: str, pattern: str, rules: tuple[str, ...]) -> InputTrace:
+    names = list_files(folder, pattern, rules)
+    listing = Listing(place(workspace, folder), pattern, names, rules)
     paths = [os.path.join(folder, name.rstrip("/")) for name in names]
     return merge(record_tried(workspace, paths), InputTrace(listings=(listing,)))
 
 
-def _hash_files(workspace: str, paths: tuple[str, ...]) -> Pairs:
+def hash_files(workspace: str, paths: tuple[str, ...]) -> Pairs:
     """Hash files like the file index does."""
     return tuple((path, _hash_file(os.path.join(workspace, path))) for path in paths)
 
@@ -157,13 +158,10 @@ def _hash_file(path: str) -> str:
         return UNREADABLE
 
 
-def _collect(folder: str) -> list[BuiltFile]:
-    names = list_files(folder, "**", (NOTHING_PRUNED,))
-    return [_read_built_file(os.path.join(folder, name), name) for name in names]
-
-
-def _read_built_file(path: str, name: str) -> BuiltFile:
-    return BuiltFile(name, read_bytes(path), executable=is_executable(path))
+def collect_files(folder: str, pattern: str = "**") -> list[BuiltFile]:
+    names = list_files(folder, pattern, (NOTHING_PRUNED,))
+    paths = ((os.path.join(folder, name), name) for name in names)
+    return [BuiltFile(name, read_bytes(path), is_executable(path)) for path, name in paths]
 
 
 def _choose_handler(entry: EntryFile, files: tuple[BuiltFile, ...]) -> str:

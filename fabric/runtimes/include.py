@@ -42,7 +42,7 @@ class Pattern(Struct, frozen=True):
     library: str = ""
 
 
-def read_ignore_rules(workspace: str, root: str, inputs: BuildInputs) -> IgnoreRules:
+def read_ignore_rules(workspace: str, root: str, ignore: tuple[str, ...]) -> IgnoreRules:
     """Read the rules of `.fabricignore`, then those of the config: later ones take precedence."""
     path = os.path.join(root, IGNORE_FILE)
     try:
@@ -51,7 +51,7 @@ def read_ignore_rules(workspace: str, root: str, inputs: BuildInputs) -> IgnoreR
         text = ""
     except OSError as error:
         raise unreadable_file_error(place(workspace, path), str(error.strerror)) from error
-    return IgnoreRules((*read_rules(text), *inputs.ignore), record_tried(workspace, [path]))
+    return IgnoreRules((*read_rules(text), *ignore), record_tried(workspace, [path]))
 
 
 def list_patterns(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
@@ -64,7 +64,7 @@ def collect_included(workspace: Path, inputs: BuildInputs) -> Built:
         return Built((), InputTrace())
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
-    ignore = read_ignore_rules(base, root, inputs)
+    ignore = read_ignore_rules(base, root, inputs.ignore)
     parts = [_match_files(base, pattern, ignore.rules) for pattern in list_patterns(root, inputs)]
     files = {file.path: file for part in parts for file in part.files}
     empty = (text for text, part in zip(inputs.include, parts, strict=True) if not part.files)

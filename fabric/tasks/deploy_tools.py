@@ -198,6 +198,11 @@ class PlacedKind:
     def __init__(self, kind: RecordKind, places: PlacesInConfigs) -> None:
         self._kind = kind
         self._places = places
+        self._ran: set[TaskId] = set()
+
+    def has_run(self, task_id: str) -> bool:
+        """Return whether this task succeeded in this run."""
+        return task_id in self._ran
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         return self._kind.code(task)
@@ -212,7 +217,7 @@ class PlacedKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         try:
-            return self._kind.run(task, upstream, task_tools)
+            result = self._kind.run(task, upstream, task_tools)
         except FabricError as error:
             # Whatever else it is says how the run ended, and not what was wrong.
             if type(error) not in (FabricError, UntouchedError):
@@ -220,3 +225,5 @@ class PlacedKind:
             function = task.inputs.function
             placed = self._places.add_places(get_record_ref(task.inputs), function, error.problems)
             raise replace_problems(error, placed) from error
+        self._ran.add(task.id)
+        return result

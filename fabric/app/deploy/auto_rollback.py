@@ -22,7 +22,7 @@ from fabric.graph.undo import build_undo_graph
 from fabric.model.problems import Problem
 from fabric.model.records.endings import take_snapshot
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.task_inputs import RECORD_KINDS
+from fabric.model.task_inputs import RECORD_KINDS, is_late_hook
 from fabric.model.walks import sort_needs_first
 from fabric.state.records.locked_record import LockedRecord
 from fabric.tasks.deploy_tools import get_record_ref
@@ -59,6 +59,12 @@ def take_back(
     interrupted = any(one.interrupted for one in undone.values())
     result = replace(result, interrupted=interrupted, aftermath=(*news, *told))
     return RolledBack(result, refs)
+
+
+def has_failed_changes(result: RunResult) -> bool:
+    """Return whether a run failed. Hooks after a deploy do not undo it."""
+    rows = (outcome for task, outcome in result.rows if not is_late_hook(task.inputs))
+    return result.interrupted or any(one.status not in GOOD for one in rows)
 
 
 def _sort_for_rollback(locked: Sequence[LockedRecord], scope: DeployScope) -> list[LockedRecord]:

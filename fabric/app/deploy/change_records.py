@@ -13,7 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.caching.shared_cache import use_of
-from fabric.app.deploy.auto_rollback import RolledBack, group_outcomes, is_good, take_back
+from fabric.app.deploy.auto_rollback import (
+    RolledBack,
+    group_outcomes,
+    has_failed_changes,
+    is_good,
+    take_back,
+)
 from fabric.app.deploy.closing import close_run
 from fabric.app.deploy.purpose import (
     Deploying,
@@ -97,7 +103,7 @@ def _run_change(session: Session, change: RecordsChange, make_listeners: MakeLis
         with _prepare_deployers(scope, refs):
             result = run_tasks(session, job, bus, stop)
         back = RolledBack(result, frozenset())
-        if not result.ok and _is_rolled_back_on_failure(change.purpose):
+        if has_failed_changes(result) and _is_rolled_back_on_failure(change.purpose):
             back = take_back(session, scope, bus, job.caps, result)
         ended = _compute_final_records(change, back)
         result, finals = close_run(session, scope, back.result, ended)

@@ -13,6 +13,7 @@ from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compile_with_pins
 from fabric.engine.bus import MakeListeners
+from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import Problem
@@ -109,8 +110,12 @@ def _list_input_paths(work: Compiled, result: RunResult) -> Iterator[str]:
     """List the input paths of the build, without its output paths."""
     rows = [(task.inputs, one.trace) for task, one in result.rows if one.trace is not None]
     basis = collect_basis(rows, work.reads.sources)
-    outputs = {f"{inputs.shown_in}/" for inputs, _ in rows if inputs.shown_in}
-    seen = {*basis.contents, *basis.absent, *basis.sources}
+    outputs = {
+        f"{inputs.shown_in}/" for inputs, _ in rows if inputs.shown_in and not inputs.shares_folder
+    }
+    steps = (list_visible_files(inputs, one.output) for inputs, one in rows if inputs.shares_folder)
+    own = {path for shown in steps for path in shown}
+    seen = {*basis.contents, *basis.absent, *basis.sources} - own
     return (path for path in seen if not path.startswith(tuple(outputs)))
 
 

@@ -71,7 +71,7 @@ class DeployScope(Struct, frozen=True):
     @property
     def kinds(self) -> Registry:
         """Return the kinds of tasks that change these records."""
-        return list_deploy_kinds(self.tools)
+        return list_deploy_kinds(self.tools, self.settings.env)
 
     def record(self, ref: RecordRef) -> Record | None:
         """Return the deployed state, as far as this run knows it."""

@@ -49,12 +49,13 @@ def plan_graph(session: Session, graph: TaskGraph) -> Plan:
     """Plan the graph. Writes only to an existing cache."""
     session.stores.trace_store.expect(len(graph))
     learn_shared_results(session, graph)
-    plan = make_plan(graph, session.runner.memory)
+    memory = replace(session.runner.memory, is_unrestored=session.runner.is_unrestored)
+    plan = make_plan(graph, memory)
     elsewhere = session.runner.elsewhere
     if not elsewhere.trusted.isdisjoint(list_wanted_tasks(plan)):
         # What a stale task takes has to be here: it is planned as what is made on the way.
         session.runner.believe(elsewhere.without(list_wanted_tasks(plan)))
-        plan = make_plan(graph, session.runner.memory)
+        plan = make_plan(graph, memory)
     return plan
 
 

@@ -15,7 +15,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.session import Session
 from fabric.app.shortcuts.start import Start, WarmStart
 from fabric.engine.memory.memo import STAMP
-from fabric.engine.output_folders import is_left_unwritten
+from fabric.engine.output_folders import is_left_unwritten, join_visible_path
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts import last_run, last_run_file
 from fabric.engine.shortcuts.answers import (
@@ -161,7 +161,7 @@ def _list_stored_contents(
         session.stores.blobs.path(one.digest)
         for inputs, trace in rows
         for one in trace.output.files
-        if looked.get(f"{inputs.shown_in}/{one.path}") != one.shown_as
+        if looked.get(join_visible_path(inputs, one.path)) != one.shown_as
     }
 
 

@@ -12,6 +12,7 @@ from fabric.config.layers import map_layer_addresses
 from fabric.config.resolve.bindings import is_reference
 from fabric.config.resolve.stages import find_unknown_functions, list_named_entries
 from fabric.config.rules.function import check_function
+from fabric.config.rules.steps import check_steps
 from fabric.config.schema.check import Finding
 from fabric.config.schema.config import NO_EFFECT
 from fabric.config.yaml import read
@@ -215,6 +216,7 @@ _RULES: tuple[Rule, ...] = (
     _check_targets,
     _build_command,
     _check_layer_versions,
+    lambda subject: check_steps(subject.root),
 )
 
 

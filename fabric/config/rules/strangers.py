@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
+from fabric.config.steps import list_step_nodes
 from fabric.config.yaml.nodes import (
     Mapping,
     Node,
@@ -31,6 +32,7 @@ _PATHS = ("entry", "include", "layers")
 def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Finding]:
     """Find forbidden settings. `own_backend` is the server's backend section as canonical JSON."""
     functions = [node for _, node in list_named_entries(find_child(root, "functions"))]
+    yield from _check_steps(root)
     for node in (root, *functions):
         yield from _check_commands(find_child(node, "build"))
         for leaf in _list_leaves(find_child(node, "build", "tsconfig")):
@@ -64,6 +66,12 @@ def _check_commands(build: Node | None) -> Iterator[Finding]:
         yield _forbidden_setting_finding(
             "`build.command` is not allowed in requests: it would run on the server", entry.value
         )
+
+
+def _check_steps(root: Mapping) -> Iterator[Finding]:
+    for one in list_step_nodes(root):
+        message = f"the step `{one.name}` is not allowed in requests: it would run on the server"
+        yield _forbidden_setting_finding(message, one.node)
 
 
 def _check_path(leaf: Scalar) -> Iterator[Finding]:

@@ -1,11 +1,15 @@
 """Which keys `build` has, of a config and of one of its functions."""
 
+from msgspec.structs import replace
+
 from fabric.config.schema.shapes import (
     Either,
     Field,
     Fields,
     Flag,
+    Integer,
     Many,
+    Named,
     OneOf,
     Table,
     Text,
@@ -13,6 +17,7 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED
+from fabric.model.names import CACHED_EVENTS, StepEvent
 
 LOADERS = (
     "base64", "binary", "copy", "css", "dataurl", "default", "empty", "file", "js", "json", "jsx",
@@ -27,11 +32,12 @@ _DEFINED = Text(
 )
 _EXTENSION = Text(match_whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
 
+_COMMAND = Either((Many(FILLED, least=1), FILLED))
 BUILD = Fields(
     (
         Field(
             "command",
-            Either((Many(FILLED, least=1), FILLED)),
+            _COMMAND,
             "Command that replaces the built-in build: a list of arguments, or one line.",
             ["npm", "run", "build"],
         ),
@@ -94,4 +100,82 @@ BUILD = Fields(
         ),
         Field("banner", FILLED, "Text at the top of the bundle.", "/* shop */"),
     )
+)
+
+_STEP_NAME = Text(
+    match_whole("[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"),
+    "1 to 63 characters: letters, digits, `_`, `.` or `-`, starting with a letter or digit",
+)
+_HEAD = (
+    Field("name", _STEP_NAME, "Name of the step, unique in the service.", "generate"),
+    Field(
+        "command",
+        _COMMAND,
+        "Command to run in the service directory: a list of arguments, or one line.",
+        ["npx", "prisma", "generate"],
+        required=True,
+    ),
+)
+_TIMEOUT = Field("timeout", Integer(1, 86_400), "Maximum duration, in seconds. Default: 600.", 300)
+CACHED_STEP = Fields(
+    (
+        *_HEAD,
+        Field(
+            "inputs",
+            Many(FILLED),
+            "Globs of files that the command reads; `!` excludes. Default: all files of the "
+            "service, except ignored files and outputs.",
+            ["prisma/**"],
+        ),
+        Field(
+            "outputs",
+            Many(FILLED),
+            "Globs of files or directories that the command writes.",
+            ["src/generated/**"],
+        ),
+        _TIMEOUT,
+    )
+)
+DEPLOY_HOOK = Fields(
+    (
+        *_HEAD,
+        _TIMEOUT,
+        Field(
+            "simulated",
+            Flag(),
+            "Whether to run the hook also in simulated deploys. Default: false.",
+            example=True,
+        ),
+    )
+)
+_NAMED_STEP = replace(
+    CACHED_STEP, fields=(replace(_HEAD[0], required=True), *CACHED_STEP.fields[1:])
+)
+SERVICE_BUILD = Fields(
+    (
+        *BUILD.fields,
+        Field(
+            "before",
+            Named(_NAMED_STEP, key=_STEP_NAME),
+            "Commands to run in order before the functions are built. Unchanged ones are cached.",
+            [{"name": "generate", "command": "npx prisma generate", "inputs": ["prisma/**"]}],
+        ),
+    )
+)
+
+
+def _build_hook_fields(event: StepEvent) -> tuple[Field, ...]:
+    """Build the fields of an event: its name, and the form `before:deploy`."""
+    entry = CACHED_STEP if event in CACHED_EVENTS else DEPLOY_HOOK
+    when, _, what = event.partition("-")
+    shape = Either((Many(Either((entry, FILLED))), FILLED))
+    doc = f"Commands to run {when} the {what} of the service."
+    return tuple(Field(name, shape, doc, ["./run.sh"]) for name in (event, f"{when}:{what}"))
+
+
+# Other keys, of other tools, are kept with a warning.
+HOOKS = Fields(
+    tuple(one for event in StepEvent for one in _build_hook_fields(event)),
+    is_open=True,
+    accepts=lambda _: True,
 )

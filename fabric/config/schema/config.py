@@ -1,6 +1,6 @@
 """Which keys `fabric.yml` has: the table that validation and the JSON Schema are both made from."""
 
-from fabric.config.schema.build import BUILD
+from fabric.config.schema.build import HOOKS, SERVICE_BUILD
 from fabric.config.schema.entries import ADDONS, LAYERS, RESOURCES, SECRETS, WORKFLOWS
 from fabric.config.schema.extensions import EXTENSIONS
 from fabric.config.schema.function import (
@@ -64,7 +64,7 @@ _PROVIDER_ID = OneOf(
     suggest=suggest_provider,
     accepts=is_known_provider,
 )
-NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")
+NO_EFFECT = ("app", "org", "alerts", "integrations", "policies")
 
 
 def _build_provider_shape(*, is_whole: bool) -> Fields:
@@ -205,7 +205,13 @@ CONFIG = Fields(
         WORKFLOWS,
         SECRETS,
         Field("deploy", DEPLOY, "Behavior of deploys.", {"rollbackOnFailure": True}),
-        Field("build", BUILD, "How functions are built.", {"minify": True}),
+        Field("build", SERVICE_BUILD, "How functions are built.", {"minify": True}),
+        Field(
+            "hooks",
+            HOOKS,
+            "Commands to run around builds, packages, deploys and releases.",
+            {"after-deploy": ["./notify.sh"]},
+        ),
         Field("logs", Anything(), "Logging settings. Has no effect yet.", {"retentionDays": 14}),
         *(
             Field(name, Anything(), "Reserved. Has no effect yet.", {"note": "kept"})

@@ -110,6 +110,8 @@ class RemoteBuilds:
     def _build_remotely(self, workspace: Path, inputs: BuildInputs) -> Built:
         if inputs.command and not inputs.is_portable:
             raise BuiltHereError("custom build commands run on workers only with `build.portable`")
+        if inputs.is_after_steps:
+            raise BuiltHereError("the files of `build.before` exist only here")
         sent = self._send_snapshot(workspace)
         if inputs.command and _list_unsent_paths(inputs, sent):
             looked_at = self._builder.record_inputs(workspace, inputs).all_files

@@ -93,6 +93,11 @@ class FileIndex:
             stamp=self._stamp,
         )
 
+    def forget_reads(self) -> None:
+        """Look at every file again: a command of the run wrote files that others read."""
+        self._seen, self._listings, self._reals = {}, {}, {}
+        self._probe = Probe(self._real_workspace)
+
     @property
     def folders_above(self) -> int:
         return len(Path(self._real_workspace).parts) - 1

@@ -129,9 +129,14 @@ class Reached(Struct, frozen=True):
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
-def find_reached_tasks(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
-    """Find the dirty tasks, their dependents, and the needs of these as known outcomes."""
+def find_reached_tasks(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached | None:
+    """Find the dirty tasks, their dependents, and the needs of these as known outcomes.
+
+    None if a step runs, because builds outside of this part can read its outputs.
+    """
     wave = with_dependents(dirty, lambda number: last.record(number).dependents)
+    if any(kinds[last.record(number).kind].shares_folder for number in wave):
+        return None
     numbers = tuple(sorted(wave.union(*(last.record(number).needs for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
     graph = TaskGraph(

@@ -1,0 +1,111 @@
+"""The commands of a config as tasks: cached ones around builds and packages, and hooks of deploys.
+
+Builds wait for all commands before them, packages for those after builds, and so on. Only builds
+and later commands depend on their outputs.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from fabric.config.values import Config, Step
+from fabric.graph.service_unit import ServiceUnit
+from fabric.model.names import CACHED_EVENTS, StepEvent
+from fabric.model.task import Task, TaskInputs
+from fabric.model.task_id import TaskId, build_task_id
+from fabric.model.task_inputs import BeforeInputs, HookInputs
+
+_STAGE = "FABRIC_STAGE"
+
+
+def list_steps(config: Config, *events: StepEvent) -> tuple[Step, ...]:
+    return tuple(one for one in config.supplies.steps if one.event in events)
+
+
+def list_step_ids(config: Config, *events: StepEvent) -> tuple[TaskId, ...]:
+    return tuple(
+        build_task_id("before", config.service, one.name) for one in list_steps(config, *events)
+    )
+
+
+def build_step_tasks(unit: ServiceUnit, event: StepEvent, after: Sequence[TaskId]) -> list[Task]:
+    """Build the cached tasks of an event. Each needs all earlier ones and the `after` tasks."""
+    config = unit.config
+    earlier = list_step_ids(config, *CACHED_EVENTS[: CACHED_EVENTS.index(event)])
+    steps = list_steps(config, event)
+    ids = list_step_ids(config, event)
+    return [
+        Task(ids[number], _build_inputs(unit, step), (*earlier, *after, *ids[:number]))
+        for number, step in enumerate(steps)
+    ]
+
+
+def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
+    names_stage = any(_STAGE in word for word in step.command)
+    return BeforeInputs(
+        service=unit.service,
+        name=step.name,
+        root=unit.root,
+        event=step.event,
+        command=step.command,
+        inputs=step.inputs,
+        outputs=step.outputs,
+        excluded=_list_excluded(unit.config, step),
+        ignore=step.ignore,
+        stage=unit.config.stage if names_stage else "",
+        timeout=step.timeout,
+    )
+
+
+def _list_excluded(config: Config, step: Step) -> tuple[str, ...]:
+    """List the outputs that are not inputs. Named inputs can be outputs of earlier steps."""
+    steps = list_steps(config, *CACHED_EVENTS)
+    later = steps[steps.index(step) :] if step.inputs else steps
+    return tuple(dict.fromkeys(pattern for one in later for pattern in one.outputs))
+
+
+def list_hook_ids(config: Config, event: StepEvent) -> tuple[TaskId, ...]:
+    label = config.provider.label
+    return tuple(
+        build_task_id("hook", config.service, one.name, label) for one in list_steps(config, event)
+    )
+
+
+def build_hook_tasks(
+    unit: ServiceUnit, event: StepEvent, hooked: Sequence[Task], after: Iterable[TaskId]
+) -> list[Task]:
+    """Build the hooks of an event. They run if one of the `hooked` tasks runs."""
+    config = unit.config
+    of_event, ids = list_steps(config, event), list_hook_ids(config, event)
+    needs = tuple(dict.fromkeys(after))
+    packed = tuple(
+        (str(one.id), tuple(map(str, one.needs)), _list_values(one.inputs)) for one in hooked
+    )
+    return [
+        Task(ids[number], _build_hook(unit, step, packed), (*needs, *ids[:number]))
+        for number, step in enumerate(of_event)
+    ]
+
+
+def _build_hook(
+    unit: ServiceUnit,
+    step: Step,
+    hooked: tuple[tuple[str, tuple[str, ...], tuple[object, ...]], ...],
+) -> HookInputs:
+    config = unit.config
+    return HookInputs(
+        service=unit.service,
+        name=step.name,
+        root=unit.root,
+        event=step.event,
+        command=step.command,
+        provider=config.provider.label,
+        stage=config.stage,
+        mode=unit.mode,
+        provider_id=config.provider.id,
+        timeout=step.timeout,
+        simulated=step.simulated,
+        hooked=hooked,
+    )
+
+
+def _list_values(inputs: TaskInputs) -> tuple[object, ...]:
+    return tuple(getattr(inputs, name) for name in inputs.__struct_fields__)

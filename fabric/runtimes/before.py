@@ -1,0 +1,189 @@
+"""Commands of a config: run in the service directory, with recorded inputs and collected outputs.
+
+The environment is that of `build.command`. The outputs stay where the command writes them.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import BeforeInputs, HookInputs
+from fabric.runtimes.command import (
+    LOCALE,
+    collect_files,
+    format_identity,
+    hash_files,
+    record_below,
+    record_locks,
+    record_service,
+    select_inherited,
+)
+from fabric.runtimes.contract import Built, BuiltFile, InputTrace
+from fabric.runtimes.globs import LINKS_FOLLOWED
+from fabric.runtimes.include import read_ignore_rules
+from fabric.runtimes.recorded_inputs import merge, place
+from fabric.system.git import open_quiet_git
+from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.process import run_child
+
+_NAMED = 3
+_UP = "../"
+
+
+def run_step(
+    workspace: Path, inputs: BeforeInputs, parent: Mapping[str, str], given: Sequence[BuiltFile]
+) -> Built:
+    """Run the command. Its inputs are the files before the run, with their content at that time.
+
+    `given` are files of builds or packages, for commands after them.
+    """
+    base, root = _locate(workspace, inputs.root)
+    seen = record_inputs(workspace, inputs)
+    before = hash_files(base, seen.files)
+    with create_temporary_folder("step") as folder:
+        _write_given(folder / "given", given)
+        own = {"FABRIC_INPUT_DIR": str(folder / "given")} if given else {}
+        stage = {"FABRIC_STAGE": inputs.stage} if inputs.stage else {}
+        run_command(inputs, Path(root), folder, {**_base_variables(inputs, parent), **stage, **own})
+    files = tuple(_collect_outputs(base, root, inputs))
+    return Built(
+        files,
+        seen,
+        _warn_of_tracked(root, inputs, parent),
+        toolchain=format_identity(),
+        before=before,
+    )
+
+
+def run_command(
+    inputs: BeforeInputs | HookInputs, root: Path, temporary: Path, env: Mapping[str, str]
+) -> str:
+    """Run the command and return what it printed. Raises if it fails or exceeds its timeout."""
+    try:
+        done = run_child(
+            inputs.command, cwd=root, env={**env, "TMPDIR": str(temporary)}, timeout=inputs.timeout
+        )
+    except FabricError as error:
+        if error.first.code != "process/timeout":
+            raise
+        what = f"did not end within {inputs.timeout} s"
+        raise FabricError(
+            _failure_problem(inputs, what, "set `timeout` of the step, in seconds")
+        ) from error
+    if done.code:
+        what = f"exited with code {done.code}"
+        hint = f"check the command: it runs in the directory of `{inputs.service}`"
+        raise FabricError(_failure_problem(inputs, what, hint, done.last_lines()))
+    return done.stdout.decode(errors="replace").strip()
+
+
+def build_hook_variables(
+    parent: Mapping[str, str], inputs: HookInputs, given: Pairs
+) -> dict[str, str]:
+    """Build the environment of a deploy hook: it calls others, so it has the caller's variables."""
+    return {
+        **parent,
+        "FABRIC_SERVICE": inputs.service,
+        "FABRIC_STAGE": inputs.stage,
+        "FABRIC_PROVIDER": inputs.provider,
+        "FABRIC_MODE": inputs.mode,
+        **dict(given),
+    }
+
+
+def _base_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str, str]:
+    return {**dict(select_inherited(parent)), **LOCALE, "FABRIC_SERVICE": inputs.service}
+
+
+def _failure_problem(
+    inputs: BeforeInputs | HookInputs, what: str, hint: str, frame: str = ""
+) -> Problem:
+    command = " ".join(inputs.command)
+    message = f"step `{inputs.name}` of `{inputs.service}`: the command `{command}` {what}"
+    return Problem("step/failed", message, hint=hint, frame=frame)
+
+
+def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
+    """Record the files that count for a command, without running it."""
+    base, root = _locate(workspace, inputs.root)
+    outputs = tuple(map(_convert_to_rule, inputs.excluded))
+    if not inputs.inputs:
+        ignore = read_ignore_rules(base, root, inputs.ignore)
+        return merge(ignore.seen, record_service(base, root, (*ignore.rules, *outputs)))
+    excluded = (one.removeprefix("!") for one in inputs.inputs if one.startswith("!"))
+    rules = (LINKS_FOLLOWED, *map(_convert_to_rule, excluded), *outputs)
+    named = (one for one in inputs.inputs if not one.startswith("!"))
+    return merge(
+        record_locks(base, root), *(_record_pattern(base, root, one, rules) for one in named)
+    )
+
+
+def _record_pattern(base: str, root: str, pattern: str, rules: tuple[str, ...]) -> InputTrace:
+    """Record the matches of a pattern, which can be outside the service directory."""
+    folder, rest = root, os.path.normpath(pattern)
+    while rest.startswith(_UP):
+        folder, rest = os.path.dirname(folder), rest.removeprefix(_UP)
+    # The rules are relative to the service.
+    return record_below(base, folder, rest, rules if folder == root else rules[:1])
+
+
+def _convert_to_rule(pattern: str) -> str:
+    return "/" + pattern.removeprefix("./").lstrip("/")
+
+
+def _locate(workspace: Path, root: str) -> tuple[str, str]:
+    base = os.path.realpath(workspace)
+    return base, os.path.realpath(os.path.join(base, root))
+
+
+def _write_given(folder: Path, files: Iterable[BuiltFile]) -> None:
+    for one in files:
+        path = folder / one.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(one.content)
+
+
+def _collect_outputs(base: str, root: str, inputs: BeforeInputs) -> Iterator[BuiltFile]:
+    """Collect the files of all output patterns, each once. Every pattern must match a file."""
+    found: dict[str, BuiltFile] = {}
+    for pattern in inputs.outputs:
+        files = collect_files(root, pattern.removeprefix("./"))
+        if not files:
+            what = f"wrote no file that matches `{pattern}`"
+            hint = "check `outputs`: the patterns are relative to the service directory"
+            raise FabricError(_failure_problem(inputs, what, hint))
+        found.update((one.path, one) for one in files)
+    for path in sorted(found):
+        full = os.path.join(root, path)
+        real = os.path.realpath(full)
+        if real != os.path.join(root, path) and not real.startswith(f"{root}/"):
+            what = f"wrote `{place(base, full)}` through a link to a path outside the service"
+            hint = "replace the link with a directory"
+            raise FabricError(_failure_problem(inputs, what, hint))
+        yield found[path]
+
+
+def _warn_of_tracked(
+    root: str, inputs: BeforeInputs, parent: Mapping[str, str]
+) -> tuple[Problem, ...]:
+    """Warn of outputs in git: whoever edits or merges them loses that when the command runs."""
+    if not inputs.outputs:
+        return ()
+    try:
+        git = open_quiet_git(Path(root), parent)
+        patterns = (f":(glob){one.rstrip('/')}" for one in inputs.outputs)
+        deeper = (f":(glob){one.rstrip('/')}/**" for one in inputs.outputs)
+        found = git.list_paths("ls-files", "-z", "--", *patterns, *deeper)
+    except FabricError:
+        return ()
+    if not found:
+        return ()
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    message = (
+        f"step `{inputs.name}` of `{inputs.service}` writes files that git tracks: "
+        f"{', '.join(found[:_NAMED])}{more}"
+    )
+    hint = "add them to .gitignore and run: git rm --cached FILE; or remove them from `outputs`"
+    return (Problem("step/tracked-output", message, hint),)
