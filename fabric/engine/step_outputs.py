@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.file_index import FileIndex, let_settle
 from fabric.engine.output_folders import is_shown, list_visible_files, show
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError, Place, Problem
@@ -43,7 +43,16 @@ def restore_outputs(
     for path in gone:
         with contextlib.suppress(OSError):
             os.unlink(files.full(path))  # noqa: PTH108: a path of the index
+    settle_outputs(files)
+
+
+def settle_outputs(files: FileIndex) -> None:
+    """Let builds that start now read the written files.
+
+    A file that was written in the clock tick of their start could not be told from a later edit.
+    """
     files.forget_reads()
+    let_settle(files.now_ns)
 
 
 def _map_known_contents(task: Task, traces: Iterable[Trace]) -> dict[str, set[str]]:

@@ -20,7 +20,7 @@ from fabric.engine.output_folders import (
 )
 from fabric.engine.output_warnings import OutputWarnings, encode_warning
 from fabric.engine.result import Outcome, Status
-from fabric.engine.step_outputs import is_restored, restore_outputs
+from fabric.engine.step_outputs import is_restored, restore_outputs, settle_outputs
 from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
@@ -243,7 +243,7 @@ class TaskRunner:
         made = self._make(task, upstream, tools)
         output = self._keep(task, made)
         if task.inputs.shares_folder:
-            self._stores.files.forget_reads()
+            settle_outputs(self._stores.files)
         ms = made.took_ms or round((self._clock.monotonic() - begin) * 1000)
         trace, moved = self._remember(task, upstream, made, _Written(output, ms, began_ns))
         return Outcome(

@@ -71,6 +71,9 @@ def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
 def _walk_links(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
     """Walk linked directories too, except links back to a directory of the current walk."""
     start = os.path.join(folder, fixed)
+    if os.path.isfile(start):
+        yield fixed
+        return
     yield from _walk_tree(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
 
 

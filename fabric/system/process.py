@@ -75,6 +75,9 @@ def _collect_output(
         return child.communicate(stdin, timeout)
     except subprocess.TimeoutExpired as error:
         end_child(child)
+        for stream in (child.stdout, child.stderr):
+            if stream is not None:
+                stream.close()
         raise FabricError(
             Problem("process/timeout", f"timeout: `{program}` did not end within {timeout:.0f} s")
         ) from error

@@ -55,6 +55,7 @@ class JoinInputs(Struct, frozen=True):
     lane: ClassVar[Lane] = Lane.CPU
     shown_in: ClassVar[str] = "out"
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
     service: str
     function: str
     sources: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fabric.app.preview import Preview
 from fabric.app.session import Session
+from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.graph.traces import ABSENT, ListingTrace, Look
 from fabric.model.hashing import hash_fields
@@ -21,6 +22,7 @@ from fabric.runtimes.recorded_inputs import place
 from fabric.system.disk import read_bytes
 from fabric.system.parallel import run_for_each
 from fabric.system.schemas import find_misfits, format_misfits
+from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
 
 # The input files of a saved plan: all files that its builds read, with their hashes.
@@ -103,20 +105,33 @@ def _list_cached_inputs(made: Plan) -> Iterator[_LookedAt]:
 
 
 def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
-    kind = session.registry["build"]
-    if not isinstance(kind, BuildKind):
-        return ()
-    rows = zip(made.graph.tasks, made.decisions, strict=True)
-    unknown = [task for task, decision in rows if task.kind == "build" and not decision.trace]
+    """Record the inputs of tasks without a cached result. No command runs."""
+    graph = made.graph
+    late = {graph.ids[number] for number in _list_after_steps(made)}
+    rows = zip(graph.tasks, made.decisions, strict=True)
+    unknown = [
+        task
+        for task, decision in rows
+        if task.kind in ("before", "build") and not decision.trace and task.id not in late
+    ]
     found: dict[str, InputTrace] = {}
 
     def look_through(task: Task) -> None:
-        found[task.id] = kind.record_inputs(task)
+        kind = session.registry[task.kind]
+        if isinstance(kind, BuildKind | BeforeKind):
+            found[task.id] = kind.record_inputs(task)
 
     problems = run_for_each(unknown, look_through)
     if problems:
         raise FabricError(*problems)
-    return [_convert_seen(found[task.id]) for task in unknown]
+    return [_convert_seen(one) for one in found.values()]
+
+
+def _list_after_steps(made: Plan) -> Iterator[int]:
+    """List the builds that wait for a step. Their files do not exist yet; those of the step count."""
+    for number in made.graph.numbers_of("build"):
+        if made.decisions[number].action is Action.WAIT:
+            yield number
 
 
 def _convert_seen(seen: InputTrace) -> _LookedAt:
