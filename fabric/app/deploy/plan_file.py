@@ -128,7 +128,7 @@ def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
 
 
 def _list_after_steps(made: Plan) -> Iterator[int]:
-    """List the builds that wait for a step. Their files do not exist yet; those of the step count."""
+    """List the builds that wait for a step, whose files need not exist yet."""
     for number in made.graph.numbers_of("build"):
         if made.decisions[number].action is Action.WAIT:
             yield number

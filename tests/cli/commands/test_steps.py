@@ -179,7 +179,8 @@ def test_a_timeout_ends_the_command(tmp_path: Path) -> None:
 
 
 def test_steps_run_in_order_and_see_earlier_outputs(tmp_path: Path) -> None:
-    second = "    - {name: copy, command: cp src/generated/value.py src/copy.py, outputs: [src/copy.py]}\n"
+    command = f"command: cp {VALUE} src/copy.py, outputs: [src/copy.py]"
+    second = f"    - {{name: copy, {command}}}\n"
     made = shop(tmp_path, CONFIG.replace("functions:", f"{second}functions:"))
     made.write(
         {"src/two.py": "from copy import V\n\n\ndef handler(event, context):\n    return V\n"}
@@ -224,7 +225,9 @@ hooks:
   before-build:
     - {command: sh generate.sh, outputs: [src/generated/**]}
   after-build:
-    - {name: size, command: "sh -c 'cat $FABRIC_INPUT_DIR/two/src/two.py > built'", outputs: [built]}
+    - name: size
+      command: "sh -c 'cat $FABRIC_INPUT_DIR/two/src/two.py > built'"
+      outputs: [built]
   "after:package":
     - {command: "sh -c 'ls $FABRIC_INPUT_DIR > packed'", outputs: [packed]}
 """
@@ -240,8 +243,8 @@ def test_services_of_a_compose_file_have_their_own_steps(tmp_path: Path) -> None
     made = compose(tmp_path, api=(), web=())
     for name in ("api", "web"):
         path = made.root / name / "fabric.yml"
-        before = f"build: {{before: [{{name: make, command: touch {name}.txt, outputs: [{name}.txt]}}]}}\n"
-        path.write_text(path.read_text() + before)
+        step = f"{{name: make, command: touch {name}.txt, outputs: [{name}.txt]}}"
+        path.write_text(f"{path.read_text()}build: {{before: [{step}]}}\n")
     assert made.fabric("compose", "build").code == 0
     assert (made.root / "api/api.txt").exists()
     assert (made.root / "web/web.txt").exists()
@@ -249,8 +252,8 @@ def test_services_of_a_compose_file_have_their_own_steps(tmp_path: Path) -> None
 
 
 def test_several_targets_share_the_steps(tmp_path: Path) -> None:
-    more = "providerOverrides: {spare: {name: cloud1-lambda}}\nfabric: {targets: [cloud1-lambda, spare]}\n"
-    made = shop(tmp_path, CONFIG + more)
+    spare = "providerOverrides: {spare: {name: cloud1-lambda}}\n"
+    made = shop(tmp_path, f"{CONFIG}{spare}fabric: {{targets: [cloud1-lambda, spare]}}\n")
     assert made.fabric("deploy").code == 0
     assert runs_of(made) == 1
 

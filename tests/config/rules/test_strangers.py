@@ -29,6 +29,8 @@ def refused(text: str, own_backend: str = "") -> list[str]:
     [
         HEAD + ONE + "build: {command: [make]}\n",
         HEAD + "functions: [{name: a, entry: a.ts, build: {command: [make]}}]\n",
+        HEAD + ONE + "build: {before: [{name: a, command: make}]}\n",
+        HEAD + ONE + "hooks: {before-deploy: [make]}\n",
         HEAD + ONE + "build: {tsconfig: ../tsconfig.json}\n",
         HEAD + "functions: [{name: a, entry: .fabric/a.ts}]\n",
         HEAD + "functions: [{name: a, entry: a.ts, include: ['config/.env.prod']}]\n",
