@@ -20,7 +20,7 @@ from tests.support.shared_caches import (
     on_objstore2,
     on_turbo,
 )
-from tests.support.two_machines import another_machine, first_machine
+from tests.support.two_machines import CONFIG, another_machine, first_machine
 
 FROM_OTHERS = "restored from the shared cache"
 
@@ -295,3 +295,27 @@ def test_wrong_token_warns_once(place: CachePlaceOfTests, first: Project) -> Non
     assert done.result["summary"]["ran"] == 4
     assert len(warned(done)) == 1
     assert "wrong-one" not in done.err + json.dumps(done.document)
+
+
+STEP = """\
+build:
+  before:
+    - {name: make, command: sh make.sh, inputs: [make.sh], outputs: [src/made.py]}
+"""
+
+
+def test_a_step_of_another_machine_is_restored_and_its_builds_too(
+    place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    first = first_machine(tmp_path, CONFIG + STEP)
+    first.write({"make.sh": "echo 'WORD = 1' > src/made.py; echo ran >> \"$HOME/ran\"\n"})
+    first.write({"src/one.py": "from made import WORD\n\n\ndef handler(a, b):\n    return WORD\n"})
+    second = another_machine(first, tmp_path)
+    shared_home = {"HOME": str(tmp_path)}
+    made = first.json("package", env={**place.writing, **shared_home})
+    assert made.result["summary"]["ran"] == 5
+    taken = second.json("package", env={**place.env, **shared_home})
+    assert taken.result["summary"]["ran"] == 0
+    assert (second.root / "src/made.py").read_text() == "WORD = 1\n"
+    assert (tmp_path / "ran").read_text() == "ran\n"
+    assert second.archives() == first.archives()
