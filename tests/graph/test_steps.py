@@ -78,21 +78,22 @@ def test_only_builds_and_steps_use_outputs_of_steps() -> None:
 
 def test_outputs_are_no_inputs_unless_an_earlier_step_writes_a_named_one() -> None:
     found = tasks(Verb.BUILD)
-    inputs = {one.inputs.name: one.inputs for one in found.values() if _is_step(one)}
+    inputs = list_inputs(found)
     assert inputs["one"].excluded == ("x", "y", "z")
     assert inputs["three"].excluded == ("z",)
 
 
 def test_only_a_command_that_names_the_stage_has_it_in_its_key() -> None:
     found = tasks(Verb.BUILD)
-    stages = {one.inputs.name: one.inputs.stage for one in found.values() if _is_step(one)}
+    stages = {name: one.stage for name, one in list_inputs(found).items()}
     assert stages == {"one": "", "two": "dev", "three": "", "after": ""}
     names = {entry.name for entry in found["before:shop/one"].inputs.entries()}
     assert names == {"service", "command", "inputs", "outputs", "excluded", "ignore"}
 
 
-def _is_step(task: Task) -> bool:
-    return isinstance(task.inputs, BeforeInputs)
+def list_inputs(found: dict[str, Task]) -> dict[str, BeforeInputs]:
+    inputs = (one.inputs for one in found.values())
+    return {one.name: one for one in inputs if isinstance(one, BeforeInputs)}
 
 
 def test_a_selected_function_brings_the_steps_of_its_service() -> None:

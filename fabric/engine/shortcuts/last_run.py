@@ -23,6 +23,7 @@ from fabric.graph.traces import Trace
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import BeforeInputs
 from fabric.model.walks import with_dependents
 
 _KEPT = 16
@@ -82,14 +83,16 @@ class LastRun(Struct, frozen=True):
 
     def dirty(self, moved: Iterable[str]) -> set[int] | None:
         """Return the tasks that read or show these paths; None if a path is not owned by tasks
-        only."""
+        only, or if a step has to run: any build can read its outputs."""
         found: set[int] = set()
         for path in moved:
             owners = self.owners_of(path)
             if not owners:
                 return None
             found.update(owners)
-        return found
+        wave = with_dependents(found, lambda number: self.record(number).dependents)
+        is_step = any(self.record(number).kind == BeforeInputs.kind for number in wave)
+        return None if is_step else found
 
     def only_of(self, wave: set[int], prefix: str, kinds: Kinds) -> frozenset[str]:
         """Return the paths that only these tasks read or show."""
@@ -129,14 +132,9 @@ class Reached(Struct, frozen=True):
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
-def find_reached_tasks(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached | None:
-    """Find the dirty tasks, their dependents, and the needs of these as known outcomes.
-
-    None if a step runs, because builds outside of this part can read its outputs.
-    """
+def find_reached_tasks(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
+    """Find the dirty tasks, their dependents, and the needs of these as known outcomes."""
     wave = with_dependents(dirty, lambda number: last.record(number).dependents)
-    if any(kinds[last.record(number).kind].shares_folder for number in wave):
-        return None
     numbers = tuple(sorted(wave.union(*(last.record(number).needs for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
     graph = TaskGraph(
