@@ -49,7 +49,7 @@ def restore_outputs(
 def settle_outputs(files: FileIndex) -> None:
     """Let builds that start now read the written files.
 
-    A file that was written in the clock tick of their start could not be told from a later edit.
+    If a file is written in the clock tick of their start, a later edit could stay unnoticed.
     """
     files.forget_reads()
     let_settle(files.now_ns)

@@ -82,16 +82,11 @@ def _select_functions(config: Config, functions: frozenset[str]) -> tuple[Functi
     return tuple(function for function in config.functions if function.name in functions)
 
 
-def _first(scene: Services, unit: ServiceUnit) -> ServiceUnit:
-    """Return the unit whose steps count for all targets of a service."""
-    return next(one for one in scene.units if one.service == unit.service)
-
-
 def _build_steps(
     scene: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
     """Build the cached commands around builds, once for all targets of a service."""
-    if functions and _first(scene, unit) is unit:
+    if _has_step_tasks(scene, unit, functions):
         built = _list_function_tasks(scene, unit, functions, "build")
         yield from build_step_tasks(unit, StepEvent.BEFORE_BUILD, ())
         yield from build_step_tasks(unit, StepEvent.AFTER_BUILD, built)
@@ -100,11 +95,17 @@ def _build_steps(
 def _package_steps(
     scene: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
-    if functions and _first(scene, unit) is unit:
+    if _has_step_tasks(scene, unit, functions):
         built = _list_function_tasks(scene, unit, functions, "build")
         packed = _list_function_tasks(scene, unit, functions, "package")
         yield from build_step_tasks(unit, StepEvent.BEFORE_PACKAGE, built)
         yield from build_step_tasks(unit, StepEvent.AFTER_PACKAGE, packed)
+
+
+def _has_step_tasks(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> bool:
+    """Return whether this unit brings the steps of its service, which all its targets share."""
+    is_chosen = scene.by_service[unit.service] is unit
+    return bool(unit.config.supplies.steps and functions) and is_chosen
 
 
 def _list_function_tasks(
@@ -133,7 +134,7 @@ def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) ->
         apart = scene.variants.build(unit, function)
         inputs = _build_inputs(unit, function, apart)
         # What a command makes may be other bytes when it is made again: it is brought whole.
-        needs = list_step_ids(_first(scene, unit).config, StepEvent.BEFORE_BUILD)
+        needs = list_step_ids(scene.by_service[unit.service].config, StepEvent.BEFORE_BUILD)
         inputs = replace(inputs, is_wanted=bool(inputs.command), is_after_steps=bool(needs))
         yield Task(_build_task_id("build", unit, function, apart), inputs, needs)
 
@@ -171,7 +172,7 @@ def _build_checked(
 
 
 def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
-    config = _first(scene, unit).config
+    config = scene.by_service[unit.service].config
     steps = list_step_ids(config, StepEvent.AFTER_BUILD, StepEvent.BEFORE_PACKAGE)
     for function in functions:
         vendor, apart = _vendor_task(unit, function), scene.variants.package(unit, function)
@@ -195,7 +196,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
     waits = (
         *_list_upstream_releases(services, unit),
         *(
-            list_step_ids(_first(services, unit).config, StepEvent.AFTER_PACKAGE)
+            list_step_ids(services.by_service[unit.service].config, StepEvent.AFTER_PACKAGE)
             if functions
             else ()
         ),

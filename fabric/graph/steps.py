@@ -48,18 +48,18 @@ def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
         command=step.command,
         inputs=step.inputs,
         outputs=step.outputs,
-        excluded=_list_excluded(unit.config, step),
-        ignore=step.ignore,
+        ignore=(*(() if step.inputs else step.ignore), *_list_output_rules(unit.config, step)),
         stage=unit.config.stage if names_stage else "",
         timeout=step.timeout,
     )
 
 
-def _list_excluded(config: Config, step: Step) -> tuple[str, ...]:
-    """List the outputs that are not inputs. Named inputs can be outputs of earlier steps."""
+def _list_output_rules(config: Config, step: Step) -> tuple[str, ...]:
+    """List rules for outputs that are not inputs. Named inputs can be outputs of earlier steps."""
     steps = list_steps(config, *CACHED_EVENTS)
     later = steps[steps.index(step) :] if step.inputs else steps
-    return tuple(dict.fromkeys(pattern for one in later for pattern in one.outputs))
+    patterns = (pattern.removeprefix("./").lstrip("/") for one in later for pattern in one.outputs)
+    return tuple(dict.fromkeys(f"/{pattern}" for pattern in patterns))
 
 
 def list_hook_ids(config: Config, event: StepEvent) -> tuple[TaskId, ...]:
@@ -100,7 +100,6 @@ def _build_hook(
         provider=config.provider.label,
         stage=config.stage,
         mode=unit.mode,
-        provider_id=config.provider.id,
         timeout=step.timeout,
         simulated=step.simulated,
         hooked=hooked,

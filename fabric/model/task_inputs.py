@@ -95,8 +95,7 @@ class BeforeInputs(_Inputs, frozen=True):
     # Globs of the service directory; without inputs all its files count.
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    # Outputs of this and other steps, which are not inputs.
-    excluded: tuple[str, ...] = ()
+    # Ignore rules: of the config, and for outputs of this and other steps.
     ignore: tuple[str, ...] = ()
     # Empty unless the command names it.
     stage: str = ""
@@ -119,6 +118,9 @@ class BeforeInputs(_Inputs, frozen=True):
 HookedTask: TypeAlias = tuple[str, tuple[str, ...], tuple[Any, ...]]
 
 
+_NOT_OF_HOOKS = ("service", "name", "root", "hooked", "timeout")
+
+
 class HookInputs(_Inputs, frozen=True):
     """A command that runs whenever one of the `hooked` tasks of its service runs."""
 
@@ -132,13 +134,12 @@ class HookInputs(_Inputs, frozen=True):
     provider: str
     stage: str
     mode: str
-    provider_id: str = ""
     timeout: int = 600
     simulated: bool = False
     hooked: tuple[HookedTask, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return list_option_entries(self, "service", "name", "root", "hooked", "timeout")
+        return list_option_entries(self, *_NOT_OF_HOOKS)
 
 
 _NAMES = (

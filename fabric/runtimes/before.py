@@ -108,12 +108,11 @@ def _failure_problem(
 def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
     """Record the files that count for a command, without running it."""
     base, root = _locate(workspace, inputs.root)
-    outputs = tuple(map(_convert_to_rule, inputs.excluded))
     if not inputs.inputs:
         ignore = read_ignore_rules(base, root, inputs.ignore)
-        return merge(ignore.seen, record_service(base, root, (*ignore.rules, *outputs)))
+        return merge(ignore.seen, record_service(base, root, ignore.rules))
     excluded = (one.removeprefix("!") for one in inputs.inputs if one.startswith("!"))
-    rules = (LINKS_FOLLOWED, *map(_convert_to_rule, excluded), *outputs)
+    rules = (LINKS_FOLLOWED, *(f"/{one.removeprefix('./')}" for one in excluded), *inputs.ignore)
     named = (one for one in inputs.inputs if not one.startswith("!"))
     return merge(
         record_locks(base, root), *(_record_pattern(base, root, one, rules) for one in named)
@@ -127,10 +126,6 @@ def _record_pattern(base: str, root: str, pattern: str, rules: tuple[str, ...]) 
         folder, rest = os.path.dirname(folder), rest.removeprefix(_UP)
     # The rules are relative to the service.
     return record_below(base, folder, rest, rules if folder == root else rules[:1])
-
-
-def _convert_to_rule(pattern: str) -> str:
-    return "/" + pattern.removeprefix("./").lstrip("/")
 
 
 def _locate(workspace: Path, root: str) -> tuple[str, str]:
@@ -168,7 +163,7 @@ def _collect_outputs(base: str, root: str, inputs: BeforeInputs) -> Iterator[Bui
 def _warn_of_tracked(
     root: str, inputs: BeforeInputs, parent: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Warn of outputs in git: whoever edits or merges them loses that when the command runs."""
+    """Warn of outputs in git, because the command overwrites edits and merges."""
     if not inputs.outputs:
         return ()
     try:

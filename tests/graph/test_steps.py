@@ -79,8 +79,8 @@ def test_only_builds_and_steps_use_outputs_of_steps() -> None:
 def test_outputs_are_no_inputs_unless_an_earlier_step_writes_a_named_one() -> None:
     found = tasks(Verb.BUILD)
     inputs = list_inputs(found)
-    assert inputs["one"].excluded == ("x", "y", "z")
-    assert inputs["three"].excluded == ("z",)
+    assert inputs["one"].ignore == ("/x", "/y", "/z")
+    assert inputs["three"].ignore == ("/z",)
 
 
 def test_only_a_command_that_names_the_stage_has_it_in_its_key() -> None:
@@ -88,7 +88,7 @@ def test_only_a_command_that_names_the_stage_has_it_in_its_key() -> None:
     stages = {name: one.stage for name, one in list_inputs(found).items()}
     assert stages == {"one": "", "two": "dev", "three": "", "after": ""}
     names = {entry.name for entry in found["before:shop/one"].inputs.entries()}
-    assert names == {"service", "command", "inputs", "outputs", "excluded", "ignore"}
+    assert names == {"service", "command", "inputs", "outputs", "ignore"}
 
 
 def list_inputs(found: dict[str, Task]) -> dict[str, BeforeInputs]:
