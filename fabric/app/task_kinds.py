@@ -56,7 +56,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     }
     return {
         **hooked,
-        "hook": HookKind(hooked, tools.records, env),
+        "hook": HookKind(hooked, tools.records.lock_record, env),
         "remove": PlacedKind(RemoveKind(tools), tools.places),
         "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),

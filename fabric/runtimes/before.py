@@ -111,21 +111,27 @@ def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
     if not inputs.inputs:
         ignore = read_ignore_rules(base, root, inputs.ignore)
         return merge(ignore.seen, record_service(base, root, ignore.rules))
-    excluded = (one.removeprefix("!") for one in inputs.inputs if one.startswith("!"))
-    rules = (LINKS_FOLLOWED, *(f"/{one.removeprefix('./')}" for one in excluded), *inputs.ignore)
-    named = (one for one in inputs.inputs if not one.startswith("!"))
-    return merge(
-        record_locks(base, root), *(_record_pattern(base, root, one, rules) for one in named)
-    )
+    excluded = [os.path.normpath(one[1:]) for one in inputs.inputs if one.startswith("!")]
+    named = [os.path.normpath(one) for one in inputs.inputs if not one.startswith("!")]
+    found = (_record_pattern((base, root), one, excluded, inputs.ignore) for one in named)
+    return merge(record_locks(base, root), *found)
 
 
-def _record_pattern(base: str, root: str, pattern: str, rules: tuple[str, ...]) -> InputTrace:
-    """Record the matches of a pattern, which can be outside the service directory."""
-    folder, rest = root, os.path.normpath(pattern)
-    while rest.startswith(_UP):
-        folder, rest = os.path.dirname(folder), rest.removeprefix(_UP)
-    # The rules are relative to the service.
-    return record_below(base, folder, rest, rules if folder == root else rules[:1])
+def _record_pattern(
+    places: tuple[str, str], pattern: str, excluded: Sequence[str], outputs: tuple[str, ...]
+) -> InputTrace:
+    """Record the matches of a pattern, which can be outside the service directory.
+
+    Rules are relative to the directory that is searched.
+    """
+    base, folder = places
+    up = ""
+    while pattern.startswith(up + _UP):
+        folder, up = os.path.dirname(folder), up + _UP
+    rest = [one.removeprefix(up) for one in excluded if one.startswith(up)]
+    rules = (f"/{one}" for one in rest if not one.startswith(_UP))
+    marked = (LINKS_FOLLOWED, *rules, *(() if up else outputs))
+    return record_below(base, folder, pattern.removeprefix(up), marked)
 
 
 def _locate(workspace: Path, root: str) -> tuple[str, str]:

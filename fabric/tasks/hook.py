@@ -1,13 +1,13 @@
 """Run a hook of a deploy or release. Never cached: it runs when a task that it belongs to runs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
 from fabric.graph.plan import Known
 from fabric.model.hashing import hash_fields
 from fabric.model.names import StepEvent
-from fabric.model.records.record import Mode
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import (
     TaskId,
@@ -19,7 +19,7 @@ from fabric.model.task_id import (
 from fabric.model.task_inputs import INPUTS_BY_KIND, HookInputs
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import list_output_hashes
-from fabric.tasks.deploy_tools import PlacedKind, Records, get_record_ref
+from fabric.tasks.deploy_tools import PlacedKind, get_record_ref
 
 _VERSION = "1"
 _BEFORE = (StepEvent.BEFORE_DEPLOY, StepEvent.BEFORE_RELEASE)
@@ -31,10 +31,13 @@ class HookKind:
     """`kinds` are those of deploy and release tasks, `env` are the caller's variables."""
 
     def __init__(
-        self, kinds: Mapping[str, PlacedKind], records: Records, env: Mapping[str, str]
+        self,
+        kinds: Mapping[str, PlacedKind],
+        lock_record: Callable[[RecordRef], object],
+        env: Mapping[str, str],
     ) -> None:
         self._kinds = kinds
-        self._records = records
+        self._lock_record = lock_record
         self._env = env
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
@@ -77,7 +80,7 @@ class HookKind:
 
     def claim(self, task: Task) -> None:
         """Lock the record, so that a hook before a deploy never runs beside another deploy."""
-        self._records.lock_record(get_record_ref(task.inputs))
+        self._lock_record(get_record_ref(task.inputs))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools

@@ -1,0 +1,101 @@
+"""Commands of a config: their recorded inputs, their environment and their failures."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from fabric.model.task_inputs import BeforeInputs, HookInputs
+from fabric.runtimes.before import build_hook_variables, record_inputs, run_command, run_step
+from fabric.runtimes.contract import BuiltFile
+from tests.support.runtimes_project import write
+
+STEP = BeforeInputs("shop", "gen", "api", "before-build", ("true",))
+TREE = {
+    "api/src/a.ts": "",
+    "api/src/a.test.ts": "",
+    "api/dist/a.js": "",
+    "api/.fabricignore": "docs\n",
+    "api/docs/x.md": "",
+    "shared/one.json": "",
+    "shared/two.json": "",
+    "package-lock.json": "{}",
+}
+PATH = {"PATH": "/usr/bin:/bin"}
+
+
+def sh(text: str, outputs: tuple[str, ...] = ()) -> BeforeInputs:
+    return replace(STEP, command=("sh", "-c", text), inputs=("src/**",), outputs=outputs)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "ignore", "found"),
+    [
+        (("src/**", "!src/*.test.ts"), (), {"api/src/a.ts"}),
+        (("./src/a.ts",), (), {"api/src/a.ts"}),
+        (("../shared/*", "!../shared/two.json"), (), {"shared/one.json"}),
+        (("**",), ("/dist/**",), {"api/src/a.ts", "api/src/a.test.ts", "api/docs/x.md"}),
+        ((), ("/dist/**", "*.test.ts"), {"api/src/a.ts"}),
+    ],
+)
+def test_inputs_are_the_matching_files(
+    inputs: tuple[str, ...], ignore: tuple[str, ...], found: set[str], tmp_path: Path
+) -> None:
+    write(tmp_path, TREE)
+    seen = record_inputs(tmp_path, replace(STEP, inputs=inputs, ignore=ignore))
+    plain = {one for one in seen.files if not one.endswith((".fabricignore", "package-lock.json"))}
+    assert plain == found
+    assert "package-lock.json" in seen.files
+    assert seen.listings
+
+
+def test_outputs_of_all_patterns_are_collected_once(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    step = sh("mkdir -p out; echo 1 > out/a; cp /bin/true out/b", ("out", "out/*"))
+    done = run_step(tmp_path, step, PATH, ())
+    assert [(one.path, one.executable) for one in done.files] == [("out/a", False), ("out/b", True)]
+
+
+def test_files_of_builds_are_given_in_a_private_directory(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    step = sh("cp $FABRIC_INPUT_DIR/one/index.js out.txt", ("out.txt",))
+    done = run_step(tmp_path, step, PATH, (BuiltFile("one/index.js", b"built"),))
+    assert done.files == (BuiltFile("out.txt", b"built"),)
+
+
+def test_outputs_behind_a_link_to_elsewhere_are_rejected(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    step = sh("ln -s ../../shared/one.json src/link", ("src/link",))
+    with pytest.raises(FabricError, match="through a link to a path outside"):
+        run_step(tmp_path, step, PATH, ())
+
+
+@pytest.mark.parametrize(
+    ("command", "timeout", "message"),
+    [
+        ("exit 3", 60, "exited with code 3"),
+        ("sleep 60", 1, "did not end within 1 s"),
+    ],
+)
+def test_a_failure_names_the_step(command: str, timeout: int, message: str, tmp_path: Path) -> None:
+    step = replace(sh(command), timeout=timeout)
+    with pytest.raises(FabricError, match=f"^step `gen` of `shop`: .* {message}"):
+        run_command(step, tmp_path, tmp_path, PATH)
+
+
+def test_a_missing_program_is_its_own_error(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match="cannot start `nothing-like-it`"):
+        run_command(replace(STEP, command=("nothing-like-it",)), tmp_path, tmp_path, PATH)
+
+
+def test_hooks_of_deploys_have_the_variables_of_the_caller() -> None:
+    hook = HookInputs("shop", "tell", ".", "after-deploy", ("a",), "spare", "prod", "real")
+    assert build_hook_variables({"TOKEN": "x"}, hook, (("FABRIC_ENDPOINT", "u"),)) == {
+        "TOKEN": "x",
+        "FABRIC_SERVICE": "shop",
+        "FABRIC_STAGE": "prod",
+        "FABRIC_PROVIDER": "spare",
+        "FABRIC_MODE": "real",
+        "FABRIC_ENDPOINT": "u",
+    }
