@@ -4,6 +4,7 @@ loading."""
 from collections.abc import Iterator
 
 from fabric.config.resolve.stages import list_named_entries
+from fabric.config.schema.build import HOOKS
 from fabric.config.schema.check import Finding
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.values import ConfigPlace
@@ -66,9 +67,11 @@ def find_misplaced_secrets(root: Mapping) -> Iterator[Finding]:
 
 
 def _open_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
-    # A region may stand in the provider's extension too; a build's words lie in compiled graphs.
+    # A region may stand in the provider's extension too; commands are in compiled graphs.
     for key in ("service", "provider", "build"):
         yield key, find_child(root, key)
+    for key in HOOKS.index:
+        yield f"hooks.{key}", find_child(root, "hooks", key)
     for name, node in list_named_entries(find_child(root, "extensions")):
         yield f"extensions.{name}.region", find_child(node, "region")
     for _, node in list_named_entries(find_child(root, "functions")):

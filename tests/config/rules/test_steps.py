@@ -75,6 +75,19 @@ def test_mistakes_are_reported(text: str, code: str) -> None:
     assert codes(text) == [code or "config/unknown-key"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        BEFORE % "{name: a, command: 'echo ${secret:T}'}",
+        f"{HEAD}{ONE}hooks: {{after-build: ['echo ${{secret:T}}']}}\n",
+        f"{HEAD}{ONE}hooks: {{'before:deploy': [{{command: [echo, '${{secret:T}}']}}]}}\n",
+    ],
+)
+def test_commands_cannot_contain_secrets(text: str) -> None:
+    secrets = "secrets: {T: '${env:T}'}\n"
+    assert codes(text + secrets, {"T": "hush"}) == ["config/secret-here"]
+
+
 def test_a_duplicate_step_names_both_lines() -> None:
     [problem] = problems(f"{HEAD}{ONE}build:\n  before:\n    - {GEN}\n    - {GEN}\n")
     assert problem.message == "duplicate step `gen` (lines 6 and 7)"
