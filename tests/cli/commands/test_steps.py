@@ -251,6 +251,20 @@ def test_services_of_a_compose_file_have_their_own_steps(tmp_path: Path) -> None
     assert made.json("compose", "build").result["summary"]["ran"] == 0
 
 
+def test_an_input_outside_the_service_affects_it(tmp_path: Path) -> None:
+    made = compose(tmp_path, api=(), web=())
+    made.write({"shared/words.txt": "a", "api/.gitignore": "words.txt\n"})
+    path = made.root / "api/fabric.yml"
+    step = "{name: copy, command: cp ../shared/words.txt ., inputs: [../shared/*]"
+    path.write_text(f"{path.read_text()}build: {{before: [{step}, outputs: [words.txt]}}]}}\n")
+    under_git(made)
+    assert made.fabric("compose", "build").code == 0
+    assert not made.json("compose", "plan", "--affected").result["services"]
+    made.write({"shared/words.txt": "b"})
+    rows = made.json("compose", "plan", "--affected").result["services"]
+    assert [one["service"] for one in rows] == ["api"]
+
+
 def test_several_targets_share_the_steps(tmp_path: Path) -> None:
     spare = "providerOverrides: {spare: {name: cloud1-lambda}}\n"
     made = shop(tmp_path, f"{CONFIG}{spare}fabric: {{targets: [cloud1-lambda, spare]}}\n")
