@@ -11,7 +11,7 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import CACHED_EVENTS, StepEvent
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId, build_task_id
-from fabric.model.task_inputs import BeforeInputs, HookInputs
+from fabric.model.task_inputs import BeforeInputs, HookedTask, HookInputs
 
 _STAGE = "FABRIC_STAGE"
 
@@ -85,11 +85,7 @@ def build_hook_tasks(
     ]
 
 
-def _build_hook(
-    unit: ServiceUnit,
-    step: Step,
-    hooked: tuple[tuple[str, tuple[str, ...], tuple[object, ...]], ...],
-) -> HookInputs:
+def _build_hook(unit: ServiceUnit, step: Step, hooked: tuple[HookedTask, ...]) -> HookInputs:
     config = unit.config
     return HookInputs(
         service=unit.service,

@@ -113,18 +113,17 @@ def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
         return merge(ignore.seen, record_service(base, root, ignore.rules))
     excluded = [os.path.normpath(one[1:]) for one in inputs.inputs if one.startswith("!")]
     named = [os.path.normpath(one) for one in inputs.inputs if not one.startswith("!")]
-    found = (_record_pattern((base, root), one, excluded, inputs.ignore) for one in named)
+    found = (_record_pattern(base, root, one, excluded, inputs.ignore) for one in named)
     return merge(record_locks(base, root), *found)
 
 
 def _record_pattern(
-    places: tuple[str, str], pattern: str, excluded: Sequence[str], outputs: tuple[str, ...]
+    base: str, folder: str, pattern: str, excluded: Sequence[str], outputs: tuple[str, ...]
 ) -> InputTrace:
     """Record the matches of a pattern, which can be outside the service directory.
 
     Rules are relative to the directory that is searched.
     """
-    base, folder = places
     up = ""
     while pattern.startswith(up + _UP):
         folder, up = os.path.dirname(folder), up + _UP
