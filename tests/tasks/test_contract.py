@@ -9,10 +9,10 @@ from tests.support.records import record
 from tests.tasks.deploys import Deploys
 from tests.tasks.tools import HeldRecord
 
-KINDS = list_deploy_kinds(Deploys(HeldRecord(record())).tools())
+KINDS = list_deploy_kinds(Deploys(HeldRecord(record())).tools(), {})
 
 
-@pytest.mark.parametrize("name", ["deploy", "release", "remove", "restore"])
+@pytest.mark.parametrize("name", ["deploy", "hook", "release", "remove", "restore"])
 def test_kinds_that_change_a_record_are_recognized(name: str) -> None:
     assert is_record_kind(KINDS[name])
 
