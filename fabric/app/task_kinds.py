@@ -1,20 +1,24 @@
 """The kinds of tasks, and the runtimes that build functions."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.settings import Settings
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built
+from fabric.runtimes.wheel_downloads import WheelDownloads
 from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
 from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
+from fabric.tasks.wheel import WheelKind
 
 if TYPE_CHECKING:
     from fabric.tasks.deploy_tools import DeployTools
@@ -33,7 +37,8 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
 
 def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) -> Registry:
     return {
-        "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
+        "wheel": WheelKind(WheelDownloads(env)),
+        "vendor": VendorKind(_Packages(env)),
         "before": BeforeKind(workspace, env),
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
@@ -63,7 +68,17 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     }
 
 
-def _vendor_packages(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
-    from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
+class _Packages(Struct, frozen=True):
+    """The packages of a lock. Their modules are imported only when something is downloaded."""
 
-    return vendor(workspace, inputs, env)
+    env: Mapping[str, str]
+
+    def download(self, workspace: Path, inputs: VendorInputs) -> Built:
+        from fabric.runtimes.vendor import vendor
+
+        return vendor(workspace, inputs, self.env)
+
+    def complete(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
+        from fabric.runtimes.vendor import complete_wheels
+
+        return complete_wheels(workspace, inputs, metadata)

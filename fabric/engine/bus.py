@@ -109,7 +109,7 @@ class RunInfo(Struct, frozen=True):
     @property
     def many(self) -> bool:
         """Return whether the run has more than one service."""
-        return len({task.inputs.service for task in self.graph.tasks}) > 1
+        return len({task.inputs.service for task in self.graph.tasks} - {""}) > 1
 
 
 MakeListeners = Callable[[RunInfo], Sequence[Listener]]

@@ -1,6 +1,6 @@
 """Services to tasks: one table of recipes serves every verb."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ from fabric.model.task_inputs import (
     ReleaseInputs,
     Spec,
     VendorInputs,
+    WheelInputs,
 )
 
 
@@ -67,13 +68,13 @@ def compile_graph(
     services = Services(
         tuple(units), by_service, group_variants(units, _build_inputs, _list_archive_facts)
     )
-    tasks = [
+    tasks = (
         task
         for unit in services.units
         for recipe in (_STRICT_BUILD if strict and verb is Verb.BUILD else RECIPES[verb])
         for task in recipe(services, unit, _select_functions(unit.config, functions))
-    ]
-    return build_graph(tasks)
+    )
+    return build_graph(_merge_wheels(tasks))
 
 
 def _select_functions(config: Config, functions: frozenset[str]) -> tuple[Function, ...]:
@@ -124,9 +125,38 @@ def _list_function_tasks(
     return tuple(dict.fromkeys(found))
 
 
+def _merge_wheels(tasks: Iterable[Task]) -> Iterator[Task]:
+    """Keep one task of each wheel. One that services share belongs to none of them."""
+    wheels: dict[TaskId, WheelInputs] = {}
+    for task in tasks:
+        if not isinstance(task.inputs, WheelInputs):
+            yield task
+            continue
+        first = wheels.setdefault(task.id, task.inputs)
+        if first.service != task.inputs.service:
+            wheels[task.id] = replace(first, service="")
+    yield from (Task(task_id, inputs) for task_id, inputs in wheels.items())
+
+
 def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
-    seen = {_vendor_task(unit, function) for function in functions}
-    return sorted((task for task in seen if task), key=lambda task: task.id)
+    found = ((_vendor_task(unit, one), unit.packages_of(one.name)) for one in functions)
+    seen = {task.id: (task, asked.wheels) for task, asked in found if task and asked}
+    for _, (task, wheels) in sorted(seen.items()):
+        needed = [Task(_build_wheel_id(one), _place_wheel(one, task)) for one in wheels]
+        yield from needed
+        yield replace(task, needs=tuple(one.id for one in needed))
+
+
+def _build_wheel_id(wheel: WheelInputs) -> TaskId:
+    facts = (*wheel.hashes, wheel.python, wheel.platform, str(wheel.glibc))
+    short = hash_fields(facts)[:8]
+    return build_task_id("wheel", f"{wheel.name}-{wheel.version}-{short}")
+
+
+def _place_wheel(wheel: WheelInputs, vendor: Task) -> WheelInputs:
+    """Add the vendor task that needs a wheel, and where its requirements are."""
+    root = getattr(vendor.inputs, "root", ".")
+    return replace(wheel, service=vendor.inputs.service, batch=vendor.id, root=root)
 
 
 def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:

@@ -252,7 +252,11 @@ def format_reason(changes: Sequence[Change], count: int) -> str:
     return _format_change(first) + others
 
 
-_FIRST = {"vendor": "packages not downloaded yet", "before": "first run"}
+_FIRST = {
+    "vendor": "packages not downloaded yet",
+    "before": "first run",
+    "wheel": "not downloaded yet",
+}
 _ANEW = {
     "before": "outputs changed",
     "build": "was rebuilt",

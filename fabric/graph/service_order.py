@@ -10,13 +10,14 @@ Tie = tuple[str, str]
 
 
 def list_ties(graph: TaskGraph) -> tuple[Tie, ...]:
-    """List direct dependencies only. Dependencies that follow from others are omitted."""
+    """List direct dependencies only. Dependencies that follow from others, and those on tasks that
+    services share, are omitted."""
     services = [task.inputs.service for task in graph.tasks]
     found = {
         (services[need], services[number])
         for number, needs in enumerate(graph.needs)
         for need in needs
-        if services[need] != services[number]
+        if services[need] not in ("", services[number])
     }
     after: dict[str, set[str]] = {}
     for upstream, service in found:

@@ -51,6 +51,32 @@ class _Inputs(Struct, frozen=True):
         return ""
 
 
+class WheelInputs(_Inputs, frozen=True):
+    """One wheel of a lock, for one platform and interpreter version.
+
+    Neither the index nor the lock affects its key, because a hash identifies the bytes.
+    """
+
+    kind = "wheel"
+
+    name: str
+    version: str
+    # The SHA-256 hashes of the files that the lock allows.
+    hashes: tuple[str, ...]
+    python: str
+    platform: str
+    glibc: int
+    # Empty if several services share it.
+    service: str = ""
+    # The first vendor task that needs it: its missing wheels are downloaded together.
+    batch: str = ""
+    # The lock file's directory of that task, for the indexes that the requirements name.
+    root: str = "."
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return list_option_entries(self, "service", "batch", "root")
+
+
 class VendorInputs(_Inputs, frozen=True):
     """Third-party packages of one lock file, for one platform and interpreter version."""
 
@@ -385,6 +411,7 @@ RECORD_KINDS = frozenset(
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
     for cls in (
+        WheelInputs,
         VendorInputs,
         BeforeInputs,
         BuildInputs,

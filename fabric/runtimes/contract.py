@@ -1,13 +1,14 @@
 """The interface of runtimes: source code to archive files, with all recorded inputs."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs
-from fabric.model.task_inputs import BuildInputs
+from fabric.model.task_inputs import BuildInputs, WheelInputs
 
 
 class BuiltFile(Struct, frozen=True):
@@ -107,6 +108,10 @@ class Toolchain(Struct, frozen=True):
     identity: str
     watch: tuple[str, ...] = ()
     environment: Pairs = ()
+
+
+# The wheels of a run that are not cached.
+ListMissing: TypeAlias = Callable[[], Iterable[WheelInputs]]
 
 
 class Runtime(Protocol):

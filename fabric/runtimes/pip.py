@@ -20,6 +20,7 @@ from fabric.runtimes.requirements import (
     parse_requirement,
     read_required_name,
 )
+from fabric.runtimes.wheels import ZippedWheel
 from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
 
@@ -60,12 +61,13 @@ class Pip(Struct, frozen=True):
 
     def download(
         self, text: str, target: PythonTarget, folder: Path, *, locked: bool
-    ) -> list[Path]:
-        """Download the wheels to `folder`. A lock is complete, so no dependency is added to it."""
+    ) -> list[ZippedWheel]:
+        """Download the wheels. A lock is complete, so no dependency is added to it."""
         bounds = ["--no-deps"] if locked else _write_constraints(text, folder)
         flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
-        return sorted(folder.glob("*.whl"))
+        found = sorted(folder.glob("*.whl"))
+        return [ZippedWheel(one.name, one.read_bytes()) for one in found]
 
     def _run(self, argv: list[str], text: str, target: PythonTarget, folder: Path) -> ChildResult:
         # The text may hold the password of an index: it goes through a pipe, never into a file.

@@ -25,6 +25,7 @@ _CONSTRAINT = "#: constraint "
 _LOCAL = re.compile(
     r"(?:-e|--editable)[ =]|\.{0,2}/|file:|[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s*file:"
 )
+_HASH = re.compile(r"--hash=sha256:([0-9a-fA-F]{64})")
 _MADE_BY = "# Locked by fabric from "
 _TARGETS = "# For "
 
@@ -102,6 +103,27 @@ def parse_requirement(line: str) -> Requirement | None:
         return Requirement(" ".join(words))
     except InvalidRequirement:
         return None
+
+
+def list_hashed_pins(selected: str) -> tuple[Pin, ...]:
+    """Return the packages of the lines for a target, if every line has a version and SHA-256
+    hashes."""
+    pins = [*map(_parse_hashed_pin, list_requirement_lines(selected))]
+    found = tuple(pin for pin in pins if pin)
+    names = {pin.name for pin in found}
+    return found if len(pins) == len(found) == len(names) else ()
+
+
+def _parse_hashed_pin(line: str) -> Pin | None:
+    requirement = parse_requirement(line)
+    options = [word for word in line.split() if word.startswith("-")]
+    hashes = tuple(sorted(match[1].lower() for match in map(_HASH.fullmatch, options) if match))
+    if requirement is None or not hashes or len(hashes) < len(options):
+        return None
+    if not _is_pinned_line(line) or str(requirement.specifier).startswith("==="):
+        return None
+    (specifier,) = requirement.specifier
+    return Pin(normalize_package_name(requirement.name), specifier.version, hashes)
 
 
 def has_hashes(text: str) -> bool:

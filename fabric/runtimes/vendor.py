@@ -10,6 +10,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
+from fabric.runtimes.archive import find_metadata
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
 from fabric.runtimes.locks.checkout import copy_packages
 from fabric.runtimes.pip import Pip
@@ -26,7 +27,7 @@ from fabric.runtimes.requirements import (
     normalize_package_name,
     render_lock,
 )
-from fabric.runtimes.wheels import list_unmet_dependencies, read_wheel_name, unpack_wheel
+from fabric.runtimes.wheels import list_unmet_dependencies, list_wheel_files, read_wheel_name
 from fabric.system.disk import write_atomic
 from fabric.system.owned_folder import create_temporary_folder
 
@@ -93,29 +94,42 @@ def _build_target(inputs: VendorInputs) -> PythonTarget:
 
 def _download_packages(workspace: Path, inputs: VendorInputs, pip: Pip) -> Built:
     text, target = _with_passwords(workspace, inputs), _build_target(inputs)
-    own = any(map(is_own_lock, text.splitlines()))
-    locked = own or has_hashes(text)
+    locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
         wheels = pip.download(text, target, folder, locked=locked)
-        files = {file.path: file for wheel in wheels for file in unpack_wheel(wheel)}
-        missing = list_unmet_dependencies(wheels, text, target.markers()) if locked else ()
-        unlisted = sorted(set(map(read_wheel_name, wheels)) - list_required_names(text))
-    copied = dict(inputs.folders)
-    lacking = _find_missing_packages(target, [one for one in missing if one[0] not in copied])
-    if lacking and own:
-        hint = f"delete {lock_name(inputs.without)} to lock again"
-        raise FabricError(replace(lacking, hint=hint))
-    return Built(
-        _sort_files(files), InputTrace(), (*_warn_unlisted(unlisted), *filter(None, [lacking]))
-    )
+        parts = [list_wheel_files(wheel) for wheel in wheels]
+    files = {file.path: file for part in parts for file in part}
+    unlisted = sorted({read_wheel_name(one.title) for one in wheels} - list_required_names(text))
+    metadata = [found.content for found in map(find_metadata, parts) if found]
+    lacking = _find_missing_packages(inputs, metadata) if locked else ()
+    return Built(_sort_files(files), InputTrace(), (*_warn_unlisted(unlisted), *lacking))
 
 
-def _find_missing_packages(
-    target: PythonTarget, missing: Sequence[tuple[str, str]]
-) -> Problem | None:
-    """Find packages missing in a lock: it is used unchanged, so the archive lacks them."""
+def complete_wheels(workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
+    """Return the packages of a lock that are in the checkout, and warnings about its wheels."""
+    lacking = _find_missing_packages(inputs, metadata)
+    if not inputs.folders:
+        return Built((), InputTrace(), lacking)
+    return replace(copy_packages(workspace, inputs.folders), warnings=lacking)
+
+
+def _find_missing_packages(inputs: VendorInputs, metadata: Sequence[bytes]) -> tuple[Problem, ...]:
+    """Find packages missing in a lock: it is used unchanged, so the archive lacks them. A lock of
+    fabric is rejected."""
+    target, copied = _build_target(inputs), dict(inputs.folders)
+    unmet = list_unmet_dependencies(metadata, inputs.source, target.markers())
+    missing = [one for one in unmet if one[0] not in copied]
     if not missing:
-        return None
+        return ()
+    is_own = any(map(is_own_lock, inputs.source.splitlines()))
+    problem = _incomplete_lock_problem(target, missing)
+    if is_own:
+        hint = f"delete {lock_name(inputs.without)} to lock again"
+        raise FabricError(replace(problem, hint=hint))
+    return (problem,)
+
+
+def _incomplete_lock_problem(target: PythonTarget, missing: Sequence[tuple[str, str]]) -> Problem:
     names = ", ".join(f"`{name}` (for `{owner}`)" for name, owner in missing)
     where = f"Python {target.python} on Linux ({target.machine})"
     return Problem(

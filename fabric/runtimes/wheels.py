@@ -1,16 +1,21 @@
-"""Wheels as files: read entry by entry, with checked paths and sizes; nothing is run."""
+"""Wheels as files: read one by one, with checked paths and sizes; nothing is run."""
 
+import io
 import re
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from email.parser import BytesHeaderParser
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.archive import find_metadata
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.requirements import (
     is_marker_met,
@@ -23,51 +28,99 @@ _NOISE = re.compile(
     r"(^|/)__pycache__/|\.py[co]$|\.dist-info/(RECORD(\.\w+)?|INSTALLER|REQUESTED|direct_url\.json)$"
 )
 _DATA = re.compile(r"^[^/]+\.data/(?P<kind>[^/]+)/(?P<rest>.+)$")
-_METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
 _LIBRARIES = {"purelib", "platlib"}
 _MAX_BYTES = 1 << 30
+_TOO_LARGE = "it exceeds 1 GB when unpacked"
 _CHUNK = 1 << 20
+_EXECUTABLE = 0o111
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError
+)  # fmt: skip
 
 
-def unpack_wheel(wheel: Path) -> Iterator[BuiltFile]:
-    """Yield the files that an install would put on the import path."""
-    try:
-        with zipfile.ZipFile(wheel) as bundle:
-            room = _MAX_BYTES
-            for entry in bundle.infolist():
-                if (path := _find_install_path(wheel.name, entry)) is None:
+class Wheel(Protocol):
+    """A downloaded wheel."""
+
+    @property
+    def title(self) -> str:
+        """Its file name, or the name and version of its package."""
+
+    def list_files(self) -> Iterator[BuiltFile]:
+        """Yield the files that an install would put on the import path."""
+
+
+class ZippedWheel(Struct, frozen=True):
+    title: str
+    content: bytes
+
+    def list_files(self) -> Iterator[BuiltFile]:
+        try:
+            with zipfile.ZipFile(io.BytesIO(self.content)) as bundle:
+                room = _MAX_BYTES
+                for entry in bundle.infolist():
+                    path = None if entry.is_dir() else _find_install_path(self, entry.filename)
+                    if path is None:
+                        continue
+                    mode = entry.external_attr >> 16
+                    if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
+                        raise _invalid_wheel_error(self, f"`{path}` is not a regular file")
+                    content = _decompress_entry(bundle, entry, self, room)
+                    room -= len(content)
+                    yield BuiltFile(path, content, executable=bool(mode & _EXECUTABLE))
+        except _BROKEN as error:
+            raise _invalid_wheel_error(self, str(error)) from error
+
+
+class UnpackedWheel(Struct, frozen=True):
+    """A wheel that another tool has unpacked into a directory, unchanged and without links."""
+
+    title: str
+    folder: Path
+
+    def list_files(self) -> Iterator[BuiltFile]:
+        room = _MAX_BYTES
+        try:
+            for file in sorted(self.folder.rglob("*")):
+                found = file.lstat()
+                name = file.relative_to(self.folder).as_posix()
+                path = None if stat.S_ISDIR(found.st_mode) else _find_install_path(self, name)
+                if path is None:
                     continue
-                content = _decompress_entry(bundle, entry, wheel.name, room)
-                room -= len(content)
-                yield BuiltFile(path, content, executable=_is_executable(entry))
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
-        raise _invalid_wheel_error(wheel.name, str(error)) from error
+                if not stat.S_ISREG(found.st_mode):
+                    raise _invalid_wheel_error(self, f"`{path}` is not a regular file")
+                room -= found.st_size
+                if room < 0:
+                    raise _invalid_wheel_error(self, _TOO_LARGE)
+                is_executable = bool(found.st_mode & _EXECUTABLE)
+                yield BuiltFile(path, file.read_bytes(), executable=is_executable)
+        except OSError as error:
+            raise _invalid_wheel_error(self, str(error)) from error
 
 
-def _find_install_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
-    """Return the installed path; None for directories, metadata, scripts and headers."""
-    name = entry.filename
-    if entry.is_dir() or _NOISE.search(name):
+def list_wheel_files(wheel: Wheel) -> tuple[BuiltFile, ...]:
+    """Return the files of a wheel, each path once."""
+    files = {file.path: file for file in wheel.list_files()}
+    if find_metadata(files.values()) is None:
+        raise _invalid_wheel_error(wheel, "it has no METADATA")
+    return tuple(files.values())
+
+
+def _find_install_path(wheel: Wheel, name: str) -> str | None:
+    """Return the installed path; None for metadata of installers, scripts and headers."""
+    if _NOISE.search(name):
         return None
     if match := _DATA.match(name):
         if match["kind"] not in _LIBRARIES:
             return None
         name = match["rest"]
-    _check(wheel, name, entry)
-    return name
-
-
-def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
         raise _invalid_wheel_error(wheel, f"the path `{name}` is outside the archive")
-    mode = entry.external_attr >> 16
-    if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
-        raise _invalid_wheel_error(wheel, f"`{name}` is not a regular file")
+    return name
 
 
 def _decompress_entry(
-    bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int
+    bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: Wheel, room: int
 ) -> bytes:
     """Decompress an entry and count its bytes: the size in the header can be wrong."""
     chunks: list[bytes] = []
@@ -75,37 +128,34 @@ def _decompress_entry(
         while chunk := stream.read(_CHUNK):
             room -= len(chunk)
             if room < 0:
-                raise _invalid_wheel_error(wheel, "it exceeds 1 GB when unpacked")
+                raise _invalid_wheel_error(wheel, _TOO_LARGE)
             chunks.append(chunk)
     return b"".join(chunks)
 
 
-def _is_executable(entry: zipfile.ZipInfo) -> bool:
-    return bool((entry.external_attr >> 16) & 0o111)
+def _invalid_wheel_error(wheel: Wheel, reason: str) -> FabricError:
+    return FabricError(Problem("vendor/bad-wheel", f"cannot unpack `{wheel.title}`: {reason}"))
 
 
-def _invalid_wheel_error(wheel: str, reason: str) -> FabricError:
-    return FabricError(Problem("vendor/bad-wheel", f"cannot unpack `{wheel}`: {reason}"))
-
-
-def read_wheel_name(wheel: Path) -> str:
+def read_wheel_name(title: str) -> str:
     """Return the normalized package name in a wheel's file name. Versions of old packages can be
     invalid."""
-    return canonicalize_name(wheel.name.partition("-")[0])
+    return canonicalize_name(title.partition("-")[0])
 
 
 def list_unmet_dependencies(
-    wheels: Sequence[Path], requirements: str, environment: Mapping[str, str]
+    metadata: Iterable[bytes], requirements: str, environment: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the missing dependencies of these wheels, each with its first dependent.
+    """Return the missing dependencies of packages, each with its first dependent. `metadata` is the
+    METADATA of each package.
 
     Markers are evaluated for the target, for the extras that the requirements list.
     """
-    there = {read_wheel_name(wheel): wheel for wheel in wheels}
+    there = dict(map(_parse_metadata, metadata))
     extras = _collect_extras(requirements)
     unmet: dict[str, str] = {}
-    for owner, wheel in sorted(there.items()):
-        for requirement in _list_dependencies(wheel):
+    for owner, dependencies in sorted(there.items()):
+        for requirement in dependencies:
             name = canonicalize_name(requirement.name)
             if name not in there and _is_needed(requirement, extras.get(owner, ()), environment):
                 unmet.setdefault(name, owner)
@@ -119,16 +169,13 @@ def _collect_extras(requirements: str) -> Mapping[str, set[str]]:
     return extras
 
 
-def _list_dependencies(wheel: Path) -> list[Requirement]:
-    try:
-        with zipfile.ZipFile(wheel) as bundle:
-            name = next(filter(_METADATA.fullmatch, bundle.namelist()))
-            metadata = BytesHeaderParser().parsebytes(bundle.read(name))
-    except StopIteration:
-        raise _invalid_wheel_error(wheel.name, "it has no METADATA") from None
+def _parse_metadata(content: bytes) -> tuple[str, tuple[Requirement, ...]]:
+    """Return the name and the dependencies of a package."""
+    header = BytesHeaderParser().parsebytes(content)
     # An invalid text of a package that pip accepted is no dependency that can be checked.
-    found = map(parse_requirement, map(str, metadata.get_all("Requires-Dist", [])))
-    return [requirement for requirement in found if requirement is not None]
+    found = map(parse_requirement, map(str, header.get_all("Requires-Dist", [])))
+    name = canonicalize_name(str(header.get("Name", "")))
+    return name, tuple(requirement for requirement in found if requirement is not None)
 
 
 def _is_needed(

@@ -1,25 +1,27 @@
 """Package one function: its build and its vendored packages, as one reproducible archive."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import PackageInputs
-from fabric.runtimes.archive import build_archive, hash_contents, unpack_archive
+from fabric.runtimes.archive import PackedFile, build_archive, hash_contents, pack_file, pack_files
 from fabric.runtimes.contract import BuiltFile
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.packed import has_packed, read_packed_output
 from fabric.tasks.unknown_imports import find_unknown_imports
-from fabric.tasks.vendor import PACKAGES
 
 _VERSION = "2"
+_WITH_PACKAGES = "3"
 
 
 class PackageKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
-        del task
-        return (InputEntry(EntryKind.CODE, "package", _VERSION),)
+        has_packages = any(is_kind(need, "vendor") for need in task.needs)
+        version = _WITH_PACKAGES if has_packages else _VERSION
+        return (InputEntry(EntryKind.CODE, "package", version),)
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
@@ -27,14 +29,19 @@ class PackageKind:
         inputs = task.inputs
         if not isinstance(inputs, PackageInputs):
             raise TypeError(f"{task.id} is not a package")
-        files = _require_distinct_files(task.id, _gather(upstream, task_tools))
-        content = build_archive(files)
+        own, packages = _read_own(upstream, task_tools), _read_packages(upstream, task_tools)
+        if packages is None:
+            count, digest, content = len(own), hash_contents(own), build_archive(own)
+        else:
+            files = _require_distinct_files(task.id, (*map(pack_file, own), *packages))
+            packed = pack_files(files)
+            count, digest, content = len(files), packed.digest, packed.archive
         return TaskResult(
-            digest=hash_contents(files),
+            digest=digest,
             files=(WrittenFile(f"{inputs.function}.zip", content),),
             facts=(
                 ("sha256", hash_bytes(content)),
-                ("files", str(len(files))),
+                ("files", str(count)),
                 ("handler", _find_handler(upstream)),
             ),
         )
@@ -59,21 +66,28 @@ def _find_handler(upstream: Mapping[TaskId, Output]) -> str:
     return next((handler for handler in found if handler), "")
 
 
-def _gather(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> Iterator[BuiltFile]:
-    for owner, output in upstream.items():
-        for one in output.files:
-            content = task_tools.content(owner, one)
-            if one.path == PACKAGES:
-                yield from unpack_archive(content)
-            else:
-                yield BuiltFile(one.path, content, one.executable)
+def _read_own(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> list[BuiltFile]:
+    return [
+        BuiltFile(one.path, task_tools.content(owner, one), one.executable)
+        for owner, output in upstream.items()
+        if not has_packed(output)
+        for one in output.files
+    ]
 
 
-def _require_distinct_files(task_id: TaskId, files: Iterator[BuiltFile]) -> tuple[BuiltFile, ...]:
+def _read_packages(
+    upstream: Mapping[TaskId, Output], task_tools: TaskTools
+) -> Iterator[PackedFile] | None:
+    """Return the files of the vendored packages; None without any."""
+    found = ((owner, output) for owner, output in upstream.items() if has_packed(output))
+    return next((read_packed_output(*one, task_tools) for one in found), None)
+
+
+def _require_distinct_files(task_id: TaskId, files: Iterable[PackedFile]) -> tuple[PackedFile, ...]:
     """Reject files that exist both in the function and in vendored packages."""
-    by_path: dict[str, BuiltFile] = {}
+    by_path: dict[str, PackedFile] = {}
     for one in files:
-        if by_path.setdefault(one.path, one).content != one.content:
+        if by_path.setdefault(one.path, one).sha256 != one.sha256:
             raise FabricError(
                 Problem(
                     "package/conflict",

@@ -1,26 +1,37 @@
-"""Vendor the third-party packages of one lock, once for all functions that need them."""
+"""Join the third-party packages of one lock, once for all functions that need them.
 
-from collections.abc import Callable, Mapping
+They are the outputs of wheel tasks. A lock without hashes is downloaded here.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import VendorInputs
-from fabric.runtimes.archive import build_archive, hash_contents
+from fabric.runtimes.archive import PackedFile, find_metadata, pack_file, pack_files
 from fabric.runtimes.contract import Built
 from fabric.tasks.build import convert_listing
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.packed import read_packed_output, write_packed
 from fabric.tasks.unknown_imports import encode_modules
 
-_VERSION = "2"
-PACKAGES = ".packages.zip"
+_VERSION = "3"
 
-Fetch = Callable[[Path, VendorInputs], Built]
+
+class Vendor(Protocol):
+    """The packages of a lock, except for those of its wheel tasks."""
+
+    def download(self, workspace: Path, inputs: VendorInputs) -> Built: ...
+    def complete(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
+        """Return the packages in the checkout, and warnings about missing packages. `metadata` is
+        the METADATA of each wheel."""
 
 
 class VendorKind:
-    def __init__(self, fetch: Fetch) -> None:
-        self._fetch = fetch
+    def __init__(self, vendor: Vendor) -> None:
+        self._vendor = vendor
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
@@ -29,21 +40,32 @@ class VendorKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        del upstream
         inputs = task.inputs
         if not isinstance(inputs, VendorInputs):
             raise TypeError(f"{task.id} is not a vendor task")
-        fetched = self._fetch(task_tools.workspace, inputs)
+        wheels = [
+            tuple(read_packed_output(owner, output, task_tools))
+            for owner, output in sorted(upstream.items())
+        ]
+        if wheels:
+            rest = self._vendor.complete(task_tools.workspace, inputs, _list_metadata(wheels))
+        else:
+            rest = self._vendor.download(task_tools.workspace, inputs)
+        files = {one.path: one for wheel in wheels for one in wheel}
+        files |= {one.path: pack_file(one) for one in rest.files}
+        packed = pack_files(files.values())
         return TaskResult(
-            digest=hash_contents(fetched.files),
-            files=(WrittenFile(PACKAGES, build_archive(fetched.files)),),
-            facts=(
-                ("packages", str(len(fetched.files))),
-                encode_modules(one.path for one in fetched.files),
-            ),
-            read=(*fetched.seen.files, *fetched.seen.folders),
-            absent=fetched.seen.absent,
-            listings=tuple(map(convert_listing, fetched.seen.listings)),
-            links=fetched.seen.links,
-            warnings=fetched.warnings,
+            digest=packed.digest,
+            files=write_packed(packed),
+            facts=(("packages", str(len(files))), encode_modules(files)),
+            read=(*rest.seen.files, *rest.seen.folders),
+            absent=rest.seen.absent,
+            listings=tuple(map(convert_listing, rest.seen.listings)),
+            links=rest.seen.links,
+            warnings=rest.warnings,
         )
+
+
+def _list_metadata(wheels: Sequence[Sequence[PackedFile]]) -> list[bytes]:
+    found = (find_metadata(wheel) for wheel in wheels)
+    return [one.unpack() for one in found if one]

@@ -24,8 +24,9 @@ from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
+from fabric.model.task_inputs import WheelInputs
 from fabric.runtimes.requirement_files import PackageFolders, VendorSource, read_public_source
-from fabric.runtimes.requirements import select_lines
+from fabric.runtimes.requirements import is_target_missing, list_hashed_pins, select_lines
 
 _NAMED_AT_ONCE = 6
 
@@ -208,11 +209,29 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
 def _build_row(
     function: str, folder: str, source: VendorSource, target: PythonTarget
 ) -> FunctionPackages:
+    selected = select_lines(source.text, target)
     return FunctionPackages(
         function=function,
         folder=folder,
         text=source.text,
         without=source.without,
         local=source.folders,
-        selected=select_lines(source.text, target),
+        selected=selected,
+        wheels=_list_wheels(source.text, selected, target),
+    )
+
+
+def _list_wheels(text: str, selected: str, target: PythonTarget) -> tuple[WheelInputs, ...]:
+    if is_target_missing(text, target.title):
+        return ()
+    return tuple(
+        WheelInputs(
+            name=pin.name,
+            version=pin.version,
+            hashes=pin.hashes,
+            python=target.python,
+            platform=target.architecture,
+            glibc=target.glibc,
+        )
+        for pin in list_hashed_pins(selected)
     )

@@ -98,9 +98,10 @@ def import_shared_traces(session: Session, graph: TaskGraph, scope: DeployScope)
         if ref.service not in strange or record is None:
             continue
         document = _read_trace_document(scope.transaction.record_store(ref), record)
+        wheels = _list_wheel_rows(document)
         for function, row in document.items():
             for task_id in makers.get((ref, function), ()):
-                told = row.get(remove_target_suffix(task_id))
+                told = row.get(remove_target_suffix(task_id)) or wheels.get(task_id)
                 trace = told and _import_trace(session, tasks[task_id], told, record.salt)
                 if trace:
                     found[task_id] = (trace,)
@@ -138,7 +139,22 @@ def keep_traces(newest: Newest, makers: Makers, record_store: RecordStore, final
         for one in final.functions
     }
     rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
-    _write(record_store, ref, stored, rows)
+    _write(record_store, ref, stored, _store_wheels_once(rows))
+
+
+def _list_wheel_rows(document: Document) -> Mapping[str, Row]:
+    """List the rows of wheels. Functions share wheels, so any of them can have the row."""
+    rows = (pair for tasks in document.values() for pair in tasks.items())
+    return {task: row for task, row in rows if is_kind(task, "wheel")}
+
+
+def _store_wheels_once(document: Document) -> Document:
+    seen: set[str] = set()
+    found: Document = {}
+    for function, tasks in document.items():
+        found[function] = {task: row for task, row in tasks.items() if task not in seen}
+        seen.update(task for task in tasks if is_kind(task, "wheel"))
+    return found
 
 
 def renew_traces(scope: DeployScope) -> None:
@@ -168,15 +184,17 @@ def _write(
 
 
 def group_archive_tasks(graph: TaskGraph) -> Makers:
-    """Group the tasks that build each function's archive: its package and their needs."""
+    """Group the tasks that build each function's archive: its package, its needs, and wheels."""
     number = {one: position for position, one in enumerate(graph.ids)}
     found: dict[tuple[RecordRef, str], tuple[TaskId, ...]] = {}
     for task in graph.tasks:
         inputs = task.inputs
         for name, _, _ in inputs.functions if isinstance(inputs, DeployInputs) else ():
             package = package_of(task.needs, inputs.service, name)
-            parts = (graph.ids[need] for need in graph.needs[number[package]])
-            found[get_record_ref(inputs), name] = (package, *parts)
+            parts = graph.needs[number[package]]
+            wheels = (wheel for part in parts for wheel in graph.needs[part])
+            makers = (graph.ids[one] for one in (*parts, *wheels))
+            found[get_record_ref(inputs), name] = (package, *makers)
     return found
 
 

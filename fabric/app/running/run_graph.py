@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,16 +23,17 @@ from fabric.engine.run_tools import StopSign
 from fabric.engine.schedule import Caps
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
-from fabric.graph.plan import Plan, list_wanted_tasks, make_plan
+from fabric.graph.plan import Plan, judge_known, list_wanted_tasks, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.task_inputs import RECORD_KINDS
+from fabric.model.task_inputs import RECORD_KINDS, WheelInputs
 from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network
 from fabric.system.randomness import Chance
 from fabric.tasks.build import BuildKind
+from fabric.tasks.wheel import WheelKind
 
 
 class GraphJob(Struct, frozen=True):
@@ -92,6 +94,9 @@ def build_job(session: Session, work: GraphJob) -> Job:
     learn_shared_results(session, work.graph)
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
+    wheels = session.registry.get("wheel")
+    if isinstance(wheels, WheelKind):
+        wheels.expect(partial(_list_missing_wheels, session, work.graph))
     caps = parse_caps(request.execution.concurrency, session.settings.cores)
     if session.builds.threads_elsewhere:
         # Who waits for another machine needs no core of this one. One more is on its way there:
@@ -106,6 +111,15 @@ def build_job(session: Session, work: GraphJob) -> Job:
         fail_fast=request.execution.fail_fast,
         keep_going=request.execution.keep_going,
     )
+
+
+def _list_missing_wheels(session: Session, graph: TaskGraph) -> Iterator[WheelInputs]:
+    memory = session.runner.memory
+    for number in graph.numbers_of("wheel"):
+        task = graph.tasks[number]
+        is_missing = judge_known(task, (), memory).action is Action.RUN
+        if is_missing and isinstance(task.inputs, WheelInputs):
+            yield task.inputs
 
 
 def estimate_seconds(session: Session, graph: TaskGraph) -> tuple[float, ...]:
@@ -183,7 +197,7 @@ def choose_journal_home(request: Request, info: ProjectInfo) -> Path:
 def list_write_homes(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
     """List the directories that a run writes to: the workspace's `.fabric` and those of
     services."""
-    writing = (task.inputs for task in graph.tasks if task.kind != "vendor")
+    writing = (task.inputs for task in graph.tasks if task.kind not in {"vendor", "wheel"})
     roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
 
