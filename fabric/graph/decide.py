@@ -17,8 +17,10 @@ from fabric.graph.traces import (
     format_row_name,
     list_current_rows,
 )
+from fabric.model.amounts import format_count
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
+from fabric.model.task_id import is_kind
 
 
 class Action(StrEnum):
@@ -129,10 +131,18 @@ def _wait(question: Question, traces: Sequence[Trace]) -> Decision:
 
 
 def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Decision:
-    more = len(unknown) - 3
+    names = _join_wheels(unknown)
+    more = len(names) - 3
     tail = f" and {more} more" if more > 0 else ""
-    reason = f"known after {', '.join(unknown[:3])}{tail}"
+    reason = f"known after {', '.join(names[:3])}{tail}"
     return Decision(Action.WAIT, reason, inputs=count, took=took)
+
+
+def _join_wheels(unknown: Sequence[str]) -> Sequence[str]:
+    wheels = [one for one in unknown if is_kind(one, "wheel")]
+    if not wheels[1:]:
+        return unknown
+    return [*(one for one in unknown if one not in wheels), format_count(len(wheels), "wheel")]
 
 
 def _find_nearest_trace(question: Question, traces: Sequence[Trace], look: Look) -> Trace:

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from fabric.model.amounts import format_count
 from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import (
+    Cause,
     ChangedInput,
     ExplainOutcome,
     PlannedFunction,
@@ -15,6 +18,7 @@ from fabric.model.outcomes.planned import (
     PlanOutcome,
     PlanSummary,
 )
+from fabric.model.task_id import is_kind
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
@@ -32,6 +36,7 @@ def plan_text(plan: PlanOutcome, style: Style) -> str:
     blocks = [_format_service(service, style) for service in plan.services]
     busy = [task for task in plan.tasks if task.action != "skip"]
     busy.sort(key=lambda task: (task.level, make_natural_key(task.id)))
+    busy = _join_wheels(busy)
     return "\n".join(
         [
             *(block for block in blocks if block),
@@ -39,6 +44,16 @@ def plan_text(plan: PlanOutcome, style: Style) -> str:
             _format_last_line(plan.summary),
         ]
     )
+
+
+def _join_wheels(tasks: Sequence[PlannedTask]) -> list[PlannedTask]:
+    """Replace the rows of wheels with one: a lock can have hundreds."""
+    wheels = [task for task in tasks if task.kind == "wheel"]
+    if not wheels[1:]:
+        return list(tasks)
+    reasons = ", ".join(dict.fromkeys(task.reason for task in wheels))
+    row = replace(wheels[0], id=format_count(len(wheels), "wheel"), reason=reasons)
+    return [row, *(task for task in tasks if task.kind != "wheel")]
 
 
 def _format_last_line(summary: PlanSummary) -> str:
@@ -129,12 +144,22 @@ def explain_text(told: ExplainOutcome, style: Style) -> str:
     action = f"{_ACTIONS[told.action].strip()}, " if told.action in _ACTIONS else ""
     head = f"{style.strong(told.task)}: {action}{told.reason}"
     lines = [_change_line(change, style) for change in told.changed]
-    for cause in told.causes:
+    for cause in _join_causes(told.causes):
         lines.append(f"  {style.strong(cause.task)}: {cause.reason}")
         lines += [f"  {_change_line(change, style)}" for change in cause.changed]
     if lines:
         return "\n".join([head, *lines])
     return f"{head} ({format_count(told.inputs, 'input')} checked)"
+
+
+def _join_causes(causes: Sequence[Cause]) -> list[Cause]:
+    """Replace the wheels among the causes with one line, as in a plan."""
+    wheels = [one for one in causes if is_kind(one.task, "wheel") and not one.changed]
+    if not wheels[1:]:
+        return list(causes)
+    reasons = ", ".join(dict.fromkeys(one.reason for one in wheels))
+    first = Cause(format_count(len(wheels), "wheel"), reasons, ())
+    return [first, *(one for one in causes if one not in wheels)]
 
 
 def _change_line(change: ChangedInput, style: Style) -> str:

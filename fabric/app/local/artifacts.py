@@ -94,7 +94,10 @@ def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
     packages."""
     builds = {task.inputs.function: outcome for task, outcome in _list_outcomes(result, "build")}
     shared = [
-        problem for _, outcome in _list_outcomes(result, "vendor") for problem in outcome.problems
+        problem
+        for kind in ("wheel", "vendor")
+        for _, outcome in _list_outcomes(result, kind)
+        for problem in outcome.problems
     ]
     for task, outcome in _list_outcomes(result, "package"):
         if outcome.output is None:

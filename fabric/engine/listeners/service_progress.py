@@ -69,7 +69,8 @@ class ServiceProgress:
             return None
         self._end(event, count, stamped.elapsed)
         name = self._services[event.task]
-        return self._build_row(name) if sum(count.counts.values()) == count.total else None
+        is_done = sum(count.counts.values()) == count.total
+        return self._build_row(name) if name and is_done else None
 
     def _end(self, event: TaskEnded, count: _Count, elapsed: float) -> None:
         if self._running.pop(event.task, None) is not None:
@@ -98,7 +99,9 @@ class ServiceProgress:
         )
 
     def board(self, elapsed: float) -> Board:
-        rows = [self._build_row(name) for name, count in self._counts.items() if count.total]
+        # Tasks that services share have no row.
+        counts = self._counts.items()
+        rows = [self._build_row(name) for name, count in counts if name and count.total]
         running = [
             RunningTask(self._services[task], task, max(0.0, elapsed - begun))
             for task, begun in self._running.items()

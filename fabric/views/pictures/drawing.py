@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fabric.graph.critical_path import CriticalPath, compute_critical_path
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
+from fabric.model.amounts import format_count
 from fabric.model.task import Task
 from fabric.model.task_id import name_of
 
@@ -64,6 +65,26 @@ class Drawing(Struct, frozen=True):
             edge for edge in self.edges if edge in kept or edge[0] not in farther[edge[1]]
         )
         return replace(self, edges=edges)
+
+    def join_wheels(self) -> "Drawing":
+        """Replace equal wheels with one node: a lock can have hundreds."""
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            is_wheel = node.kind == "wheel"
+            key = (node.service, node.action, node.reason) if is_wheel else (number,)
+            groups.setdefault(key, []).append(number)
+        place = {
+            number: position for position, group in enumerate(groups.values()) for number in group
+        }
+        return Drawing(
+            nodes=tuple(self._join_nodes(group) for group in groups.values()),
+            edges=tuple(dict.fromkeys((place[need], place[number]) for need, number in self.edges)),
+            path=CriticalPath(),
+        )
+
+    def _join_nodes(self, numbers: list[int]) -> Node:
+        first = self.nodes[numbers[0]]
+        return replace(first, id=format_count(len(numbers), "wheel")) if numbers[1:] else first
 
     def tally(self, numbers: Iterable[int] | None = None) -> dict[Action, int]:
         """How many of these nodes (all, if none are named) run, wait and are skipped."""

@@ -1,6 +1,7 @@
 """Pictures that are plain text: a tree for the terminal, and three languages for other tools."""
 
 import json
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -31,7 +32,11 @@ _ACTIONS = {Action.RUN: "run ", Action.WAIT: "pending", Action.SKIP: "skip"}
 
 def format_plan_tree(drawing: Drawing) -> str:
     """Format a block per service with a line per task, by level, with reasons and needs."""
-    blocks = [_block(drawing, service, rows) for service, rows in drawing.services.items()]
+    joined = drawing.join_wheels()
+    blocks = [
+        _block(joined, service, rows, drawing.tally(drawing.services[service]))
+        for service, rows in joined.services.items()
+    ]
     return "\n\n".join([format_headline(drawing), *blocks])
 
 
@@ -72,10 +77,10 @@ def _format_way(nodes: list[Node]) -> str:
     return f", {' → '.join(map(escape_controls, services))}" if services else ""
 
 
-def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
+def _block(drawing: Drawing, service: str, rows: list[int], tally: Mapping[Action, int]) -> str:
     providers = sorted({drawing.nodes[row].provider for row in rows} - {""})
     place = f" on {', '.join(providers)}" if providers else ""
-    head = f"{service or '(no service)'}{place}: {format_tally(drawing.tally(rows))}"
+    head = f"{service or '(no service)'}{place}: {format_tally(tally)}"
     width = max(len(drawing.nodes[row].id) for row in rows)
     needs = drawing.needs
     word = max(len(_ACTIONS[drawing.nodes[row].action]) for row in rows)
@@ -91,7 +96,8 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
 def _format_line(node: Node, needs: list[Node], word: int, width: int) -> str:
     """Format a line. A pending task's reason already names some needs; only the others follow the
     arrow."""
-    others = [need.id for need in needs if need.id not in _split_words(node.reason)]
+    named = _split_words(node.reason)
+    others = [need.id for need in needs if need.id not in named and need.kind != "wheel"]
     before = f"  ← {', '.join(others)}" if others else ""
     action = f"{_ACTIONS[node.action]:<{word}}"
     row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.reason}{before}"
