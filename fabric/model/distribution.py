@@ -26,6 +26,7 @@ class Extra(StrEnum):
     REDIS = "redis"
     OTEL = "otel"
     DASK = "dask"
+    UV = "uv"
 
 
 # The modules that fabric imports from the packages of each extra.
@@ -39,6 +40,7 @@ MODULES: Mapping[Extra, tuple[str, ...]] = {
     Extra.REDIS: ("redis",),
     Extra.OTEL: ("opentelemetry",),
     Extra.DASK: ("distributed",),
+    Extra.UV: ("uv",),
 }
 # The first extra that has a module is the one to install.
 _EXTRA_OF = {one: extra for extra in reversed([*MODULES]) for one in MODULES[extra]}

@@ -55,7 +55,7 @@ class Pip(Struct, frozen=True):
         `exact` are version pins for those packages that are needed at all.
         """
         flags = ["--dry-run", "--ignore-installed", "--report", "-", "--target", str(folder)]
-        argv = ["install", *flags, *_write_constraints(text, folder, exact)]
+        argv = ["install", *flags, *write_constraints(text, folder, exact)]
         result = self._run(argv, text, target, folder)
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
@@ -63,7 +63,7 @@ class Pip(Struct, frozen=True):
         self, text: str, target: PythonTarget, folder: Path, *, locked: bool
     ) -> list[ZippedWheel]:
         """Download the wheels. A lock is complete, so no dependency is added to it."""
-        bounds = ["--no-deps"] if locked else _write_constraints(text, folder)
+        bounds = ["--no-deps"] if locked else write_constraints(text, folder)
         flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
         found = sorted(folder.glob("*.whl"))
@@ -99,7 +99,7 @@ class Pip(Struct, frozen=True):
         return missing_version_problem(requirement, parse_versions(asked), target, text)
 
 
-def _write_constraints(text: str, folder: Path, exact: str = "") -> list[str]:
+def write_constraints(text: str, folder: Path, exact: str = "") -> list[str]:
     """Write constraints to a file, which pip requires; index passwords are not included."""
     lines = (redact_userinfo(line) for line in list_constraint_lines(text))
     kept = folder / "constraints.txt"
@@ -157,9 +157,7 @@ def pip_failure_problem(text: str) -> Problem:
         message = "pip is required to download packages, and this Python has no pip"
         return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
     if _UNREACHABLE.search(text):
-        message = "the package index is unreachable"
-        hint = "check the network and the index in the settings of pip"
-        return Problem("backend/unreachable", message, hint, frame=text)
+        return unreachable_index_problem(text)
     about_hashes = _find_hash_problem(text)
     if about_hashes is not None:
         return about_hashes
@@ -170,21 +168,33 @@ def pip_failure_problem(text: str) -> Problem:
 def _find_hash_problem(text: str) -> Problem | None:
     """Find a file that does not match its `--hash`, or lacks one while others have one."""
     if match := _MISMATCH.search(text):
-        return Problem(
-            "vendor/hash-mismatch",
-            f"hash mismatch for `{match['name']}`: expected sha256 {match['expected']}, got "
-            f"{match['got']}",
-            hint="lock again (delete a `requirements.lock` that fabric wrote), or correct the hash "
-            "if you know why it changed: the package might be tampered with",
-            frame=text,
-        )
+        return hash_mismatch_problem(match["name"], match["expected"], match["got"], text)
     if "Hashes are required" in text:
         match = _NO_HASH.search(text)
-        name = f"`{match['name']}`" if match else "one of them"
-        return Problem(
-            "vendor/hash-missing",
-            f"hash required: the requirements have hashes, and {name} has none",
-            hint="add a version and a --hash to every requirement and to its dependencies",
-            frame=text,
-        )
+        return hash_missing_problem(f"`{match['name']}`" if match else "one of them", text)
     return None
+
+
+def unreachable_index_problem(text: str) -> Problem:
+    message = "the package index is unreachable"
+    hint = "check the network and the index in the settings of pip"
+    return Problem("backend/unreachable", message, hint, frame=text)
+
+
+def hash_mismatch_problem(name: str, expected: str, got: str, text: str) -> Problem:
+    return Problem(
+        "vendor/hash-mismatch",
+        f"hash mismatch for `{name}`: expected sha256 {expected}, got {got}",
+        hint="lock again (delete a `requirements.lock` that fabric wrote), or correct the hash "
+        "if you know why it changed: the package might be tampered with",
+        frame=text,
+    )
+
+
+def hash_missing_problem(name: str, text: str) -> Problem:
+    return Problem(
+        "vendor/hash-missing",
+        f"hash required: the requirements have hashes, and {name} has none",
+        hint="add a version and a --hash to every requirement and to its dependencies",
+        frame=text,
+    )

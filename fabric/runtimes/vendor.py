@@ -13,7 +13,7 @@ from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import find_metadata
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
 from fabric.runtimes.locks.checkout import copy_packages
-from fabric.runtimes.pip import Pip
+from fabric.runtimes.package_tool import PackageTool
 from fabric.runtimes.recorded_inputs import merge
 from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
@@ -42,13 +42,13 @@ def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
 
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
     """Return the packages' files. Unpinned requirements are locked first, in a lock beside them."""
-    pip = Pip(environment)
+    tool = PackageTool(environment)
     if inputs.folders:
-        return _add_checkout(workspace, inputs, pip)
+        return _add_checkout(workspace, inputs, tool)
     if not _is_lock_needed(inputs):
-        return _download_packages(workspace, inputs, pip)
-    written = _write_lock(workspace, (inputs,), pip)
-    built = _download_packages(workspace, replace(inputs, source=written.text), pip)
+        return _download_packages(workspace, inputs, tool)
+    written = _write_lock(workspace, (inputs,), tool)
+    built = _download_packages(workspace, replace(inputs, source=written.text), tool)
     return Built(
         built.files,
         merge(built.seen, written.seen),
@@ -56,12 +56,12 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
     )
 
 
-def _add_checkout(workspace: Path, inputs: VendorInputs, pip: Pip) -> Built:
+def _add_checkout(workspace: Path, inputs: VendorInputs, tool: PackageTool) -> Built:
     """Return the modules of packages in the checkout, and the wheels of all others."""
     copied = copy_packages(workspace, inputs.folders)
     if not inputs.source:
         return copied
-    fetched = _download_packages(workspace, inputs, pip)
+    fetched = _download_packages(workspace, inputs, tool)
     files = {file.path: file for file in (*fetched.files, *copied.files)}
     return Built(_sort_files(files), merge(copied.seen, fetched.seen), fetched.warnings)
 
@@ -73,9 +73,9 @@ def lock_requirements(
     groups: dict[tuple[str, str], list[VendorInputs]] = {}
     for inputs in asked:
         groups.setdefault((inputs.root, inputs.source), []).append(inputs)
-    pip = Pip(environment)
+    tool = PackageTool(environment)
     return tuple(
-        _new_lock_warning(_write_lock(workspace, group, pip), group)
+        _new_lock_warning(_write_lock(workspace, group, tool), group)
         for group in groups.values()
         if any(map(_is_lock_needed, group))
     )
@@ -92,11 +92,11 @@ def _build_target(inputs: VendorInputs) -> PythonTarget:
     return PythonTarget(inputs.python, inputs.platform, inputs.glibc)
 
 
-def _download_packages(workspace: Path, inputs: VendorInputs, pip: Pip) -> Built:
+def _download_packages(workspace: Path, inputs: VendorInputs, tool: PackageTool) -> Built:
     text, target = _with_passwords(workspace, inputs), _build_target(inputs)
     locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
-        wheels = pip.download(text, target, folder, locked=locked)
+        wheels = tool.download(text, target, folder, locked=locked)
         parts = [list_wheel_files(wheel) for wheel in wheels]
     files = {file.path: file for part in parts for file in part}
     unlisted = sorted({read_wheel_name(one.title) for one in wheels} - list_required_names(text))
@@ -155,12 +155,12 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
     )
 
 
-def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> VendorSource:
+def _write_lock(workspace: Path, asked: Sequence[VendorInputs], tool: PackageTool) -> VendorSource:
     """Write a lock. `asked` are the targets of one service, with the same requirements."""
     inputs = asked[0]
     found = read_source(workspace, inputs.root, inputs.without, relock=True)
     name = os.path.basename(found.file)
-    resolved = _resolve_targets(pip, found.text, [_build_target(one) for one in asked])
+    resolved = _resolve_targets(tool, found.text, [_build_target(one) for one in asked])
     titles = [target.title for target, _ in resolved]
     text = render_lock(name, found.text, _join_pins(resolved), titles)
     file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
@@ -186,7 +186,7 @@ _MACHINES = ("x86_64", "aarch64")
 Resolved = Sequence[tuple[PythonTarget, tuple[Pin, ...]]]
 
 
-def _resolve_targets(pip: Pip, text: str, targets: Sequence[PythonTarget]) -> Resolved:
+def _resolve_targets(tool: PackageTool, text: str, targets: Sequence[PythonTarget]) -> Resolved:
     """Resolve the requirements for each target, and for the other architecture."""
     others = [
         PythonTarget(one.python, machine, one.glibc)
@@ -196,10 +196,10 @@ def _resolve_targets(pip: Pip, text: str, targets: Sequence[PythonTarget]) -> Re
     ]
     found = list[tuple[PythonTarget, tuple[Pin, ...]]]()
     for target in dict.fromkeys(targets):
-        found.append((target, _resolve_near(pip, text, target, found)))
+        found.append((target, _resolve_near(tool, text, target, found)))
     for target in dict.fromkeys(others):
         try:
-            found.append((target, _resolve_pinned(pip, text, target, found)))
+            found.append((target, _resolve_pinned(tool, text, target, found)))
         except FabricError:
             # Not every package has a wheel for both; the lock then serves those asked for.
             continue
@@ -244,20 +244,24 @@ def _has_differences(targets: Iterable[PythonTarget], name: str) -> bool:
     return len({target.markers()[name] for target in targets}) > 1
 
 
-def _resolve_near(pip: Pip, text: str, target: PythonTarget, found: Resolved) -> tuple[Pin, ...]:
+def _resolve_near(
+    tool: PackageTool, text: str, target: PythonTarget, found: Resolved
+) -> tuple[Pin, ...]:
     """Resolve with the versions of the previous targets, if this target supports them."""
     try:
-        return _resolve_pinned(pip, text, target, found)
+        return _resolve_pinned(tool, text, target, found)
     except FabricError:
         if not found:
             raise
-        return _resolve_pinned(pip, text, target, ())
+        return _resolve_pinned(tool, text, target, ())
 
 
-def _resolve_pinned(pip: Pip, text: str, target: PythonTarget, found: Resolved) -> tuple[Pin, ...]:
+def _resolve_pinned(
+    tool: PackageTool, text: str, target: PythonTarget, found: Resolved
+) -> tuple[Pin, ...]:
     exact = {
         normalize_package_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins
     }
     lines = "".join(f"{name}=={version}\n" for name, version in sorted(exact.items()))
     with create_temporary_folder("vendor") as folder:
-        return pip.resolve(text, target, folder, lines)
+        return tool.resolve(text, target, folder, lines)

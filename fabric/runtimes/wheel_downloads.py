@@ -83,7 +83,7 @@ def _download_wheels(
     workspace: Path, root: str, keys: Iterable[_Key], environment: Mapping[str, str]
 ) -> "Mapping[_Key, Wheel]":
     # pip and all: only when something is downloaded.
-    from fabric.runtimes.pip import Pip
+    from fabric.runtimes.package_tool import PackageTool
     from fabric.runtimes.requirement_files import read_source
     from fabric.runtimes.requirements import Pin, list_index_lines
     from fabric.runtimes.wheels import read_wheel_name
@@ -99,7 +99,7 @@ def _download_wheels(
         *(Pin(key.name, key.version, key.hashes).line for key in by_name.values()),
     )
     with create_temporary_folder("vendor") as folder:
-        wheels = Pip(environment).download("\n".join(lines), target, folder, locked=True)
+        wheels = PackageTool(environment).download("\n".join(lines), target, folder, locked=True)
     found = {
         by_name[name]: one for one in wheels if (name := read_wheel_name(one.title)) in by_name
     }
