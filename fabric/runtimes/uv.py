@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
+from packaging.version import InvalidVersion, Version
 
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
@@ -66,7 +67,7 @@ def find_uv(environment: Mapping[str, str]) -> Path | None:
     chosen = environment.get(VARIABLE, "")
     if chosen not in ("", "pip", "uv"):
         message = f"invalid value for {VARIABLE}: `{chosen}`"
-        raise FabricError(Problem("usage/bad-value", message, hint="use pip or uv"))
+        raise FabricError(Problem("usage/bad-package-tool", message, hint="use pip or uv"))
     if chosen == "pip":
         return None
     found = shutil.which("uv", path=environment.get("PATH", "")) or _find_packaged_uv()
@@ -97,7 +98,7 @@ class Uv(Struct, frozen=True):
     def resolve(self, text: str, folder: Path, exact: str = "") -> tuple[Pin, ...]:
         """Resolve the requirements to versions and the hash of the wheel for the target."""
         # Few runs resolve anything, and the parsers of locks are large.
-        from fabric.runtimes.locks.pylock import list_pylock_rows
+        from fabric.runtimes.locks.marked_locks import list_pylock_rows
         from fabric.runtimes.locks.rows import LockFile, select_packages
 
         result = self._run(
@@ -154,14 +155,15 @@ class Uv(Struct, frozen=True):
         return _find_hash_problem(text) or _build_download_failure(text)
 
     def _find_newest_version(self, name: str, folder: Path) -> tuple[str, ...] | None:
-        """Return the newest version with a wheel. None if no index has the package."""
+        """Return the newest version. None if no index has the package."""
         result = self._run_uv(
             ["compile", "--no-deps", "--no-annotate", "--no-header"], name, folder
         )
-        if result.code:
-            return None if _UNKNOWN.search(result.last_lines()) else ()
-        found = re.search(r"==(\S+)", result.stdout.decode(errors="replace"))
-        return (found[1],) if found else ()
+        text = result.last_lines() if result.code else result.stdout.decode(errors="replace")
+        if _UNKNOWN.search(text):
+            return None
+        found = sorted(re.findall(r"[<=>]=([\w.+!]*\w)", text), key=_order_version)
+        return tuple(found[-1:])
 
 
 def open_uv(
@@ -179,11 +181,22 @@ def open_uv(
 def _is_foreign(text: str) -> bool:
     """Return whether requirements have options or paths, which uv reads in other ways."""
     lines = list_requirement_lines(text)
-    return bool(find_local_paths(text)) or any(one.startswith("-") or "${" in one for one in lines)
+    # It has its own values of markers about a release of the system.
+    words = ("${", "platform_release", "platform_version")
+    return bool(find_local_paths(text)) or any(
+        one.startswith("-") or any(word in one for word in words) for one in lines
+    )
 
 
 def _format_platform(target: PythonTarget) -> str:
     return f"{target.machine}-manylinux_2_{target.glibc}"
+
+
+def _order_version(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0")
 
 
 def _find_hash_problem(text: str) -> Problem | None:

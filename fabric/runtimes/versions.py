@@ -41,6 +41,17 @@ def format_python_version() -> str:
     return f"Python {platform.python_version()} ({sys.executable})"
 
 
+def read_uv_version(program: Path, environment: Mapping[str, str]) -> str:
+    """Return uv's version. Raises if it cannot be run."""
+    argv = [str(program), "--version"]
+    result = run_child(argv, cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
+    if result.code:
+        message = f"cannot run `{program}`"
+        raise FabricError(Problem("runtime/uv-broken", message, frame=result.last_lines()))
+    version = " ".join(result.stdout.decode(errors="replace").split()[:2])
+    return f"{version} ({program})"
+
+
 def read_pip_version(environment: Mapping[str, str]) -> str:
     """Return pip's version. Raises if this Python has none."""
     argv = [sys.executable, "-I", "-P", "-m", "pip", "--version", "--disable-pip-version-check"]

@@ -130,7 +130,10 @@ def _decompress_entry(
             if room < 0:
                 raise _invalid_wheel_error(wheel, _TOO_LARGE)
             chunks.append(chunk)
-    return b"".join(chunks)
+    content = b"".join(chunks)
+    if len(content) != entry.file_size:
+        raise _invalid_wheel_error(wheel, f"the size of `{entry.filename}` is wrong")
+    return content
 
 
 def _invalid_wheel_error(wheel: Wheel, reason: str) -> FabricError:

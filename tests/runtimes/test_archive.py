@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.runtimes.archive import build_archive, hash_contents
+from fabric.runtimes.archive import (
+    build_archive,
+    hash_contents,
+    pack_file,
+    pack_files,
+    read_packed,
+    unpack_archive,
+)
 from fabric.runtimes.contract import BuiltFile
 
 FILES = (
@@ -74,6 +81,43 @@ def test_the_mode_is_part_of_the_digest() -> None:
 
 def test_a_name_never_flows_into_the_content() -> None:
     assert hash_contents([BuiltFile("ab", b"c")]) != hash_contents([BuiltFile("a", b"bc")])
+
+
+def deflated_by_library(files: list[BuiltFile]) -> bytes:
+    """The archive as the library writes it, with its own deflating."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
+        for file in sorted(files, key=lambda one: one.path.encode()):
+            entry = zipfile.ZipInfo(file.path)
+            entry.create_system = 3
+            entry.external_attr = (0o100755 if file.executable else 0o100644) << 16
+            bundle.writestr(entry, file.content, zipfile.ZIP_DEFLATED, 6)
+    return buffer.getvalue()
+
+
+@given(ANY_FILES, ANY_FILES)
+def test_copied_files_give_the_archive_of_their_contents(
+    left: dict[str, tuple[bytes, bool]], right: dict[str, tuple[bytes, bool]]
+) -> None:
+    first = [BuiltFile(name, *rest) for name, rest in left.items()]
+    second = [BuiltFile(name, *rest) for name, rest in right.items() if name not in left]
+    parts = [pack_files(map(pack_file, files)) for files in (first, second)]
+    joined = pack_files(file for part in parts for file in read_packed(part.archive, part.index))
+    together = [*first, *second]
+    assert joined.archive == build_archive(together) == deflated_by_library(together)
+    assert joined == pack_files(map(pack_file, together))
+    assert set(unpack_archive(joined.archive)) == set(together)
+
+
+@given(ANY_FILES, ANY_FILES)
+def test_digests_of_packed_files_differ_only_if_files_differ(
+    left: dict[str, tuple[bytes, bool]], right: dict[str, tuple[bytes, bool]]
+) -> None:
+    first, second = (
+        pack_files(pack_file(BuiltFile(name, *rest)) for name, rest in files.items())
+        for files in (left, right)
+    )
+    assert (first.digest == second.digest) == (left == right)
 
 
 @given(ANY_FILES, ANY_FILES)

@@ -29,6 +29,14 @@ def write_wheel(
     (folder / "index.html").write_text("".join(links))
 
 
+def add_to_wheels(index: Path, name: str, files: Mapping[str, str]) -> None:
+    """Add files to all wheels of a package."""
+    for path in (index / name).glob("*.whl"):
+        with zipfile.ZipFile(path, "a") as wheel:
+            for file, text in files.items():
+                wheel.writestr(file, text)
+
+
 def environment(index: Path) -> Mapping[str, str]:
     """What makes pip look there, and nowhere else."""
     return {**ENVIRONMENT, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": index.as_uri()}

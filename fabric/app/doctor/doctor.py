@@ -45,11 +45,13 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task_inputs import ProbeInputs
+from fabric.runtimes.uv import find_uv
 from fabric.runtimes.versions import (
     find_bundler_version,
     format_python_version,
     read_node_version,
     read_pip_version,
+    read_uv_version,
 )
 from fabric.state.backends.failures import NoAccessError
 from fabric.system.file_systems import free_bytes, is_network, is_private, is_writable
@@ -238,12 +240,19 @@ def _check_runtimes(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> I
         )
     if any(one.startswith("python") for one in runtimes):
         yield make_passed_check("python", format_python_version())
-        pip = _run_check("pip", lambda: read_pip_version(env))
-        yield (
-            pip
-            if any(one.text for one in unit.packages) or pip.ok
-            else make_warning_check("pip", pip.problem)
-        )
+        yield _check_package_tool(env, is_needed=any(one.text for one in unit.packages))
+
+
+def _check_package_tool(env: Mapping[str, str], *, is_needed: bool) -> Check:
+    """Check the tool that downloads packages: uv if it is found, otherwise pip."""
+    try:
+        uv = find_uv(env)
+    except FabricError as error:
+        return make_failed_check("uv", error.first)
+    if uv is not None:
+        return _run_check("uv", lambda: read_uv_version(uv, env))
+    pip = _run_check("pip", lambda: read_pip_version(env))
+    return pip if is_needed or pip.ok else make_warning_check("pip", pip.problem)
 
 
 _NO_BUNDLER = Problem(

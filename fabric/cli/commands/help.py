@@ -41,6 +41,8 @@ Environment variables
                          how long a command waits for the shared cache (default 3s)
   FABRIC_CACHE           default of --cache
   FABRIC_TOOLCHAIN_DIR   directory of downloaded tools (default ~/.cache/fabric/toolchain)
+  FABRIC_PIP             tool that downloads Python packages: uv or pip (default: uv if it is
+                         installed, otherwise pip)
   FABRIC_REAL_DEPLOY=1   real mode: deploy to the provider (also true, yes, on);
                          FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0 disables it)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD

@@ -188,7 +188,7 @@ def test_missing_node_is_reported_only_if_a_function_needs_it(tmp_path: Path) ->
     config = service("shop", "main").replace("cloud1-lambda", "host1")
     made = project(tmp_path / "python", config, {"main.py": handler("x")})
     python = made.json("doctor", env=env)
-    assert {"python", "pip"} <= checks(python).keys()
+    assert {"python", "uv"} <= checks(python).keys()
     assert "node" not in checks(python)
 
 
