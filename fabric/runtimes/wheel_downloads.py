@@ -2,7 +2,7 @@
 takes longer than downloading a small wheel."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ from fabric.runtimes.contract import BuiltFile, ListMissing
 
 if TYPE_CHECKING:
     from fabric.runtimes.wheels import Wheel
+
+_TRIES = 3
 
 
 class _Key(Struct, frozen=True):
@@ -34,6 +36,7 @@ class WheelDownloads:
         self._list_missing: ListMissing = tuple
         self._locks: dict[tuple[str, PythonTarget], threading.Lock] = {}
         self._found: dict[_Key, Wheel | FabricError] = {}
+        self._downloaded: set[_Key] = set()
 
     def expect(self, list_missing: ListMissing) -> None:
         """Set the wheels of this run that are not cached. They are listed when one is needed."""
@@ -56,22 +59,26 @@ class WheelDownloads:
     def _download(
         self, workspace: Path, wanted: WheelInputs
     ) -> Mapping[_Key, "Wheel | FabricError"]:
-        target = _build_key(wanted).target
-        together = {
-            _build_key(one)
-            for one in (*self._list_missing(), wanted)
-            if one.batch == wanted.batch and _build_key(one).target == target
-        }
-        self._list_missing = self._without(together)
-        keys = sorted(together, key=lambda key: key.name)
-        try:
-            return _download_wheels(workspace, wanted.root, keys, self._environment)
-        except FabricError as error:
-            return dict.fromkeys(keys, error)
+        own = _build_key(wanted)
+        others = (_build_key(one) for one in self._list_missing() if one.batch == wanted.batch)
+        together = {one for one in others if one.target == own.target} - self._downloaded
+        self._downloaded |= together
+        keys = sorted(together | {own}, key=lambda key: key.name)
+        return self._download_batch(workspace, wanted.root, keys, _TRIES)
 
-    def _without(self, done: set[_Key]) -> ListMissing:
-        missing = [one for one in self._list_missing() if _build_key(one) not in done]
-        return lambda: missing
+    def _download_batch(
+        self, workspace: Path, root: str, keys: Sequence[_Key], tries: int
+    ) -> Mapping[_Key, "Wheel | FabricError"]:
+        """Download wheels. A tool stops at the first invalid one: the others are tried again."""
+        try:
+            return _download_wheels(workspace, root, keys, self._environment)
+        except FabricError as error:
+            words = (error.first.message.replace("==", "`").split("`"))[1::2]
+            others = [key for key in keys if key.name not in words]
+            failed = dict.fromkeys(keys, error)
+            if len(others) in (0, len(keys)) or tries == 1:
+                return failed
+            return {**failed, **self._download_batch(workspace, root, others, tries - 1)}
 
 
 def _build_key(wheel: WheelInputs) -> _Key:
