@@ -44,6 +44,7 @@ from fabric.system.optional_packages import install_command
 from fabric.system.process import ChildResult, run_child
 
 VARIABLE = "FABRIC_PIP"
+_CONSTRAINT = "UV_CONSTRAINT"
 # The versions of glibc 2 that it knows.
 _GLIBC = frozenset({17, 28, *range(31, 41)})
 _UNKNOWN = re.compile(r"([\w.-]+) was not found in the ")
@@ -121,7 +122,10 @@ class Uv(Struct, frozen=True):
         bounds = ["--no-deps"] if locked else write_constraints(text, folder)
         hashes = ["--require-hashes"] if has_hashes(text) else []
         flags = ["--target", str(installed), "--link-mode", "symlink", "--no-compile-bytecode"]
-        self._run(["install", *flags, *hashes, *bounds], text, folder)
+        # With hashes, uv requires them of constraints too. A lock has one version of each anyway.
+        names = self.environment.keys() - {_CONSTRAINT if locked else ""}
+        tool = replace(self, environment={name: self.environment[name] for name in names})
+        tool._run(["install", *flags, *hashes, *bounds], text, folder)
         return _find_unpacked_wheels(installed)
 
     def _run(self, words: list[str], text: str, folder: Path) -> ChildResult:

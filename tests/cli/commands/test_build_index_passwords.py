@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric.runtimes.uv import find_uv
+from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.in_process import project
 from tests.support.project import PYTHON, PYTHON_SOURCES, Project
 from tests.support.wheels import write_wheel
@@ -73,6 +75,32 @@ def test_it_is_in_no_file_and_in_no_message(
     assert [one.code for one in done[:2]] == ([0, 0] if good else [done[0].code, done[0].code])
     assert (done[0].code == 0) is good, done[0].err
     assert not any(CANARY in one.out + one.err for one in done)
+    assert files_with_it(tmp_path, where) == []
+
+
+@pytest.mark.parametrize("where", ["requirements.txt", "environment", "pip.conf"])
+@pytest.mark.parametrize("asked", ["left", "nothing-there==1.0"])
+def test_uv_gets_it_without_arguments_and_files(
+    where: str, asked: str, index: str, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls"
+    program = tmp_path / "uv"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {find_uv(ENVIRONMENT)} "$@"\n')
+    program.chmod(0o755)
+    env = {name: text for name, text in plain(tmp_path).items() if name != "PIP_NO_CACHE_DIR"}
+    env |= {"UV_CACHE_DIR": str(tmp_path / "cache"), "PATH": f"{tmp_path}:{ENVIRONMENT['PATH']}"}
+    head = f"--index-url {index}\n" if where == "requirements.txt" else ""
+    if where == "environment":
+        env["PIP_INDEX_URL"] = index
+    if where == "pip.conf":
+        (tmp_path / where).write_text(f"[global]\nindex-url = {index}\n")
+        env["PIP_CONFIG_FILE"] = str(tmp_path / where)
+    text = {**PYTHON_SOURCES, "requirements.txt": f"{head}{asked}\n"}
+    made = project(tmp_path / "shop", PYTHON.replace("python3.11", "python3.12"), text)
+    done = made.fabric("package", "--json", env=env)
+    assert (done.code == 0) is (asked == "left"), done.err + done.out
+    assert "pip" in calls.read_text()
+    assert CANARY not in done.out + done.err
     assert files_with_it(tmp_path, where) == []
 
 

@@ -14,7 +14,7 @@ from fabric.runtimes.uv import find_uv
 from tests.support import in_process
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.project import PYTHON_SOURCES, Project, handler
-from tests.support.wheels import environment, write_wheel
+from tests.support.wheels import ANY, environment, write_wheel
 
 # AWS's Python 3.12 has a version of glibc that uv knows.
 CONFIG = """\
@@ -31,8 +31,9 @@ def requirements(folder: Path, *names: str, **versions: str) -> str:
     lines = []
     for name in names:
         version = versions.get(name, "1.0")
-        write_wheel(folder / "index", name, version=version)
-        (wheel,) = (folder / "index" / name).glob(f"*-{version}-*.whl")
+        wheel = folder / "index" / name / f"{name}-{version}-{ANY}.whl"
+        if not wheel.exists():  # it would have another time in it
+            write_wheel(folder / "index", name, version=version)
         lines.append(f"{name}=={version} --hash=sha256:{hash_bytes(wheel.read_bytes())}\n")
     return "".join(lines)
 
