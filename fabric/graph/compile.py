@@ -126,7 +126,7 @@ def _list_function_tasks(
 
 
 def _merge_wheels(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Keep one task of each wheel. One that services share belongs to none of them."""
+    """Keep one task of each wheel. A wheel that services share has no service."""
     wheels: dict[TaskId, WheelInputs] = {}
     for task in tasks:
         if not isinstance(task.inputs, WheelInputs):

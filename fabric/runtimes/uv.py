@@ -122,10 +122,7 @@ class Uv(Struct, frozen=True):
         bounds = ["--no-deps"] if locked else write_constraints(text, folder)
         hashes = ["--require-hashes"] if has_hashes(text) else []
         flags = ["--target", str(installed), "--link-mode", "symlink", "--no-compile-bytecode"]
-        # With hashes, uv requires them of constraints too. A lock has one version of each anyway.
-        names = self.environment.keys() - {_CONSTRAINT if locked else ""}
-        tool = replace(self, environment={name: self.environment[name] for name in names})
-        tool._run(["install", *flags, *hashes, *bounds], text, folder)
+        self._run(["install", *flags, *hashes, *bounds], text, folder)
         return _find_unpacked_wheels(installed)
 
     def _run(self, words: list[str], text: str, folder: Path) -> ChildResult:
@@ -144,7 +141,10 @@ class Uv(Struct, frozen=True):
             "--python-version", self.target.python, "--only-binary", ":all:", *offline, *rest,
         ]  # fmt: skip
         source = ["-"] if command == "compile" else ["-r", "-"]
-        return run_child([*argv, *source], cwd=folder, env=self.environment, stdin=lines.encode())
+        # With hashes, uv requires them of constraints too. A lock has one version of each anyway.
+        left_out = {_CONSTRAINT} if "--no-deps" in rest else set[str]()
+        env = {name: text for name, text in self.environment.items() if name not in left_out}
+        return run_child([*argv, *source], cwd=folder, env=env, stdin=lines.encode())
 
     def _build_failure(self, text: str, folder: Path) -> Problem:
         joined = " ".join(text.split())

@@ -20,7 +20,7 @@ _TRIES = 3
 
 
 class _Key(Struct, frozen=True):
-    """A wheel, whoever needs it."""
+    """A wheel without the task that needs it."""
 
     name: str
     version: str
