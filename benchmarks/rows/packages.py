@@ -3,12 +3,19 @@
 import itertools
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from benchmarks.places import WORK, made, program, program_of
@@ -63,13 +70,20 @@ def _run(options: Options) -> Sequence[Result]:
     if options.before is None:
         return []
     text = _FEW if options.small else _REQUIREMENTS
-    wheels = made(WORK / "packages", lambda folder: _download(folder, text), text)
-    env = {
-        "PIP_CONFIG_FILE": os.devnull,
-        "PIP_NO_INDEX": "1",
-        "PIP_FIND_LINKS": str(wheels),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
+    index = made(WORK / "packages", lambda folder: _download(folder, text), text) / "simple"
+    with _served(index) as address:
+        env = {
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_INDEX_URL": address,
+            "PIP_FIND_LINKS": "",
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+        return _measure(options, text, env)
+
+
+def _measure(options: Options, text: str, env: Mapping[str, str]) -> Sequence[Result]:
+    if options.before is None:
+        return []
     programs = {"now": program("fabric"), "before": program_of(options.before.resolve())}
     sides = [_side(name, one, text, env) for name, one in programs.items()]
     alternate(sides, 1, warm_up=0)
@@ -97,6 +111,37 @@ def _download(folder: Path, text: str) -> None:
         argv += ["--python-version=3.12", f"--platform=manylinux2014_{machine}", *platforms]
         argv += ["--dest", str(folder), "--requirement", str(folder / "requirements.txt")]
         subprocess.run(argv, check=True)
+    for wheel in folder.glob("*.whl"):
+        _add_to_index(wheel, folder / "simple")
+
+
+def _add_to_index(wheel: Path, index: Path) -> None:
+    """With the metadata beside the file, as the public index has it."""
+    package = index / re.sub(r"[-_.]+", "-", wheel.name.split("-")[0]).lower()
+    package.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(wheel) as opened:
+        name = next(filter(re.compile(r"[^/]+\.dist-info/METADATA").fullmatch, opened.namelist()))
+        metadata = opened.read(name)
+    (package / wheel.name).hardlink_to(wheel)
+    (package / f"{wheel.name}.metadata").write_bytes(metadata)
+    digest, other = (sha256(one).hexdigest() for one in (wheel.read_bytes(), metadata))
+    link = f'<a href="{wheel.name}#sha256={digest}" data-core-metadata="sha256={other}">x</a>\n'
+    with (package / "index.html").open("a") as page:
+        page.write(link)
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *words: object) -> None:
+            del words
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 def _side(name: str, fabric: str, text: str, env: Mapping[str, str]) -> Side:

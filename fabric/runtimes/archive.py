@@ -136,9 +136,13 @@ def hash_contents(files: Iterable[BuiltFile]) -> Digest:
     return Digest(digest.hexdigest())
 
 
+def is_metadata(path: str) -> bool:
+    return _METADATA.fullmatch(path) is not None
+
+
 def find_metadata(files: Iterable[F]) -> F | None:
     """Find the METADATA among the files of a wheel."""
-    return next((file for file in files if _METADATA.fullmatch(file.path)), None)
+    return next((file for file in files if is_metadata(file.path)), None)
 
 
 def _sort_files(files: Iterable[F]) -> list[F]:

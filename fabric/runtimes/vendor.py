@@ -97,7 +97,7 @@ def _download_packages(workspace: Path, inputs: VendorInputs, tool: PackageTool)
     locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
     with create_temporary_folder("vendor") as folder:
         wheels = tool.download(text, target, folder, locked=locked)
-        parts = [list_wheel_files(wheel) for wheel in wheels]
+        parts = [tuple(list_wheel_files(wheel)) for wheel in wheels]
     files = {file.path: file for part in parts for file in part}
     unlisted = sorted({read_wheel_name(one.title) for one in wheels} - list_required_names(text))
     metadata = [found.content for found in map(find_metadata, parts) if found]

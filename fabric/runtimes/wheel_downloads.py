@@ -2,7 +2,7 @@
 takes longer than downloading a small wheel."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ class WheelDownloads:
         """Set the wheels of this run that are not cached. They are listed when one is needed."""
         self._list_missing = list_missing
 
-    def fetch(self, workspace: Path, wanted: WheelInputs) -> tuple[BuiltFile, ...]:
+    def fetch(self, workspace: Path, wanted: WheelInputs) -> Iterator[BuiltFile]:
         """Return the files of a wheel. The first call for a lock downloads all missing ones."""
         from fabric.runtimes.wheels import list_wheel_files
 

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.archive import find_metadata
+from fabric.runtimes.archive import is_metadata
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.requirements import (
     is_marker_met,
@@ -97,12 +97,14 @@ class UnpackedWheel(Struct, frozen=True):
             raise _invalid_wheel_error(self, str(error)) from error
 
 
-def list_wheel_files(wheel: Wheel) -> tuple[BuiltFile, ...]:
-    """Return the files of a wheel, each path once."""
-    files = {file.path: file for file in wheel.list_files()}
-    if find_metadata(files.values()) is None:
+def list_wheel_files(wheel: Wheel) -> Iterator[BuiltFile]:
+    """Yield the files of a wheel. Of two with one path, the last one counts."""
+    has_metadata = False
+    for file in wheel.list_files():
+        has_metadata = has_metadata or is_metadata(file.path)
+        yield file
+    if not has_metadata:
         raise _invalid_wheel_error(wheel, "it has no METADATA")
-    return tuple(files.values())
 
 
 def _find_install_path(wheel: Wheel, name: str) -> str | None:

@@ -1,6 +1,6 @@
 """Download and pack one wheel, once for all functions and services that need it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +21,7 @@ class Downloads(Protocol):
     def expect(self, list_missing: ListMissing) -> None:
         """Set the wheels of this run that are not cached. They are listed when one is needed."""
 
-    def fetch(self, workspace: Path, wanted: WheelInputs) -> tuple[BuiltFile, ...]: ...
+    def fetch(self, workspace: Path, wanted: WheelInputs) -> Iterator[BuiltFile]: ...
 
 
 class WheelKind:
@@ -39,6 +39,8 @@ class WheelKind:
         del upstream
         if not isinstance(task.inputs, WheelInputs):
             raise TypeError(f"{task.id} is not a wheel")
-        files = self._downloads.fetch(task_tools.workspace, task.inputs)
-        packed = pack_files(map(pack_file, files))
+        # One file at a time: only deflated contents are in memory together.
+        unpacked = self._downloads.fetch(task_tools.workspace, task.inputs)
+        files = {file.path: pack_file(file) for file in unpacked}
+        packed = pack_files(files.values())
         return TaskResult(digest=packed.digest, files=write_packed(packed))
