@@ -1,6 +1,7 @@
 """The tool that resolves and downloads packages: uv if it is found, otherwise pip. The results are
 equal."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from fabric.model.problems import FabricError
 from fabric.model.python_target import PythonTarget
 from fabric.runtimes.pip import Pip
 from fabric.runtimes.requirements import Pin
-from fabric.runtimes.uv import open_uv
+from fabric.runtimes.uv import OldVersionError, open_uv
 from fabric.runtimes.wheels import Wheel
 
 
@@ -28,6 +29,8 @@ class PackageTool(Struct, frozen=True):
         if uv is not None:
             try:
                 return uv.resolve(text, folder, exact)
+            except OldVersionError:
+                pass
             except FabricError as error:
                 # An index without hashes: pip locks the versions.
                 if error.first.code != "vendor/hash-missing":
@@ -39,7 +42,8 @@ class PackageTool(Struct, frozen=True):
     ) -> Sequence[Wheel]:
         """Download the wheels. A lock is complete, so no dependency is added to it."""
         uv = open_uv(self.environment, "download", text, target)
-        found = None if uv is None else uv.download(text, folder, locked=locked)
-        if found is not None:
-            return found
+        with contextlib.suppress(OldVersionError):
+            found = None if uv is None else uv.download(text, folder, locked=locked)
+            if found is not None:
+                return found
         return Pip(self.environment).download(text, target, folder, locked=locked)

@@ -59,8 +59,13 @@ _MISMATCH = re.compile(
     r"Computed:\s+sha\d+:(?P<got>\w+)",
     re.DOTALL,
 )
+_OLD_VERSION = re.compile(r"^error: (?:unexpected argument|invalid value .* for '--)", re.MULTILINE)
 _NO_HASH = re.compile(r"must have a hash, but none were provided for: (\S+)")
 _NOT_PINNED = "must have their versions pinned"
+
+
+class OldVersionError(Exception):
+    """This version of uv does not know an option or a target."""
 
 
 def find_uv(environment: Mapping[str, str]) -> Path | None:
@@ -127,6 +132,8 @@ class Uv(Struct, frozen=True):
 
     def _run(self, words: list[str], text: str, folder: Path) -> ChildResult:
         result = self._run_uv(words, text, folder)
+        if result.code and _OLD_VERSION.search(result.last_lines()):
+            raise OldVersionError
         if result.code:
             raise FabricError(self._build_failure(redact_userinfo(result.last_lines()), folder))
         return result

@@ -125,3 +125,16 @@ def test_both_tools_write_the_same_lock(tmp_path: Path) -> None:
         locks.append(found.text)
     assert locks[0] == locks[1]
     assert "part==2.0" in locks[1]
+
+
+@pips
+def test_a_version_of_uv_that_does_not_know_the_target_is_left_for_pip(tmp_path: Path) -> None:
+    write_wheel(tmp_path / "index", "one")
+    old = program(tmp_path, "uv")
+    old.write_text(
+        "#!/bin/sh\necho \"error: invalid value 'x' for '--python-platform <P>'\" >&2\nexit 2\n"
+    )
+    env = {**environment(tmp_path / "index"), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    assert "one.py" in download("one==1.0\n", TARGET, tmp_path / "files", env)
+    pins = PackageTool(env).resolve("one\n", TARGET, tmp_path)
+    assert [pin.version for pin in pins] == ["1.0"]

@@ -195,9 +195,10 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
         (folder, target): read_public_source(workspace, folder, brought, target)
         for folder, target in dict.fromkeys((found.folder, target) for _, found, target in wanted)
     }
+    # Functions with the same packages share these values: a lock can have hundreds of lines.
+    lists = {key: _build_row(key[0], source, key[1]) for key, source in sources.items()}
     rows = tuple(
-        _build_row(name, found.folder, sources[found.folder, target], target)
-        for name, found, target in wanted
+        replace(lists[found.folder, target], function=name) for name, found, target in wanted
     )
     looked_at = {Path(path) for _, found, _ in wanted for path in found.looked_at}
     seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))
@@ -206,12 +207,11 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
     return ListedPackages(rows, paths, tuple(warnings))
 
 
-def _build_row(
-    function: str, folder: str, source: VendorSource, target: PythonTarget
-) -> FunctionPackages:
+def _build_row(folder: str, source: VendorSource, target: PythonTarget) -> FunctionPackages:
+    """Build the row of a function without a name."""
     selected = select_lines(source.text, target)
     return FunctionPackages(
-        function=function,
+        function="",
         folder=folder,
         text=source.text,
         without=source.without,
