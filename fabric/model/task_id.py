@@ -1,7 +1,7 @@
 """Task ids: `kind:service[/function][@provider]`, built and parsed only here.
 
-A vendor task has a content hash instead of a service. A check without a known config has its check
-name.
+A vendor task has a content hash instead of a service, and a wheel its name, version and hash. A
+check without a known config has its check name.
 """
 
 from collections.abc import Iterable

@@ -10,6 +10,7 @@ from fabric.runtimes.requirements import (
     Pin,
     is_pinned,
     is_target_missing,
+    list_hashed_pins,
     list_required_names,
     lock_is_current,
     read_project_requirements,
@@ -113,3 +114,25 @@ def test_without_versions_or_hashes_more_of_the_text_counts() -> None:
     assert select_lines("b==1  # why\n-i https://a.example\n", target) == (
         "b==1\n-i https://a.example\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "is_hashed"),
+    [
+        (f"One.Two[more]==1.0 ; os_name == 'posix' --hash=sha256:{'A' * 64}", True),
+        (f"one===1.0 --hash=sha256:{'a' * 64}", False),
+        (f"one>=1.0 --hash=sha256:{'a' * 64}", False),
+        (f"one==1.0 --hash=sha512:{'a' * 128}", False),
+        (f"one==1.0 --hash=sha256:{'a' * 64} --hash=sha512:{'a' * 128}", False),
+        ("one==1.0", False),
+        ("--pre", False),
+    ],
+)
+def test_wheels_are_known_if_each_line_has_a_version_and_hashes(
+    line: str, *, is_hashed: bool
+) -> None:
+    other = f"other==2.0 --hash=sha256:{'b' * 64} --hash=sha256:{'a' * 64}\n"
+    found = list_hashed_pins(f"{other}{line}\n")
+    pins = (Pin("other", "2.0", ("a" * 64, "b" * 64)), Pin("one-two", "1.0", ("a" * 64,)))
+    assert found == (pins if is_hashed else ())
+    assert list_hashed_pins(other + other) == ()

@@ -73,6 +73,10 @@ def test_all_missing_wheels_of_a_lock_are_downloaded_with_one_process(tmp_path: 
     assert "3 wheels  " in done.out
     assert "known after 3 wheels" in done.out
     assert "wheel:" not in done.out
+    for words in (["plan", "--for", "package", "--graph", "tree"], ["explain", "package:shop/one"]):
+        shown = made.fabric(*words, env=env).out
+        assert "3 wheels" in shown
+        assert "wheel:" not in shown
     assert made.fabric("package", env=env).code == 0
     assert calls(tmp_path) == 1
     for name in ("one", "two"):
