@@ -13,7 +13,11 @@ from fabric.model.problems import ExitCode
 from fabric.runtimes.uv import find_uv
 from tests.support import in_process
 from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.git import under_git
 from tests.support.project import PYTHON_SOURCES, Project, handler
+from tests.support.servers.fleet import Fleet
+from tests.support.shared_caches import on_objstore2
+from tests.support.two_machines import another_machine
 from tests.support.wheels import ANY, environment, write_wheel
 
 # AWS's Python 3.12 has a version of glibc that uv knows.
@@ -162,3 +166,22 @@ def test_another_machine_downloads_nothing_for_an_unchanged_deployment(tmp_path:
 def test_a_lock_without_hashes_has_no_wheel_tasks(line: str, tmp_path: Path) -> None:
     made = shop(tmp_path, requirements(tmp_path, "beta") + line)
     assert list_planned(made, settings(tmp_path)) == {}
+
+
+def test_another_machine_gets_wheels_from_the_shared_cache(fleet: Fleet, tmp_path: Path) -> None:
+    place, env = on_objstore2(fleet), settings(tmp_path)
+    first = shop(tmp_path, requirements(tmp_path, *NAMES))
+    under_git(first)
+    second = another_machine(first, tmp_path)
+    assert first.fabric("package", env={**env, **place.writing}).code == 0
+    # A lock with one more package: the others are not downloaded.
+    text = requirements(tmp_path, *NAMES, "delta")
+    second.write({"requirements.txt": text})
+    done = second.json("package", env={**env, **place.env})
+    assert done.code == 0, done.err
+    assert done.result["summary"]["remote"]["hits"] >= len(NAMES)
+    assert calls(tmp_path) == 2
+    assert "wheel:delta" in done.err
+    assert "wheel:alpha" not in done.err
+    archive = zipfile.ZipFile(second.root / ".fabric/build/shop/one.zip")
+    assert {"alpha.py", "delta.py"} <= set(archive.namelist())
