@@ -192,8 +192,9 @@ def group_archive_tasks(graph: TaskGraph) -> Makers:
         for name, _, _ in inputs.functions if isinstance(inputs, DeployInputs) else ():
             package = package_of(task.needs, inputs.service, name)
             parts = graph.needs[number[package]]
-            wheels = (wheel for part in parts for wheel in graph.needs[part])
-            makers = (graph.ids[one] for one in (*parts, *wheels))
+            above = (graph.ids[one] for part in parts for one in graph.needs[part])
+            wheels = (one for one in above if is_kind(one, "wheel"))
+            makers = (*(graph.ids[one] for one in parts), *wheels)
             found[get_record_ref(inputs), name] = (package, *makers)
     return found
 
