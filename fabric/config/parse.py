@@ -44,12 +44,16 @@ from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, find_child
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
+from fabric.model.python_target import OptionalDependencies
 from fabric.model.secret import Secret
 
 _HEALTH_CHECK = Section(HealthCheck, HEALTH_CHECK)
 _HEALTH_READER = {"health_check": _HEALTH_CHECK.find_child}
-_BUILD = Section(BuildSettings, BUILD, readers={"command": find_command}, given=("bundle",))
+_BUILD = Section(
+    BuildSettings, BUILD, readers={"command": find_command}, given=("bundle", "optional")
+)
 _BUNDLE = Section(BundleSettings, BUILD)
+_OPTIONAL = Section(OptionalDependencies, BUILD)
 _CAPACITY = Section(Capacity, FUNCTION)
 _FUNCTION = Section(
     Function,
@@ -203,7 +207,8 @@ def _merge_build_settings(node: Node | None, under: BuildSettings) -> BuildSetti
     define = _merge_pairs(under.bundle.define, bundle.define)
     loader = _merge_pairs(under.bundle.loader, bundle.loader)
     merged = replace(bundle, define=define, loader=loader)
-    return replace(_BUILD.merge(under, node), bundle=merged)
+    optional = _OPTIONAL.merge(under.optional, node)
+    return replace(_BUILD.merge(under, node), bundle=merged, optional=optional)
 
 
 def _merge_pairs(under: Pairs, over: Pairs) -> Pairs:

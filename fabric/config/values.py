@@ -11,6 +11,7 @@ from fabric.model.backends import BackendKind
 from fabric.model.names import StepEvent
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
+from fabric.model.python_target import MAIN_ONLY, OptionalDependencies
 from fabric.model.secret import NO_SECRETS, Secret
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -116,6 +117,8 @@ class BuildSettings(Struct, frozen=True):
     portable: bool = False
     ignore: tuple[str, ...] = ()
     bundle: BundleSettings = BundleSettings()
+    # Which packages of a Python project count beside its main ones.
+    optional: OptionalDependencies = MAIN_ONLY
 
 
 DEFAULT_BUILD = BuildSettings()

@@ -353,6 +353,8 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     if asked is None or target is None or not (asked.text or asked.local):
         return None
     facts = (target.python, target.architecture, str(target.glibc), *asked.without)
+    optional = function.build.optional.pairs
+    facts += tuple("-".join(one) for one in optional)
     name = hash_fields((asked.folder, *facts))[:12]
     inputs = VendorInputs(
         service=unit.service,
@@ -364,6 +366,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
         glibc=target.glibc,
         folders=asked.local,
         selected=asked.selected,
+        optional=optional,
     )
     return Task(build_task_id("vendor", name), inputs)
 

@@ -4,10 +4,32 @@ from msgspec import Struct
 
 from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
 
 _MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "x86_64"}
 # Further names for systems of 2014 and before: pip takes a platform tag literally.
 _OLD_SYSTEMS = ("manylinux2014", "manylinux2010", "manylinux1", "manylinux_2_12", "manylinux_2_5")
+
+
+class OptionalDependencies(Struct, frozen=True):
+    """Names of dependency groups and extras of a project: dependencies beside its main ones."""
+
+    groups: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> Pairs:
+        """The names with their kind, sorted."""
+        extras = {("extra", name) for name in self.extras}
+        return tuple(sorted(extras | {("group", name) for name in self.groups}))
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> "OptionalDependencies":
+        names = {kind: tuple(name for one, name in pairs if one == kind) for kind, _ in pairs}
+        return cls(names.get("group", ()), names.get("extra", ()))
+
+
+MAIN_ONLY = OptionalDependencies()
 
 
 class PythonTarget(Struct, frozen=True):

@@ -96,11 +96,13 @@ class VendorInputs(_Inputs, frozen=True):
     folders: Pairs = ()
     # The lines of `source` that select packages for this target; empty for all of it.
     selected: str = ""
+    # Groups and extras of the project that count beside its main dependencies: kind and name.
+    optional: Pairs = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
         """Return the entries. The selected lines are hashed."""
         lines = hash_fields((self.selected or self.source,))
-        unused = ("service", "root", "source", "selected", "without")
+        unused = ("service", "root", "source", "selected", "without", "optional")
         more = () if self.folders else ("folders",)
         lock = InputEntry(EntryKind.OPTION, "requirements", lines)
         return (lock, *list_option_entries(self, *unused, *more))

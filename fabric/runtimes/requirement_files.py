@@ -10,11 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
+from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
+from fabric.runtimes.dependency_groups import ProjectDependencies, check_names, read_dependencies
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.runtimes.requirements import (
@@ -26,10 +27,9 @@ from fabric.runtimes.requirements import (
     list_requirement_lines,
     lock_is_current,
     lock_name,
-    read_project_requirements,
     remove_packages,
 )
-from fabric.runtimes.unread_sources import PROJECT, READ_LOCKS, OtherTools
+from fabric.runtimes.unread_sources import PROJECT, READ_LOCKS, OtherTools, name_group_lock
 from fabric.system.disk import read_bytes
 
 _NAMED = re.compile(
@@ -58,6 +58,25 @@ class VendorSource(Struct, frozen=True):
     folders: Pairs = ()
 
 
+class PackageRequest(Struct, frozen=True, kw_only=True):
+    """Which packages of a directory are read. Without a target, locks of other tools are not."""
+
+    # Packages that the provider's runtime has.
+    brought: tuple[str, ...] = ()
+    target: PythonTarget | None = None
+    optional: OptionalDependencies = MAIN_ONLY
+
+
+ANY_TARGET = PackageRequest()
+
+
+class _Project(Struct, frozen=True):
+    """The requirements text of a pyproject.toml, and all that it lists."""
+
+    text: str
+    dependencies: ProjectDependencies
+
+
 class _Joined(Struct, frozen=True):
     """One text, and the paths of the other files included in it."""
 
@@ -76,13 +95,14 @@ class PackageFolder(Struct, frozen=True):
 class PackageFolders:
     """The package directories of one service's functions; each directory is checked once."""
 
-    def __init__(self, workspace: Path, root: str) -> None:
+    def __init__(self, workspace: Path, root: str, groups: Sequence[str] = ()) -> None:
         self._base = os.path.realpath(workspace)
         self._top = os.path.realpath(os.path.join(self._base, root))
         self._known: dict[str, PackageFolder] = {}
         above = (Path(self._top), *Path(self._top).parents)
         is_shared = any((folder / _SHARED_LOCK).is_file() for folder in above)
-        self._names = (*_OF_FUNCTION, *((PROJECT,) if is_shared else ()))
+        named = map(name_group_lock, groups)
+        self._names = (*_OF_FUNCTION, *named, *((PROJECT,) if is_shared else ()))
 
     def of(self, entry: str) -> PackageFolder:
         """Return the nearest directory with requirements, from the entry up to the service
@@ -123,83 +143,103 @@ def _lists_packages(path: str) -> bool:
 
 def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource | None:
     """Return the requirements of a directory; None if there is nothing to vendor."""
-    found = read_public_source(workspace, root, brought)
+    found = read_public_source(workspace, root, PackageRequest(brought=tuple(brought)))
     return found if found.text else None
 
 
 def read_public_source(
-    workspace: Path, root: str, brought: Sequence[str] = (), target: PythonTarget | None = None
+    workspace: Path,
+    root: str,
+    request: PackageRequest = ANY_TARGET,
 ) -> VendorSource:
     """Read the lock if it is current, otherwise requirements.txt, otherwise the lock of another
-    tool for `target`, otherwise pyproject.toml.
+    tool for the target, otherwise pyproject.toml.
 
     Only reads files. The text is stored by fabric, so it does not contain the index password.
     """
-    found = read_source(workspace, root, brought, target)
+    found = read_source(workspace, root, request)
     return replace(found, text=redact_userinfo(found.text), where=NOWHERE)
 
 
 def read_source(
-    workspace: Path,
-    root: str,
-    brought: Sequence[str] = (),
-    target: PythonTarget | None = None,
-    *,
-    relock: bool = False,
+    workspace: Path, root: str, request: PackageRequest, *, relock: bool = False
 ) -> VendorSource:
     """Read the requirements with passwords, only for pip. With `relock`, a lock of fabric is
     ignored."""
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
-    project = _read_project(base, os.path.join(folder, PROJECT))
-    asked = [(_PLAIN, plain.text), (PROJECT, project)]
+    project = _read_project(base, os.path.join(folder, PROJECT), request.optional)
+    asked = [(_PLAIN, plain.text), (PROJECT, project.text)]
     asked = [(name, text) for name, text in asked if list_requirement_lines(text)]
-    others_lock = _read_text(base, os.path.join(folder, LOCK_FILE))
-    is_locked = bool(list_requirement_lines(others_lock)) and not is_own_lock(others_lock)
-    around = OtherTools(base, folder, partial(_read_text, base))
-    if target and not is_locked and not list_requirement_lines(plain.text):
-        found = _read_other_lock(around, plain, project, target)
+    is_locked = _is_custom_lock(_read_text(base, os.path.join(folder, LOCK_FILE)))
+    around = OtherTools(base, folder, partial(_read_text, base), request.optional.groups)
+    if not is_locked and not list_requirement_lines(plain.text):
+        found = _read_other_lock(around, plain, project, request)
         if found is not None:
             return found
+    listed = LOCK_FILE if is_locked else asked[0][0] if asked else PROJECT
+    _check_optional(place(base, os.path.join(folder, listed)), project, request.optional)
     # Who locks everything asks for a version of everything.
-    without = find_bare_names(asked[0][1], brought) if asked and not is_locked else ()
+    without = find_bare_names(asked[0][1], request.brought) if asked and not is_locked else ()
     lean = [(name, remove_packages(text, without)) for name, text in asked]
-    lock = lock_name(without)
+    lock = LOCK_FILE if is_locked else lock_name(without, request.optional)
     written = _read_text(base, os.path.join(folder, lock))
     is_passed_over = relock and is_own_lock(written)
     name, text = _choose_text(lock, "" if is_passed_over else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    around.check(name, text, file)
-    seen = record_tried(base, [*looked_at, *plain.others, *around.looked_at])
-    warnings = around.unread_locks(name, text)
+    around.check(name, text, project.text, file)
     return VendorSource(
         file=file,
         text=text,
-        seen=seen,
+        seen=record_tried(base, [*looked_at, *plain.others, *around.looked_at]),
         where=Secret(list_index_lines(plain.text)) if is_own_lock(text) else NOWHERE,
         without=without,
-        warnings=warnings,
+        warnings=around.unread_locks(name, text),
     )
 
 
+def _is_custom_lock(text: str) -> bool:
+    return bool(list_requirement_lines(text)) and not is_own_lock(text)
+
+
+def _check_optional(file: str, project: _Project, optional: OptionalDependencies) -> None:
+    """Raise for a group or an extra that is unknown. Only a pyproject.toml has some."""
+    is_project = os.path.basename(file) == PROJECT
+    check_names(file, optional, project.dependencies.standard_names if is_project else MAIN_ONLY)
+
+
 def _read_other_lock(
-    around: OtherTools, plain: _Joined, project: str, target: PythonTarget
+    around: OtherTools, plain: _Joined, project: _Project, request: PackageRequest
 ) -> VendorSource | None:
     """Read the first lock of another tool that contains the project."""
-    base, folder = around.base, around.folder
+    base, folder, target = around.base, around.folder, request.target
+    if target is None:
+        return None
     for path in around.readable_locks:
         # The parsers of locks, and the library that they use: few projects have such a lock.
         from fabric.runtimes.locks.ranges import list_poetry_requirements
         from fabric.runtimes.locks.reading import LockText, LockUser, read_lock
 
         name = place(base, path)
-        dependencies = [*list_requirement_lines(project)]
+        optional = request.optional
+        is_of_group = os.path.basename(path) in map(name_group_lock, optional.groups)
+        dependencies = (
+            [*project.dependencies.list_optional_lines(optional)]
+            if is_of_group
+            else [*list_requirement_lines(project.text)]
+        )
         if os.path.basename(path) == "poetry.lock":
             text = around.text_of(os.path.join(folder, PROJECT))
-            dependencies += list_poetry_requirements(text)
-        user = LockUser(folder=folder, dependencies=dependencies, target=target)
+            dependencies += list_poetry_requirements(text, optional.groups)
+        user = LockUser(
+            folder=folder,
+            dependencies=dependencies,
+            target=target,
+            optional=optional,
+            declared=project.dependencies.names,
+        )
         found = read_lock(LockText(path=path, name=name, text=around.text_of(path)), user)
         if found is None:
             continue
@@ -303,9 +343,11 @@ def _read_text(workspace: str, path: str) -> str:
         ) from error
 
 
-def _read_project(workspace: str, path: str) -> str:
+def _read_project(workspace: str, path: str, optional: OptionalDependencies) -> _Project:
     try:
-        return read_project_requirements(_read_text(workspace, path))
+        found = read_dependencies(_read_text(workspace, path))
+        lines = found.list_lines(optional)
+        return _Project("".join(f"{line}\n" for line in lines), found)
     except ValueError as error:
         shown = place(workspace, path)
         raise FabricError(

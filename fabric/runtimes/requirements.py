@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import Problem
+from fabric.model.python_target import MAIN_ONLY
 from fabric.model.secrecy import redact_userinfo
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from packaging.requirements import Requirement
 
-    from fabric.model.python_target import PythonTarget
+    from fabric.model.python_target import OptionalDependencies, PythonTarget
 
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
@@ -178,10 +179,12 @@ def remove_packages(text: str, names: Iterable[str]) -> str:
     return "".join(line for line in lines if parse_bare_name(line) not in left_out)
 
 
-def lock_name(without: Iterable[str]) -> str:
-    """Return the name of a lock. A lock without the provider's packages has a different name."""
-    names = "-".join(without)
-    return f"requirements.without-{names}.lock" if names else LOCK_FILE
+def lock_name(without: Iterable[str], optional: OptionalDependencies = MAIN_ONLY) -> str:
+    """Return the name of a lock. A lock without the provider's packages, or with optional ones,
+    has a different name."""
+    names = {"without": "-".join(without), "with": "-".join(map("-".join, optional.pairs))}
+    parts = "".join(f".{kind}-{listed}" for kind, listed in names.items() if listed)
+    return f"requirements{parts}.lock"
 
 
 def _split_lines(text: str) -> Iterator[str]:

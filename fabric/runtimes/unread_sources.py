@@ -6,6 +6,7 @@ public index. So it must never be looked up there.
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
@@ -24,15 +25,28 @@ from fabric.runtimes.requirements import (
 PROJECT = "pyproject.toml"
 _UV_LOCK = "uv.lock"
 # Locks that fabric reads, in the order of choice.
-READ_LOCKS = ("pylock.toml", _UV_LOCK, "poetry.lock")
+PYLOCK = "pylock.toml"
+READ_LOCKS = (PYLOCK, _UV_LOCK, "poetry.lock")
 _EXPORTS = {
     "Pipfile.lock": "run: pipenv requirements --hash > requirements.lock",
     "Pipfile": "run: pipenv requirements --hash > requirements.lock",
     "pdm.lock": "run: pdm export -f requirements -o requirements.lock",
 }
+_NAMED_LOCK = re.compile(r"pylock\.[^.]+\.toml")
 _PUBLIC_INDEX = "https://pypi.org/"
 _NOT_IN_LOCK = "add the project of this service to the lock, and lock again"
 _LOCKS = (*READ_LOCKS, *_EXPORTS)
+
+
+def find_lock_kind(path: str) -> str:
+    """Return the name of a lock's format: `pylock.toml` for `pylock.worker.toml`."""
+    name = os.path.basename(path)
+    return PYLOCK if _NAMED_LOCK.fullmatch(name) else name
+
+
+def name_group_lock(group: str) -> str:
+    """Return the name of the PEP 751 lock for one group."""
+    return f"pylock.{group}.toml"
 
 
 class UnreadSource(Struct, frozen=True):
@@ -132,6 +146,8 @@ class OtherTools(Struct, frozen=True):
     folder: str
     # Reads a file; a missing one is empty.
     text_of: Callable[[str], str]
+    # The groups that a function needs: each can have a lock.
+    groups: tuple[str, ...] = ()
 
     @property
     def _workspace(self) -> str:
@@ -148,15 +164,16 @@ class OtherTools(Struct, frozen=True):
     @property
     def looked_at(self) -> tuple[str, ...]:
         workspace = self._workspace
-        locks = [os.path.join(self.folder, name) for name in _LOCKS]
+        locks = [os.path.join(self.folder, name) for name in (*self._named_locks, *_LOCKS)]
         shared = [workspace, os.path.join(os.path.dirname(workspace), _UV_LOCK)]
         return (*locks, *(shared if workspace else ()))
 
-    def check(self, name: str, text: str, file: str) -> None:
-        """Raise for packages whose names must not be looked up in an index."""
+    def check(self, name: str, text: str, project: str, file: str) -> None:
+        """Raise for packages whose names must not be looked up in an index. `project` are the
+        requirements of pyproject.toml."""
         problems = [_local_path_problem(line, file) for line in find_local_paths(text)]
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
-            problems += self._find_source_problems("")
+            problems += self._find_source_problems(project)
         elif text:
             with contextlib.suppress(ValueError):  # nothing else of it is read
                 problems += self._find_source_problems(text)
@@ -170,10 +187,14 @@ class OtherTools(Struct, frozen=True):
         return [foreign_source_problem(one, Place(place(self.base, path))) for one in found]
 
     @property
+    def _named_locks(self) -> tuple[str, ...]:
+        return tuple(map(name_group_lock, self.groups))
+
+    @property
     def readable_locks(self) -> Iterator[str]:
         """The paths of locks that can contain this project, in the order of choice."""
         there = [one for one in self.looked_at if os.path.isfile(one)]
-        for name in READ_LOCKS:
+        for name in (*self._named_locks, *READ_LOCKS):
             yield from (one for one in there if os.path.basename(one) == name)
 
     def unread_locks(self, name: str, text: str) -> tuple[Problem, ...]:
@@ -182,12 +203,14 @@ class OtherTools(Struct, frozen=True):
             return ()
         there = [one for one in self.looked_at if os.path.basename(one) in _LOCKS]
         locks = [place(self.base, one) for one in there if os.path.isfile(one)]
+        if os.path.basename(name) in self._named_locks:
+            locks = [one for one in locks if os.path.basename(one) != PYLOCK]
         read = name if list_requirement_lines(text) or name in locks else ""
         ignored = (_lock_warning(lock, read) for lock in locks if lock != read)
         return (*ignored, *self._find_index_warnings(name))
 
     def _find_index_warnings(self, name: str) -> Iterator[Problem]:
-        if name == PROJECT or os.path.basename(name) in READ_LOCKS:
+        if name == PROJECT or find_lock_kind(name) in READ_LOCKS:
             path = os.path.join(self.folder, PROJECT)
             for index in find_unread_indexes(self.text_of(path)):
                 yield _index_warning(index, place(self.base, path))

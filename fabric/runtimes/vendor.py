@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
+from fabric.model.python_target import OptionalDependencies, PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import find_metadata
@@ -15,7 +15,7 @@ from fabric.runtimes.contract import Built, BuiltFile, InputTrace
 from fabric.runtimes.locks.checkout import copy_packages
 from fabric.runtimes.package_tool import PackageTool
 from fabric.runtimes.recorded_inputs import merge
-from fabric.runtimes.requirement_files import VendorSource, read_source
+from fabric.runtimes.requirement_files import PackageRequest, VendorSource, read_source
 from fabric.runtimes.requirements import (
     Pin,
     has_hashes,
@@ -34,7 +34,7 @@ from fabric.system.owned_folder import create_temporary_folder
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
     """Return the requirements unredacted, only for pip."""
-    found = read_source(workspace, inputs.root, inputs.without, _build_target(inputs))
+    found = read_source(workspace, inputs.root, _build_request(inputs, _build_target(inputs)))
     if redact_userinfo(found.text) != inputs.source:
         return inputs.source
     return "\n".join([*found.where.reveal(), found.text])
@@ -70,9 +70,10 @@ def lock_requirements(
     workspace: Path, asked: Sequence[VendorInputs], environment: Mapping[str, str]
 ) -> tuple[Problem, ...]:
     """Pin unpinned requirements in a lock beside them, and return the warnings about it."""
-    groups: dict[tuple[str, str], list[VendorInputs]] = {}
+    groups: dict[tuple[object, ...], list[VendorInputs]] = {}
     for inputs in asked:
-        groups.setdefault((inputs.root, inputs.source), []).append(inputs)
+        name = inputs.root, inputs.source, inputs.optional
+        groups.setdefault(name, []).append(inputs)
     tool = PackageTool(environment)
     return tuple(
         _new_lock_warning(_write_lock(workspace, group, tool), group)
@@ -86,6 +87,16 @@ def _is_lock_needed(inputs: VendorInputs) -> bool:
     if not is_pinned(inputs.source):
         return True
     return is_target_missing(inputs.source, _build_target(inputs).title)
+
+
+def _name_lock(inputs: VendorInputs) -> str:
+    return lock_name(inputs.without, OptionalDependencies.of(inputs.optional))
+
+
+def _build_request(inputs: VendorInputs, target: PythonTarget | None = None) -> PackageRequest:
+    return PackageRequest(
+        brought=inputs.without, target=target, optional=OptionalDependencies.of(inputs.optional)
+    )
 
 
 def _build_target(inputs: VendorInputs) -> PythonTarget:
@@ -124,7 +135,7 @@ def _find_missing_packages(inputs: VendorInputs, metadata: Sequence[bytes]) -> t
     is_own = any(map(is_own_lock, inputs.source.splitlines()))
     problem = _incomplete_lock_problem(target, missing)
     if is_own:
-        hint = f"delete {lock_name(inputs.without)} to lock again"
+        hint = f"delete {_name_lock(inputs)} to lock again"
         raise FabricError(replace(problem, hint=hint))
     return (problem,)
 
@@ -158,12 +169,12 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
 def _write_lock(workspace: Path, asked: Sequence[VendorInputs], tool: PackageTool) -> VendorSource:
     """Write a lock. `asked` are the targets of one service, with the same requirements."""
     inputs = asked[0]
-    found = read_source(workspace, inputs.root, inputs.without, relock=True)
+    found = read_source(workspace, inputs.root, _build_request(inputs), relock=True)
     name = os.path.basename(found.file)
     resolved = _resolve_targets(tool, found.text, [_build_target(one) for one in asked])
     titles = [target.title for target, _ in resolved]
     text = render_lock(name, found.text, _join_pins(resolved), titles)
-    file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
+    file = os.path.normpath(os.path.join(inputs.root, _name_lock(inputs)))
     write_atomic(Path(os.path.realpath(workspace), file), text.encode())
     return VendorSource(file, text, InputTrace())
 

@@ -91,7 +91,7 @@ def _download_wheels(
 ) -> "Mapping[_Key, Wheel]":
     # pip and all: only when something is downloaded.
     from fabric.runtimes.package_tool import PackageTool
-    from fabric.runtimes.requirement_files import read_source
+    from fabric.runtimes.requirement_files import PackageRequest, read_source
     from fabric.runtimes.requirements import Pin, list_index_lines
     from fabric.runtimes.wheels import read_wheel_name
     from fabric.system.owned_folder import create_temporary_folder
@@ -99,7 +99,7 @@ def _download_wheels(
     by_name = {key.name: key for key in keys}
     target = next(iter(by_name.values())).target
     # Read again, because tasks are stored on disk, and an index can have a password.
-    source = read_source(workspace, root, target=target)
+    source = read_source(workspace, root, PackageRequest(target=target))
     lines = (
         *source.where.reveal(),
         *list_index_lines(source.text),

@@ -15,6 +15,7 @@ from fabric.config.values import (
 from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
+from fabric.model.python_target import OptionalDependencies
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 PROVIDER = "provider: {name: cloud1-lambda, runtime: '${env:UNSET}', memory: '${env:UNSET}'}\n"
@@ -299,6 +300,17 @@ functions:
     )
 
 
+def test_groups_and_extras_of_a_function_replace_those_of_the_service() -> None:
+    text = f"""{HEAD}functions:
+  - {{name: a, entry: a.py, runtime: python3.12}}
+  - {{name: b, entry: b.py, runtime: python3.12, build: {{groups: [], minify: true}}}}
+build: {{groups: [worker], extras: [fast]}}
+"""
+    first, second = loaded(text).functions
+    assert first.build.optional == OptionalDependencies(("worker",), ("fast",))
+    assert second.build.optional == OptionalDependencies((), ("fast",))
+
+
 @pytest.mark.parametrize(
     ("build", "code"),
     [
@@ -309,6 +321,8 @@ functions:
         ("{define: {a-b: '1'}}", "config/bad-value"),
         ("{keepNames: 3}", "config/wrong-type"),
         ("{external: sharp}", "config/wrong-type"),
+        ("{groups: worker}", "config/wrong-type"),
+        ("{extras: [../fast]}", "config/bad-value"),
         ("{command: npm 'run}", "config/bad-command"),
         ("{banner: '${secret:TOKEN}'}", "config/secret-here"),
     ],

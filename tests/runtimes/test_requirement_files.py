@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.requirement_files import PackageFolders, find_source, read_public_source
+from fabric.runtimes.requirement_files import (
+    PackageFolders,
+    PackageRequest,
+    find_source,
+    read_public_source,
+)
 from fabric.runtimes.requirements import list_constraint_lines, list_requirement_lines
 from tests.support.runtimes_project import write
 
@@ -98,7 +103,9 @@ def test_unpinned_provider_packages_are_not_vendored(
     line: str, tmp_path: Path, *, packed: bool
 ) -> None:
     write(tmp_path, {"requirements.txt": f"{line}\nidna==3.7\n"})
-    lines = list_requirement_lines(read_public_source(tmp_path, ".", BROUGHT).text)
+    lines = list_requirement_lines(
+        read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT)).text
+    )
     assert (len(lines) == 2) == packed
     assert len(list_requirement_lines(read_public_source(tmp_path, ".").text)) == 2
 
@@ -111,7 +118,7 @@ def test_only_provider_packages_means_nothing_to_vendor(tmp_path: Path) -> None:
 
 def test_external_lock_pins_provider_packages_too(tmp_path: Path) -> None:
     write(tmp_path, {"requirements.txt": "boto3\n", "requirements.lock": "boto3==1.34.0\n"})
-    found = read_public_source(tmp_path, ".", BROUGHT)
+    found = read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT))
     assert (found.file, list_requirement_lines(found.text)) == (
         "requirements.lock",
         ("boto3==1.34.0",),

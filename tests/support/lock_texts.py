@@ -1,9 +1,10 @@
 """Lock files as uv writes them, from a few names, and the reader's answer for one project."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypedDict, Unpack
 
 from fabric.model.hashing import hash_bytes
-from fabric.model.python_target import PythonTarget
+from fabric.model.python_target import OptionalDependencies, PythonTarget
 from fabric.runtimes.locks.reading import LockText, LockUser, read_lock
 from fabric.runtimes.locks.rows import LockedPackages
 
@@ -40,16 +41,27 @@ def uv_package(
     )
 
 
+class _Given(TypedDict, total=False):
+    name: str
+    project: str
+    dependencies: Iterable[str]
+    groups: tuple[str, ...]
+    extras: tuple[str, ...]
+
+
 def read(
     text: str,
     target: PythonTarget = INTEL,
-    *,
-    name: str = "uv.lock",
-    project: str = "/w",
-    dependencies: Iterable[str] = (),
+    **given: Unpack[_Given],
 ) -> LockedPackages | None:
     """Read a lock in `/w` for the project in a directory below it."""
-    user = LockUser(folder=project, dependencies=tuple(dependencies), target=target)
+    name = given.get("name", "uv.lock")
+    user = LockUser(
+        folder=given.get("project", "/w"),
+        dependencies=tuple(given.get("dependencies", ())),
+        target=target,
+        optional=OptionalDependencies(given.get("groups", ()), given.get("extras", ())),
+    )
     return read_lock(LockText(path=f"/w/{name}", name=name, text=text), user)
 
 

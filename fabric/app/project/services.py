@@ -25,7 +25,12 @@ from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
 from fabric.model.task_inputs import WheelInputs
-from fabric.runtimes.requirement_files import PackageFolders, VendorSource, read_public_source
+from fabric.runtimes.requirement_files import (
+    PackageFolders,
+    PackageRequest,
+    VendorSource,
+    read_public_source,
+)
 from fabric.runtimes.requirements import is_target_missing, list_hashed_pins, select_lines
 
 _NAMED_AT_ONCE = 6
@@ -188,17 +193,26 @@ class ListedPackages(Struct, frozen=True):
 def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
     facts = find_provider_facts(config.provider.id)
     brought = tuple(name for name, _ in facts.platform.python_packages) if facts else ()
-    lookup = PackageFolders(workspace, root)
     users = [(one, find_python_target(config, one)) for one in config.functions]
-    wanted = [(one.name, lookup.of(one.entry), target) for one, target in users if target]
+    groups = {one.build.optional.groups for one in config.functions}
+    lookups = {one: PackageFolders(workspace, root, one) for one in groups}
+    wanted = [
+        (one, lookups[one.build.optional.groups].of(one.entry), target)
+        for one, target in users
+        if target
+    ]
+    keys = [(found.folder, target, one.build.optional) for one, found, target in wanted]
     sources = {
-        (folder, target): read_public_source(workspace, folder, brought, target)
-        for folder, target in dict.fromkeys((found.folder, target) for _, found, target in wanted)
+        (folder, target, optional): read_public_source(
+            workspace, folder, PackageRequest(brought=brought, target=target, optional=optional)
+        )
+        for folder, target, optional in dict.fromkeys(keys)
     }
     # Functions with the same packages share these values: a lock can have hundreds of lines.
     lists = {key: _build_row(key[0], source, key[1]) for key, source in sources.items()}
     rows = tuple(
-        replace(lists[found.folder, target], function=name) for name, found, target in wanted
+        replace(lists[key], function=one.name)
+        for (one, _, _), key in zip(wanted, keys, strict=True)
     )
     looked_at = {Path(path) for _, found, _ in wanted for path in found.looked_at}
     seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))

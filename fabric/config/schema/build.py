@@ -30,6 +30,10 @@ _TARGET = Text(
 _DEFINED = Text(
     match_whole(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*"), "a name, or names separated by dots"
 )
+_GROUP = Text(
+    match_whole(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
+    "a name of letters, digits and `.`, `-` or `_` between them",
+)
 _EXTENSION = Text(match_whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
 
 _COMMAND = Either((Many(FILLED, least=1), FILLED))
@@ -97,6 +101,18 @@ BUILD = Fields(
             Flag(),
             "Whether to keep names of functions and classes when minifying.",
             example=True,
+        ),
+        Field(
+            "groups",
+            Many(_GROUP),
+            "Dependency groups of the Python project to pack beside its main dependencies.",
+            ["worker"],
+        ),
+        Field(
+            "extras",
+            Many(_GROUP),
+            "Extras of the Python project to pack beside its main dependencies.",
+            ["fast"],
         ),
         Field("banner", FILLED, "Text at the top of the bundle.", "/* shop */"),
     )

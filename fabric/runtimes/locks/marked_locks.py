@@ -1,7 +1,9 @@
-"""Locks whose rows have markers: `poetry.lock` (main group), and `pylock.toml` (PEP 751)."""
+"""Locks whose rows have markers: `poetry.lock` and `pylock.toml` (PEP 751)."""
 
 import os
 from collections.abc import Iterator
+
+from packaging.utils import canonicalize_name
 
 from fabric.runtimes.locks.rows import (
     LockFile,
@@ -15,8 +17,10 @@ from fabric.runtimes.locks.rows import (
     read_name,
     read_rows,
     read_table,
+    read_texts,
     require_python,
 )
+from fabric.runtimes.unread_sources import name_group_lock
 
 _MAIN = "main"
 # Poetry's text for a marker that no environment meets.
@@ -31,24 +35,32 @@ def list_poetry_rows(lock: LockFile) -> tuple[LockRow, ...]:
     if not version.startswith("2.") or version == "2.0":
         reason = "unsupported version of its format"
         raise bad_lock_error(lock, reason, "run with Poetry 2: poetry lock")
-    return tuple(map(_convert_poetry_row, _list_main_packages(lock)))
+    packages = read_rows(lock.document, "package")
+    groups = {group for package in packages for group in _read_groups(package)}
+    lock.check_names(groups - {_MAIN}, read_table(lock.document, "extras"))
+    return tuple(map(_convert_poetry_row, _list_needed_packages(lock)))
 
 
-def list_main_group(lock: LockFile) -> Iterator[Table]:
-    """Yield the packages of the main group on any target. Those of extras are in it too: their
-    markers name the extra."""
+def list_chosen_groups(lock: LockFile) -> Iterator[Table]:
+    """Yield the packages of the main group and of the chosen ones on any target. Those of extras
+    are in the main group: their markers name the extra."""
     for package in read_rows(lock.document, "package"):
-        groups = package.get("groups")
-        if isinstance(groups, list) and _MAIN in groups:
+        if {_MAIN, *lock.groups} & _read_groups(package).keys():
             yield package
 
 
-def _list_main_packages(lock: LockFile) -> Iterator[Table]:
-    for package in list_main_group(lock):
-        marker = package.get("markers")
-        if isinstance(marker, dict):
-            marker = marker.get(_MAIN)
-        if marker != _NEVER and is_marker_true(marker, lock):
+def _read_groups(package: Table) -> dict[str, str]:
+    """Return the groups of a package: their names, normalized and as in the lock."""
+    return {canonicalize_name(name): name for name in read_texts(package, "groups")}
+
+
+def _list_needed_packages(lock: LockFile) -> Iterator[Table]:
+    for package in list_chosen_groups(lock):
+        marker, groups = package.get("markers"), _read_groups(package)
+        chosen = [groups[name] for name in {_MAIN, *lock.groups} & groups.keys()]
+        by_group = marker if isinstance(marker, dict) else dict.fromkeys(chosen, marker)
+        markers = [by_group.get(group) for group in chosen]
+        if any(one != _NEVER and is_marker_true(one, lock, extras=lock.extras) for one in markers):
             yield package
 
 
@@ -75,14 +87,17 @@ def list_pylock_rows(lock: LockFile) -> tuple[LockRow, ...]:
     if not str(lock.document.get("lock-version", "")).startswith("1."):
         reason = "unsupported version of its format"
         raise bad_lock_error(lock, reason, "create it again with version 1.0 of the format")
-    groups = lock.document.get("default-groups")
-    given = {
-        "extras": frozenset[str](),
-        "dependency_groups": frozenset(map(str, groups if isinstance(groups, list) else ())),
-    }
+    groups = read_texts(lock.document, "dependency-groups")
+    # A lock with the name of a group is of this group.
+    named = [one for one in lock.optional.groups if name_group_lock(one) in lock.name]
+    lock.check_names((*groups, *named), read_texts(lock.document, "extras"))
+    chosen = {*read_texts(lock.document, "default-groups"), *lock.groups}
     _check_environments(lock)
-    rows = read_rows(lock.document, "packages")
-    needed = [row for row in rows if is_marker_true(row.get("marker"), lock, **given)]
+    needed = [
+        row
+        for row in read_rows(lock.document, "packages")
+        if is_marker_true(row.get("marker"), lock, extras=lock.extras, groups=chosen)
+    ]
     for row in needed:
         require_python(lock, str(row.get("requires-python", "")), read_name(row))
     return tuple(_convert_row(row) for row in needed if not _is_project(row))

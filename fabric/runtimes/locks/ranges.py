@@ -1,10 +1,11 @@
 """Version ranges as the standard and Poetry write them: `>=3.9`, `^3.9`, `~3.9 || 3.12`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
 
 from fabric.runtimes.requirements import parse_toml
 
@@ -55,10 +56,19 @@ def includes_python(text: str, minor: str) -> bool:
     return any(one.contains(version) for one in ranges for version in versions)
 
 
-def list_poetry_requirements(pyproject: str) -> Iterator[str]:
-    """Yield the dependencies in `[tool.poetry.dependencies]` that are needed on every target, as
-    requirement lines. Alternatives have no line form, so they are yielded without a version."""
-    table = parse_toml(pyproject).get("tool", {}).get("poetry", {}).get("dependencies", {})
+def list_poetry_requirements(pyproject: str, groups: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the dependencies in `[tool.poetry]` that are needed on every target, as requirement
+    lines. Alternatives have no line form, so they are yielded without a version."""
+    poetry = parse_toml(pyproject).get("tool", {}).get("poetry", {})
+    wanted = frozenset(map(canonicalize_name, groups))
+    yield from _list_table_requirements(poetry)
+    for name, table in poetry.get("group", {}).items():
+        if canonicalize_name(name) in wanted:
+            yield from _list_table_requirements(table)
+
+
+def _list_table_requirements(section: Mapping[str, object]) -> Iterator[str]:
+    table = section.get("dependencies")
     for name, given in table.items() if isinstance(table, dict) else ():
         version = given.get("version", "*") if isinstance(given, dict) else given
         is_plain = not isinstance(given, dict) or given.keys() <= {"version", "extras", "source"}

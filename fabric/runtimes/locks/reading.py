@@ -9,8 +9,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.runtimes.locks.marked_locks import list_main_group, list_poetry_rows, list_pylock_rows
+from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
+from fabric.runtimes.locks.marked_locks import (
+    list_chosen_groups,
+    list_poetry_rows,
+    list_pylock_rows,
+)
 from fabric.runtimes.locks.rows import (
     LockedPackages,
     LockFile,
@@ -24,6 +28,7 @@ from fabric.runtimes.locks.rows import (
 )
 from fabric.runtimes.locks.uv_lock import list_uv_rows
 from fabric.runtimes.requirements import is_marker_met, parse_requirement, parse_toml
+from fabric.runtimes.unread_sources import find_lock_kind
 
 _POETRY = "poetry.lock"
 _READERS: Mapping[str, Callable[[LockFile], tuple[LockRow, ...] | None]] = {
@@ -47,6 +52,9 @@ class LockUser(Struct, frozen=True, kw_only=True):
     folder: str
     dependencies: Sequence[str]
     target: PythonTarget
+    # The groups and extras to read, and those that the project defines.
+    optional: OptionalDependencies = MAIN_ONLY
+    declared: OptionalDependencies = MAIN_ONLY
 
 
 def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
@@ -57,12 +65,14 @@ def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
         document=_parse_toml(given),
         target=user.target,
         project=os.path.relpath(user.folder, os.path.dirname(given.path)),
+        optional=user.optional,
+        declared=user.declared,
     )
     listed = lock.document.get("requires-python")
     require_python(
         lock, str(listed or read_table(lock.document, "metadata").get("python-versions", ""))
     )
-    rows = _READERS[os.path.basename(given.path)](lock)
+    rows = _READERS[find_lock_kind(given.path)](lock)
     if rows is None:
         return None
     _check_dependencies(lock, rows, user.dependencies)
@@ -87,7 +97,7 @@ def _check_dependencies(
         return
     # Poetry locks a dependency that an extra has too for that extra only.
     is_poetry = os.path.basename(lock.name) == _POETRY
-    known = map(read_name, list_main_group(lock)) if is_poetry else ()
+    known = map(read_name, list_chosen_groups(lock)) if is_poetry else ()
     versions = {**dict.fromkeys(known, ""), **{row.name: row.version for row in rows}}
     needed = filter(None, map(parse_requirement, dependencies))
     outdated = [str(one) for one in needed if _is_outdated(one, versions, lock.target)]

@@ -1,7 +1,6 @@
 """Rows of a lock as a function needs them on its target: one wheel each, or a directory."""
 
 import contextlib
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -27,13 +26,16 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
+from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
+from fabric.runtimes.dependency_groups import check_names
 from fabric.runtimes.locks.ranges import includes_python
 from fabric.runtimes.requirements import Pin, no_wheel_problem
-from fabric.runtimes.unread_sources import UnreadSource, foreign_source_problem
+from fabric.runtimes.unread_sources import UnreadSource, find_lock_kind, foreign_source_problem
 
 Table = Mapping[str, object]
 _SHA256 = re.compile("[0-9a-f]{64}")
+# Several extras can be chosen, so a comparison with one is a search in all of them.
+_EXTRA = re.compile(r"""\bextra\s*(?P<operator>==|!=)\s*(?P<name>"[^"]*"|'[^']*')""")
 _COMMANDS = {
     "pylock.toml": "create it again with your tool",
     "uv.lock": "run: uv lock",
@@ -51,6 +53,24 @@ class LockFile(Struct, frozen=True, kw_only=True):
     target: PythonTarget
     # The project's directory, relative to that of the lock.
     project: str = "."
+    # The groups and extras to read, and those that the project defines.
+    optional: OptionalDependencies = MAIN_ONLY
+    declared: OptionalDependencies = MAIN_ONLY
+
+    @property
+    def groups(self) -> frozenset[str]:
+        return frozenset(map(canonicalize_name, self.optional.groups))
+
+    @property
+    def extras(self) -> frozenset[str]:
+        return frozenset(map(canonicalize_name, self.optional.extras))
+
+    def check_names(self, groups: Iterable[str], extras: Iterable[str]) -> None:
+        """Raise for a name that neither the lock nor the project has."""
+        known = OptionalDependencies(
+            (*groups, *self.declared.groups), (*extras, *self.declared.extras)
+        )
+        check_names(self.name, self.optional, known)
 
     def place(self, package: str = "") -> Place:
         """Return the first line of a package in the lock."""
@@ -59,7 +79,7 @@ class LockFile(Struct, frozen=True, kw_only=True):
 
 
 def find_lock_command(lock: LockFile) -> str:
-    return _COMMANDS[os.path.basename(lock.name)]
+    return _COMMANDS[find_lock_kind(lock.name)]
 
 
 def bad_lock_error(lock: LockFile, reason: str, hint: str, package: str = "") -> FabricError:
@@ -184,16 +204,28 @@ def _parse_wheels(row: LockRow, lock: LockFile) -> Iterator[tuple[str, frozenset
         yield file, tags, build
 
 
-def is_marker_true(text: object, lock: LockFile, **groups: frozenset[str]) -> bool:
-    """Evaluate a marker of a lock for the target, without extras. No marker is true."""
+def is_marker_true(
+    text: object,
+    lock: LockFile,
+    *,
+    extras: AbstractSet[str] = frozenset(),
+    groups: AbstractSet[str] = frozenset(),
+) -> bool:
+    """Evaluate a marker of a lock for the target with these extras and groups. No marker is
+    true."""
     if not text:
         return True
-    values: dict[str, str | AbstractSet[str]] = {**lock.target.markers(), "extra": "", **groups}
+    sets = {"extras": extras, "dependency_groups": groups}
+    values: dict[str, str | AbstractSet[str]] = {**lock.target.markers(), "extra": "", **sets}
     try:
-        return Marker(str(text)).evaluate(values, "lock_file" if groups else "metadata")
+        return Marker(_EXTRA.sub(_convert_extra, str(text))).evaluate(values, "lock_file")
     except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName) as error:
         message = f"invalid marker `{text}`"
         raise bad_lock_error(lock, message, find_lock_command(lock)) from error
+
+
+def _convert_extra(found: re.Match[str]) -> str:
+    return f"{found['name']} {'in' if found['operator'] == '==' else 'not in'} extras"
 
 
 def require_python(lock: LockFile, supported: str, package: str = "") -> None:
@@ -224,6 +256,12 @@ def read_table(table: Table, *keys: str) -> Table:
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def read_texts(table: Table, key: str) -> tuple[str, ...]:
+    """Return the texts in a list, and nothing for other values."""
+    items = table.get(key)
+    return tuple(map(str, items)) if isinstance(items, list) else ()
 
 
 def read_name(table: Table) -> str:

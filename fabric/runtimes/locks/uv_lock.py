@@ -1,7 +1,10 @@
 """`uv.lock`: the dependencies of one workspace member, followed from its row."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+
+from packaging.utils import canonicalize_name
 
 from fabric.runtimes.locks.rows import (
     LockFile,
@@ -16,6 +19,7 @@ from fabric.runtimes.locks.rows import (
     read_name,
     read_rows,
     read_table,
+    read_texts,
 )
 
 _CHECKOUT = ("editable", "directory")
@@ -25,16 +29,66 @@ _FOREIGN = {"git": "a git repository", "url": "a URL", "path": "a file"}
 def list_uv_rows(lock: LockFile) -> tuple[LockRow, ...] | None:
     """Return the rows that the project needs; None if it is not in the lock."""
     document = lock.document
-    if document.get("version") != 1 or document.get("conflicts"):
-        has_conflicts = document.get("version") == 1
-        reason = "it has `conflicts`" if has_conflicts else "unsupported version of its format"
+    if document.get("version") != 1:
         hint = "run: uv export --no-emit-workspace --no-dev -o requirements.lock"
-        raise bad_lock_error(lock, reason, hint)
+        raise bad_lock_error(lock, "unsupported version of its format", hint)
     packages = read_rows(document, "package")
     root = next((one for one in packages if _find_folder(one) == lock.project), None)
     if root is None:
         return None
-    return tuple(map(_convert_row, _Closure(lock, packages).follow(root)))
+    metadata = read_table(root, "metadata")
+    lock.check_names(
+        (*read_table(root, "dev-dependencies"), *read_table(metadata, "requires-dev")),
+        (*read_table(root, "optional-dependencies"), *read_texts(metadata, "provides-extras")),
+    )
+    return tuple(map(_convert_row, _follow(lock, packages, root)))
+
+
+def _follow(lock: LockFile, packages: tuple[Table, ...], root: Table) -> tuple[Table, ...]:
+    """Walk again until no more conflicting extras are found: markers name them."""
+    active = frozenset(
+        (
+            _encode_conflict("project", read_name(root)),
+            *(_encode_conflict("extra", read_name(root), one) for one in lock.extras),
+            *(_encode_conflict("group", read_name(root), one) for one in lock.groups),
+        )
+    )
+    while True:
+        closure = _Closure(lock, packages, active)
+        found = closure.follow(root)
+        if not lock.document.get("conflicts") or closure.active <= active:
+            _check_conflicts(lock, closure.active)
+            return found
+        active |= closure.active
+
+
+def _check_conflicts(lock: LockFile, active: AbstractSet[str]) -> None:
+    """Raise for groups and extras that the project declares as conflicting."""
+    listed = lock.document.get("conflicts")
+    for rows in listed if isinstance(listed, list) else ():
+        table = read_rows({"": rows}, "")
+        chosen = [row for row in table if _name_conflict_item(row) in active]
+        if len(chosen) > 1:
+            names = [
+                " ".join(f"{key} `{row[key]}`" for key in ("extra", "group") if key in row)
+                or f"package `{row.get('package')}`"
+                for row in chosen
+            ]
+            raise bad_lock_error(
+                lock,
+                f"{' and '.join(names)} are conflicting",
+                "choose one of them in `build.extras` and `build.groups`",
+            )
+
+
+def _name_conflict_item(row: Table) -> str:
+    kind = next((key for key in ("extra", "group") if key in row), "project")
+    return _encode_conflict(kind, read_name({"name": row.get("package")}), str(row.get(kind, "")))
+
+
+def _encode_conflict(kind: str, package: str, name: str = "") -> str:
+    """Return an item of `conflicts` as markers name it."""
+    return "-".join(filter(None, (kind, str(len(package)), package, canonicalize_name(name))))
 
 
 def _find_folder(package: Table) -> str | None:
@@ -67,15 +121,24 @@ def _read_wheel_name(wheel: Table) -> str:
 class _Closure:
     """The walk from one package over its dependencies that the target needs."""
 
-    def __init__(self, lock: LockFile, packages: tuple[Table, ...]) -> None:
+    def __init__(
+        self, lock: LockFile, packages: tuple[Table, ...], active: AbstractSet[str]
+    ) -> None:
         self._lock = lock
+        # Conflicting extras and groups as markers name them: those known before, and found.
+        self._known, self.active = active, set(active)
         self._by_name: dict[str, list[Table]] = {}
         for package in packages:
             self._by_name.setdefault(read_name(package), []).append(package)
 
     def follow(self, root: Table) -> tuple[Table, ...]:
         """Return every package below the root, each once, without the root."""
-        waiting, seen = [(root, "")], dict[tuple[int, str], Table]()
+        seen = dict[tuple[int, str], Table]()
+        waiting = [(root, extra) for extra in ("", *self._lock.extras)]
+        groups = read_table(root, "dev-dependencies")
+        for group in groups:
+            if canonicalize_name(group) in self._lock.groups:
+                waiting.extend(self._list_edges(read_rows(groups, group)))
         while waiting:
             package, extra = waiting.pop()
             if (id(package), extra) not in seen:
@@ -86,14 +149,18 @@ class _Closure:
 
     def _list_needs(self, package: Table, extra: str) -> Iterator[tuple[Table, str]]:
         optional = read_table(package, "optional-dependencies")
-        edges = read_rows(optional, extra) if extra else read_rows(package, "dependencies")
+        kind = "extra" if extra else "project"
+        self.active.add(_encode_conflict(kind, read_name(package), extra))
+        return self._list_edges(
+            read_rows(optional, extra) if extra else read_rows(package, "dependencies")
+        )
+
+    def _list_edges(self, edges: Iterable[Table]) -> Iterator[tuple[Table, str]]:
         for edge in edges:
-            if is_marker_true(edge.get("marker"), self._lock):
+            if is_marker_true(edge.get("marker"), self._lock, extras=self._known):
                 needed = self._find(edge)
                 yield needed, ""
-                extras = edge.get("extra")
-                if isinstance(extras, list):
-                    yield from ((needed, str(one)) for one in extras)
+                yield from ((needed, extra) for extra in read_texts(edge, "extra"))
 
     def _find(self, edge: Table) -> Table:
         found = self._by_name.get(read_name(edge), [])
@@ -111,4 +178,4 @@ class _Closure:
     def _is_for_target(self, package: Table) -> bool:
         markers = package.get("resolution-markers")
         listed = markers if isinstance(markers, list) else [""]
-        return any(is_marker_true(marker, self._lock) for marker in listed)
+        return any(is_marker_true(marker, self._lock, extras=self._known) for marker in listed)

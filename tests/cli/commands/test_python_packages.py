@@ -142,3 +142,17 @@ def test_a_deployed_function_may_be_named_as_python_names_it(tmp_path: Path) -> 
     assert made.fabric("deploy").code == 0
     for name in ("one", "two"):
         assert made.json("invoke", "run", "--function", name).result["response"] == 1
+
+
+@pips
+def test_functions_of_one_project_have_different_groups(tmp_path: Path) -> None:
+    made = shop(tmp_path, {})
+    two = "  - {name: two, entry: b/two.handler, build: {groups: [worker]}}\n"
+    head = CONFIG.replace("PROVIDER", "cloud1-lambda").partition("  - {name: two")[0]
+    project_file = '[project]\ndependencies = ["alpha"]\n[dependency-groups]\nworker = ["beta<2"]\n'
+    made.write({"fabric.yml": head + two, "pyproject.toml": project_file})
+    assert packaged(made) == {"one": {"alpha.py"}, "two": {"alpha.py", "beta.py"}}
+    locks = {path.name for path in made.root.glob("*.lock")}
+    assert locks == {"requirements.lock", "requirements.with-group-worker.lock"}
+    made.write({"fabric.yml": (head + two).replace("worker", "wrker")})
+    assert made.json("plan").error["code"] == "input/unknown-group"

@@ -59,6 +59,40 @@ def test_the_main_group_is_read_for_the_target(target: object, expected: dict[st
     assert found.folders == (("core", "../core"),)
 
 
+POETRY_GROUPS = (
+    POETRY_TAIL.replace("[meta", '[extras]\nfast = ["a"]\nslow = ["b"]\n[meta')
+    + poetry_package("app")
+    + poetry_package("fast", rest="markers = 'extra == \"fast\"'\n")
+    + poetry_package("both", rest='markers = \'extra == "fast" and extra == "slow"\'\n')
+    + poetry_package("tool", rest='groups = ["Dev"]\n')
+    + poetry_package(
+        "late",
+        rest='groups = ["main", "Dev"]\n'
+        "markers = {main = 'extra == \"slow\"', Dev = 'python_version >= \"3.12\"'}\n",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("groups", "extras", "expected"),
+    [
+        ((), (), "app"),
+        (("dev",), (), "app late tool"),
+        ((), ("fast",), "app fast"),
+        ((), ("fast", "slow"), "app both fast late"),
+    ],
+)
+def test_groups_and_extras_of_poetry_are_read(
+    groups: tuple[str, ...], extras: tuple[str, ...], expected: str
+) -> None:
+    found = read(POETRY_GROUPS, name="poetry.lock", groups=groups, extras=extras)
+    assert sorted(versions(found)) == expected.split()
+    with pytest.raises(FabricError) as caught:
+        read(POETRY_GROUPS, name="poetry.lock", groups=("prod",), extras=("huge",))
+    assert "`poetry.lock` has `fast`, `slow`" in caught.value.problems[0].message
+    assert "`poetry.lock` has `dev`" in caught.value.problems[1].message
+
+
 @pytest.mark.parametrize(
     ("kind", "origin"),
     [("git", "a git repository"), ("url", "a URL"), ("file", "a file"), ("x", "another source")],
@@ -103,7 +137,11 @@ gamma = "1.* || 3.*"
 delta = { path = "../delta" }
 late = { version = "*", optional = true }
 """
-    assert list(list_poetry_requirements(text)) == ["alpha<3,>=2", "beta<1.3,>=1.2", "gamma"]
+    expected = ["alpha<3,>=2", "beta<1.3,>=1.2", "gamma"]
+    assert list(list_poetry_requirements(text)) == expected
+    text += '[tool.poetry.group.Dev.dependencies]\ntool = "1.2"\n'
+    assert list(list_poetry_requirements(text)) == expected
+    assert list(list_poetry_requirements(text, ["dev"])) == [*expected, "tool==1.2"]
 
 
 def package(name: str, version: str = "1.0", rest: str = "") -> str:
@@ -114,7 +152,11 @@ def package(name: str, version: str = "1.0", rest: str = "") -> str:
     return f'[[packages]]\nname = "{name}"\nversion = "{version}"\n{rest}wheels = [{wheel}]\n'
 
 
-LOCK = 'lock-version = "1.0"\nrequires-python = ">=3.11"\ndefault-groups = ["main"]\n' + "".join(
+LOCK_HEAD = (
+    'lock-version = "1.0"\nrequires-python = ">=3.11"\ndefault-groups = ["main"]\n'
+    'dependency-groups = ["main", "dev"]\nextras = ["fast"]\n'
+)
+LOCK = LOCK_HEAD + "".join(
     (
         package("app"),
         package("arm", rest="marker = \"platform_machine == 'aarch64'\"\n"),
@@ -145,6 +187,19 @@ def test_rows_are_read_for_the_target_without_extras(
     assert versions(found) == expected
     assert found is not None
     assert found.folders == (("core", "libs/core"),)
+
+
+def test_groups_and_extras_of_pylock_are_chosen_by_markers() -> None:
+    found = versions(read(LOCK, name="pylock.toml", groups=("dev",), extras=("fast",)))
+    assert {*found} == {"app", "fast", "main", "solo", "tool"}
+    with pytest.raises(FabricError, match="`pylock.toml` has `dev`, `main`"):
+        read(LOCK, name="pylock.toml", groups=("worker",))
+    # The lock with the name of a group is of this group.
+    assert {*versions(read(LOCK, name="pylock.worker.toml", groups=("worker",)))} == {
+        "app",
+        "main",
+        "solo",
+    }
 
 
 @pytest.mark.parametrize(

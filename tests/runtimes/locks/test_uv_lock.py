@@ -68,6 +68,86 @@ def test_the_text_names_the_chosen_wheels() -> None:
     assert found.text == f"solo==2.0 --hash=sha256:{digest_of('solo-2.0-py3-none-any.whl')}\n"
 
 
+EXTRAS = (
+    HEAD
+    + uv_package("root", ROOT, needs=["app"])
+    + "[package.optional-dependencies]\n"
+    + 'all = [{ name = "root", extra = ["fast"] }]\nfast = [{ name = "quick" }]\n'
+    + "[package.dev-dependencies]\n"
+    + 'dev = [{ name = "tool" }, { name = "arm", marker = "platform_machine == \'aarch64\'" }]\n'
+    + 'my-worker = [{ name = "queue", extra = ["more"] }]\n'
+    + '[package.metadata]\nprovides-extras = ["all", "fast", "empty"]\n'
+    + uv_package("queue")
+    + '[package.optional-dependencies]\nmore = [{ name = "extra-only" }]\n'
+    + "".join(map(uv_package, ("app", "arm", "extra-only", "quick", "tool")))
+)
+
+
+@pytest.mark.parametrize(
+    ("groups", "extras", "expected"),
+    [
+        ((), (), ""),
+        (("dev",), (), "tool"),
+        (("My_Worker",), (), "extra-only queue"),
+        ((), ("all",), "quick"),
+        (("dev",), ("fast", "empty"), "quick tool"),
+    ],
+)
+def test_chosen_groups_and_extras_are_followed(
+    groups: tuple[str, ...], extras: tuple[str, ...], expected: str
+) -> None:
+    found = versions(read(EXTRAS, groups=groups, extras=extras))
+    assert sorted(found) == sorted(["app", *expected.split()])
+
+
+def test_unknown_groups_and_extras_are_refused_with_those_of_the_lock() -> None:
+    with pytest.raises(FabricError) as caught:
+        read(EXTRAS, groups=("prod",), extras=("slow",))
+    assert [one.code for one in caught.value.problems] == ["input/unknown-group"] * 2
+    assert "`slow`: `uv.lock` has `all`, `empty`, `fast`" in caught.value.problems[0].message
+    assert "`prod`: `uv.lock` has `dev`, `my-worker`" in caught.value.problems[1].message
+
+
+CONFLICTS = (
+    HEAD
+    + 'conflicts = [[{ package = "root", extra = "cpu" }, { package = "root", group = "gpu" }]]\n'
+    + uv_package(
+        "root",
+        ROOT,
+        needs=[
+            '{ name = "solo", version = "1.0", marker = "extra == \'extra-4-root-cpu\'" }',
+            '{ name = "solo", version = "2.0", marker = "extra == \'group-4-root-gpu\' or '
+            "extra != 'extra-4-root-cpu'\" }",
+        ],
+    )
+    + '[package.optional-dependencies]\ncpu = [{ name = "app" }]\n'
+    + '[package.dev-dependencies]\ngpu = [{ name = "card" }]\n'
+    + uv_package("solo")
+    + uv_package("solo", version="2.0")
+    + "".join(map(uv_package, ("app", "card")))
+)
+
+
+@pytest.mark.parametrize(
+    ("groups", "extras", "expected"),
+    [
+        ((), (), {"solo": "2.0"}),
+        ((), ("cpu",), {"app": "1.0", "solo": "1.0"}),
+        (("gpu",), (), {"card": "1.0", "solo": "2.0"}),
+    ],
+)
+def test_conflicting_extras_select_their_versions(
+    groups: tuple[str, ...], extras: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    assert versions(read(CONFLICTS, groups=groups, extras=extras)) == expected
+
+
+def test_conflicting_extras_are_refused_together() -> None:
+    with pytest.raises(FabricError, match="extra `cpu` and group `gpu`") as caught:
+        read(CONFLICTS, groups=("gpu",), extras=("cpu",))
+    assert caught.value.first.code == "input/bad-lock"
+
+
 def test_a_project_outside_of_the_workspace_is_not_in_the_lock() -> None:
     assert read(LOCK, project="/w/other") is None
 
@@ -97,7 +177,6 @@ def test_sources_that_are_not_read_are_refused_with_their_line(source: str, orig
     [
         "",
         "version = 2\n",
-        'version = 1\nconflicts = [[{ package = "a", extra = "b" }]]\n',
         HEAD + uv_package("root", ROOT, needs=["missing"]),
         HEAD
         + uv_package("root", ROOT, needs=['{ name = "a", marker = "what" }'])
