@@ -219,7 +219,7 @@ def _read_other_lock(
         return None
     for path in around.readable_locks:
         # The parsers of locks, and the library that they use: few projects have such a lock.
-        from fabric.runtimes.locks.ranges import list_poetry_requirements
+        from fabric.runtimes.locks.ranges import list_pipfile_requirements, list_poetry_requirements
         from fabric.runtimes.locks.reading import LockText, LockUser, read_lock
 
         name = place(base, path)
@@ -230,6 +230,9 @@ def _read_other_lock(
             if is_of_group
             else [*list_requirement_lines(project.text)]
         )
+        if os.path.basename(path) == "Pipfile.lock":
+            text = around.text_of(os.path.join(folder, "Pipfile"))
+            dependencies = [*list_pipfile_requirements(text, optional.groups)]
         if os.path.basename(path) == "poetry.lock":
             text = around.text_of(os.path.join(folder, PROJECT))
             dependencies += list_poetry_requirements(text, optional.groups)

@@ -24,18 +24,14 @@ from fabric.runtimes.requirements import (
 
 PROJECT = "pyproject.toml"
 _UV_LOCK = "uv.lock"
+_PIPFILE, _PIPENV_LOCK = "Pipfile", "Pipfile.lock"
 # Locks that fabric reads, in the order of choice.
 PYLOCK = "pylock.toml"
-READ_LOCKS = (PYLOCK, _UV_LOCK, "poetry.lock")
-_EXPORTS = {
-    "Pipfile.lock": "run: pipenv requirements --hash > requirements.lock",
-    "Pipfile": "run: pipenv requirements --hash > requirements.lock",
-    "pdm.lock": "run: pdm export -f requirements -o requirements.lock",
-}
+READ_LOCKS = (PYLOCK, _UV_LOCK, "poetry.lock", _PIPENV_LOCK, "pdm.lock")
 _NAMED_LOCK = re.compile(r"pylock\.[^.]+\.toml")
 _PUBLIC_INDEX = "https://pypi.org/"
 _NOT_IN_LOCK = "add the project of this service to the lock, and lock again"
-_LOCKS = (*READ_LOCKS, *_EXPORTS)
+_LOCKS = (*READ_LOCKS, _PIPFILE)
 
 
 def find_lock_kind(path: str) -> str:
@@ -172,6 +168,8 @@ class OtherTools(Struct, frozen=True):
         """Raise for packages whose names must not be looked up in an index. `project` are the
         requirements of pyproject.toml."""
         problems = [_local_path_problem(line, file) for line in find_local_paths(text)]
+        if not text:
+            problems += self._find_unlocked_pipfile()
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
             problems += self._find_source_problems(project)
         elif text:
@@ -179,6 +177,14 @@ class OtherTools(Struct, frozen=True):
                 problems += self._find_source_problems(text)
         if problems:
             raise FabricError(*problems)
+
+    def _find_unlocked_pipfile(self) -> Iterator[Problem]:
+        """Find a Pipfile without a lock, if nothing else lists packages."""
+        path = os.path.join(self.folder, _PIPFILE)
+        if self.text_of(path).strip() and not os.path.isfile(f"{path}.lock"):
+            file = place(self.base, path)
+            message = f"`{file}` has no lock"
+            yield Problem("input/lock-missing", message, "run: pipenv lock", Place(file))
 
     def _find_source_problems(self, requirements: str) -> list[Problem]:
         path, workspace = os.path.join(self.folder, PROJECT), self._workspace
@@ -203,8 +209,10 @@ class OtherTools(Struct, frozen=True):
             return ()
         there = [one for one in self.looked_at if os.path.basename(one) in _LOCKS]
         locks = [place(self.base, one) for one in there if os.path.isfile(one)]
+        replaced = {_PIPFILE} if _PIPENV_LOCK in map(os.path.basename, locks) else set[str]()
         if os.path.basename(name) in self._named_locks:
-            locks = [one for one in locks if os.path.basename(one) != PYLOCK]
+            replaced.add(PYLOCK)
+        locks = [one for one in locks if os.path.basename(one) not in replaced]
         read = name if list_requirement_lines(text) or name in locks else ""
         ignored = (_lock_warning(lock, read) for lock in locks if lock != read)
         return (*ignored, *self._find_index_warnings(name))
@@ -247,13 +255,10 @@ def _index_warning(index: str, file: str) -> Problem:
 
 
 def _lock_warning(lock: str, read: str) -> Problem:
-    name = os.path.basename(lock)
     instead = f"versions come from `{read}`" if read else "no packages are installed"
     return Problem(
         "vendor/lock-ignored",
         f"ignoring `{lock}`: {instead}",
-        hint=_EXPORTS.get(
-            name, _NOT_IN_LOCK if read in ("", PROJECT) else f"delete `{read}` to use it"
-        ),
+        hint=_NOT_IN_LOCK if read in ("", PROJECT) else f"delete `{read}` to use it",
         where=Place(lock),
     )

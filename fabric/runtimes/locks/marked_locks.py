@@ -1,4 +1,4 @@
-"""Locks whose rows have markers: `poetry.lock` and `pylock.toml` (PEP 751)."""
+"""Locks whose rows have groups and markers: of Poetry, PDM, Pipenv, and `pylock.toml` (PEP 751)."""
 
 import os
 from collections.abc import Iterator
@@ -23,6 +23,7 @@ from fabric.runtimes.locks.rows import (
 from fabric.runtimes.unread_sources import name_group_lock
 
 _MAIN = "main"
+_PIPENV_MAIN, _PIPFILE_FORMAT = "default", 6
 # Poetry's text for a marker that no environment meets.
 _NEVER = "<empty>"
 _POETRY_INDEX = ("", "legacy")
@@ -80,6 +81,82 @@ def _convert_poetry_row(package: Table) -> LockRow:
         origin=""
         if is_local or kind in _POETRY_INDEX
         else _POETRY_FOREIGN.get(kind, "another source"),
+    )
+
+
+def list_pdm_rows(lock: LockFile) -> tuple[LockRow, ...]:
+    """Return the rows of `pdm.lock`, which has extras of the project as groups."""
+    metadata = read_table(lock.document, "metadata")
+    version = str(metadata.get("lock_version", ""))
+    if not version.startswith("4.") or "inherit_metadata" not in read_texts(metadata, "strategy"):
+        reason = "it has no groups and markers for each package"
+        raise bad_lock_error(lock, reason, "run: pdm lock --update-reuse -S inherit_metadata")
+    pythons = [str(one.get("requires_python", "")) for one in read_rows(metadata, "targets")]
+    require_python(lock, " || ".join(pythons) if all(pythons) else "")
+    groups = read_texts(metadata, "groups")
+    lock.check_names(groups, groups)
+    chosen = {"default", *lock.groups, *lock.extras}
+    return tuple(
+        _convert_pdm_row(package)
+        for package in read_rows(lock.document, "package")
+        if chosen & _read_groups(package).keys() and is_marker_true(package.get("marker"), lock)
+    )
+
+
+def _convert_pdm_row(package: Table) -> LockRow:
+    origins = {"git": "a git repository", "url": "a URL"}
+    wheels = {
+        str(file.get("file") or read_file_name(file.get("url"))): read_digest(file.get("hash"))
+        for file in read_rows(package, "files")
+    }
+    path = str(package.get("path", ""))
+    is_file = path.endswith((".whl", ".gz", ".zip"))
+    return LockRow(
+        name=read_name(package),
+        version=str(package.get("version", "")),
+        wheels=wheels,
+        folder="" if is_file else path,
+        origin="a file"
+        if is_file
+        else next((words for key, words in origins.items() if key in package), ""),
+    )
+
+
+def list_pipenv_rows(lock: LockFile) -> tuple[LockRow, ...]:
+    """Return the rows of `Pipfile.lock`. Its markers are those of one Python."""
+    meta = read_table(lock.document, "_meta")
+    if meta.get("pipfile-spec") != _PIPFILE_FORMAT:
+        raise bad_lock_error(lock, "unsupported version of its format", "run: pipenv lock")
+    required = read_table(meta, "requires")
+    python = str(required.get("python_version") or required.get("python_full_version") or "")
+    if python:
+        require_python(lock, f"=={'.'.join(python.split('.')[:2])}.*")
+    names = set(lock.document) - {"_meta", _PIPENV_MAIN}
+    lock.check_names(names, ())
+    chosen = [
+        _PIPENV_MAIN,
+        *(one for one in sorted(names) if canonicalize_name(one) in lock.groups),
+    ]
+    return tuple(
+        _convert_pipenv_row(canonicalize_name(name), package)
+        for category in chosen
+        for name, package in read_table(lock.document, category).items()
+        if isinstance(package, dict) and is_marker_true(package.get("markers"), lock)
+    )
+
+
+def _convert_pipenv_row(name: str, package: Table) -> LockRow:
+    origins = {"git": "a git repository", "hg": "a repository", "file": "a URL"}
+    path = str(package.get("path", ""))
+    is_file = path.endswith((".whl", ".gz", ".zip"))
+    origin = next((words for key, words in origins.items() if key in package), "")
+    version = str(package.get("version", ""))
+    return LockRow(
+        name=name,
+        version=version.removeprefix("==") if version.startswith("==") else "",
+        hashes=tuple(sorted(filter(None, map(read_digest, read_texts(package, "hashes"))))),
+        folder="" if is_file else path,
+        origin="a file" if is_file else origin,
     )
 
 

@@ -78,3 +78,23 @@ def _list_table_requirements(section: Mapping[str, object]) -> Iterator[str]:
             except InvalidSpecifier:
                 ranges = ()
             yield f"{name}{ranges[0]}" if len(ranges) == 1 else name
+
+
+_PIPFILE_TABLES = {"packages": "default", "dev-packages": "develop"}
+_NOT_CATEGORIES = frozenset(("source", "requires", "scripts", "pipenv"))
+
+
+def list_pipfile_requirements(pipfile: str, groups: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the requirements of a Pipfile that are needed on every target, without extras."""
+    wanted = {"default", *map(canonicalize_name, groups)}
+    for title, table in parse_toml(pipfile).items():
+        category = canonicalize_name(_PIPFILE_TABLES.get(title, title))
+        if category in wanted and title not in _NOT_CATEGORIES and isinstance(table, dict):
+            yield from filter(None, map(_convert_pipfile_item, table.items()))
+
+
+def _convert_pipfile_item(item: tuple[str, object]) -> str:
+    name, given = item
+    version = given.get("version", "*") if isinstance(given, dict) else given
+    is_plain = not isinstance(given, dict) or given.keys() <= {"version", "extras", "index"}
+    return f"{name}{'' if version == '*' else version}" if is_plain else ""

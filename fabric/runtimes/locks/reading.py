@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+import msgspec
 from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -12,6 +13,8 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.runtimes.locks.marked_locks import (
     list_chosen_groups,
+    list_pdm_rows,
+    list_pipenv_rows,
     list_poetry_rows,
     list_pylock_rows,
 )
@@ -30,11 +33,13 @@ from fabric.runtimes.locks.uv_lock import list_uv_rows
 from fabric.runtimes.requirements import is_marker_met, parse_requirement, parse_toml
 from fabric.runtimes.unread_sources import find_lock_kind
 
-_POETRY = "poetry.lock"
+_POETRY, _PIPENV = "poetry.lock", "Pipfile.lock"
 _READERS: Mapping[str, Callable[[LockFile], tuple[LockRow, ...] | None]] = {
     "pylock.toml": list_pylock_rows,
     "uv.lock": list_uv_rows,
     _POETRY: list_poetry_rows,
+    _PIPENV: list_pipenv_rows,
+    "pdm.lock": list_pdm_rows,
 }
 
 
@@ -62,7 +67,7 @@ def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
     lock = LockFile(
         name=given.name,
         text=given.text,
-        document=_parse_toml(given),
+        document=_parse(given),
         target=user.target,
         project=os.path.relpath(user.folder, os.path.dirname(given.path)),
         optional=user.optional,
@@ -81,12 +86,22 @@ def read_lock(given: LockText, user: LockUser) -> LockedPackages | None:
 
 # One lock serves many functions and services.
 @lru_cache(maxsize=4)
-def _parse_toml(given: LockText) -> Table:
+def _parse(given: LockText) -> Table:
+    is_json = os.path.basename(given.path) == _PIPENV
     try:
-        return parse_toml(given.text)
+        return _parse_json(given.text) if is_json else parse_toml(given.text)
     except ValueError as error:
+        code = "input/bad-lock" if is_json else "input/bad-toml"
         message = f"`{given.name}`: {error}"
-        raise FabricError(Problem("input/bad-toml", message, where=Place(given.name))) from error
+        raise FabricError(Problem(code, message, where=Place(given.name))) from error
+
+
+def _parse_json(text: str) -> Table:
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except RecursionError:
+        message = "nested too deeply"
+        raise ValueError(message) from None
 
 
 def _check_dependencies(

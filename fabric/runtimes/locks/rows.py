@@ -40,6 +40,8 @@ _COMMANDS = {
     "pylock.toml": "create it again with your tool",
     "uv.lock": "run: uv lock",
     "poetry.lock": "run: poetry lock",
+    "Pipfile.lock": "run: pipenv lock",
+    "pdm.lock": "run: pdm lock",
 }
 
 
@@ -74,7 +76,8 @@ class LockFile(Struct, frozen=True, kw_only=True):
 
     def place(self, package: str = "") -> Place:
         """Return the first line of a package in the lock."""
-        before, found, _ = self.text.partition(f'\nname = "{package}"\n')
+        line = f'"{package}": {{' if self.text.startswith("{") else f'name = "{package}"'
+        before, found, _ = re.sub(r"\n +", "\n", self.text).partition(f"\n{line}\n")
         return Place(self.name, before.count("\n") + 2 if found else 0)
 
 
@@ -96,6 +99,8 @@ class LockRow(Struct, frozen=True, kw_only=True):
     version: str = ""
     # SHA-256 by file name; empty if the lock has none.
     wheels: Mapping[str, str] = {}
+    # SHA-256 hashes of its files, from which pip chooses, if the lock has no names of files.
+    hashes: tuple[str, ...] = ()
     # Its directory in the checkout, relative to that of the lock.
     folder: str = ""
     # A source that fabric does not read.
@@ -126,14 +131,30 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
         elif row.folder:
             folders.append((row.name, row.folder))
         elif not row.is_virtual:
-            found = _choose_wheel(row, lock)
+            found = _convert_hashes(row, lock) if row.hashes else _choose_wheel(row, lock)
             if isinstance(found, Pin):
                 pins.append(found)
             else:
                 problems.append(found)
     if problems:
         raise FabricError(*problems)
-    return LockedPackages(tuple(pins), tuple(folders))
+    _check_versions(pins, lock)
+    return LockedPackages(tuple(dict.fromkeys(pins)), tuple(dict.fromkeys(folders)))
+
+
+def _check_versions(pins: Iterable[Pin], lock: LockFile) -> None:
+    """Raise for two versions of a package, which groups that are locked apart can have."""
+    versions: dict[str, str] = {}
+    for pin in pins:
+        first = versions.setdefault(pin.name, pin.version)
+        if first != pin.version:
+            reason = f"two versions of `{pin.name}`, {first} and {pin.version}"
+            raise bad_lock_error(lock, reason, find_lock_command(lock), pin.name)
+
+
+def _convert_hashes(row: LockRow, lock: LockFile) -> Pin:
+    _check_row(row, lock)
+    return Pin(row.name, row.version, row.hashes)
 
 
 def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:

@@ -112,24 +112,18 @@ def test_a_path_in_requirements_is_refused_with_its_line(
     assert index.requests == []
 
 
-@pytest.mark.parametrize(
-    ("lock", "command"),
-    [
-        ("Pipfile", "pipenv requirements"),
-        ("Pipfile.lock", "pipenv requirements"),
-        ("pdm.lock", "pdm export"),
-    ],
-)
-def test_a_lock_that_is_not_read_is_named_with_the_command_that_exports_it(
-    tmp_path: Path, lock: str, command: str
-) -> None:
+def test_a_pipfile_without_a_lock_is_an_error(tmp_path: Path) -> None:
     made = shop(tmp_path)
-    made.write({lock: "", "pyproject.toml": "[project]\nname = 'api'\nversion = '1'\n"})
+    made.write({"Pipfile": "[packages]\n"})
     done = made.json("plan")
-    message = f"ignoring `{lock}`: no packages are installed"
-    assert done.result["services"][0]["warnings"] == [message]
-    assert f"warning[vendor/lock-ignored] {lock}: {message}" in done.err
-    assert command in done.err
+    assert done.error["code"] == "input/lock-missing"
+    assert (done.error["message"], done.error["hint"]) == (
+        "`Pipfile` has no lock",
+        "run: pipenv lock",
+    )
+    made.write({"requirements.txt": "click==8.1.7\n"})
+    warnings = made.json("plan").result["services"][0]["warnings"]
+    assert warnings == ["ignoring `Pipfile`: versions come from `requirements.txt`"]
 
 
 def test_exported_lock_suppresses_the_ignored_lock_warning(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.locks.ranges import list_poetry_requirements
+from fabric.runtimes.locks.ranges import list_pipfile_requirements, list_poetry_requirements
 from tests.support.lock_texts import ARM, INTEL, OLD, digest_of, read, versions
 
 
@@ -247,3 +247,149 @@ def test_a_lock_for_other_environments_is_refused(change: str, code: str) -> Non
 def test_a_row_needs_no_version_beside_its_wheel() -> None:
     text = LOCK + package("more").replace('version = "1.0"\n', "")
     assert versions(read(text, name="pylock.toml"))["more"] == "1.0"
+
+
+HASHES = [digest_of("a"), digest_of("b")]
+PIPENV_LOCK = f"""{{
+    "_meta": {{
+        "hash": {{"sha256": "0"}},
+        "pipfile-spec": 6,
+        "requires": {{"python_version": "3.12"}},
+        "sources": []
+    }},
+    "default": {{
+        "app": {{
+            "extras": ["more"],
+            "hashes": ["sha256:{HASHES[0]}", "sha256:{HASHES[1]}", "md5:1"],
+            "version": "==2.0"
+        }},
+        "arm": {{
+            "hashes": ["sha256:{HASHES[0]}"],
+            "markers": "platform_machine == 'aarch64'",
+            "version": "==1.0"
+        }},
+        "core": {{"editable": true, "path": "./core"}}
+    }},
+    "develop": {{
+        "app": {{"hashes": ["sha256:{HASHES[0]}", "sha256:{HASHES[1]}"], "version": "==2.0"}},
+        "Tool": {{"hashes": ["sha256:{HASHES[0]}"], "version": "==1.0"}}
+    }},
+    "worker": {{
+        "app": {{
+            "hashes": ["sha256:{HASHES[0]}"], "version": "==3.0"
+        }}
+    }},
+    "own": {{
+        "kit": {{
+            "git": "https://git.example/x", "ref": "abc"
+        }}
+    }}
+}}
+"""
+
+
+def test_a_lock_of_pipenv_has_all_hashes_of_a_version() -> None:
+    found = read(PIPENV_LOCK, name="Pipfile.lock")
+    assert found is not None
+    assert [(one.name, one.version, one.hashes) for one in found.pins] == [
+        ("app", "2.0", tuple(sorted(HASHES)))
+    ]
+    assert found.folders == (("core", "./core"),)
+    assert {*versions(read(PIPENV_LOCK, ARM, name="Pipfile.lock"))} == {"app", "arm"}
+    chosen = read(PIPENV_LOCK, name="Pipfile.lock", groups=("develop",))
+    assert versions(chosen) == {"app": "2.0", "tool": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("text", "groups", "code", "message"),
+    [
+        (PIPENV_LOCK, ("dev",), "input/unknown-group", "`develop`, `own`, `worker`"),
+        (PIPENV_LOCK, ("worker",), "input/bad-lock", "two versions of `app`, 2.0 and 3.0"),
+        (PIPENV_LOCK, ("own",), "input/package-source", "`kit`: a git repository"),
+        (PIPENV_LOCK.replace("3.12", "3.11"), (), "input/lock-python", "for Python ==3.11"),
+        (
+            PIPENV_LOCK.replace('spec": 6', 'spec": 5'),
+            (),
+            "input/bad-lock",
+            "version of its format",
+        ),
+        (PIPENV_LOCK.replace("==2.0", "*"), (), "input/bad-lock", "no version of `app`"),
+        ("", (), "input/bad-lock", "Input data was truncated"),
+        ("[" * 5000, (), "input/bad-lock", "Pipfile.lock"),
+    ],
+)
+def test_a_lock_of_pipenv_that_cannot_be_read_is_refused(
+    text: str, groups: tuple[str, ...], code: str, message: str
+) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(text, name="Pipfile.lock", groups=groups)
+    assert caught.value.first.code == code
+    assert message in caught.value.first.message
+
+
+def test_requirements_of_a_pipfile_are_those_of_its_category() -> None:
+    text = """[packages]
+alpha = "*"
+beta = {version = ">=1", extras = ["x"]}
+gamma = {version = "*", markers = "os_name == 'nt'"}
+[dev-packages]
+tool = "==2"
+[Worker]
+queue = "*"
+[scripts]
+x = "y"
+"""
+    assert list(list_pipfile_requirements(text)) == ["alpha", "beta>=1"]
+    assert list(list_pipfile_requirements(text, ["develop", "worker"]))[2:] == ["tool==2", "queue"]
+
+
+def pdm_package(name: str, rest: str = "", groups: str = '"default"') -> str:
+    file = f"{name}-1.0-py3-none-any.whl"
+    return (
+        f'[[package]]\nname = "{name}"\nversion = "1.0"\ngroups = [{groups}]\n{rest}'
+        f'files = [\n    {{file = "{file}", hash = "sha256:{digest_of(file)}"}},\n]\n'
+    )
+
+
+PDM_LOCK = """[metadata]
+groups = ["default", "fast", "worker"]
+strategy = ["inherit_metadata"]
+lock_version = "4.5.0"
+content_hash = "sha256:0"
+[[metadata.targets]]
+requires_python = ">=3.12"
+""" + "".join(
+    (
+        pdm_package("app"),
+        pdm_package("app", 'extras = ["more"]\n'),
+        pdm_package("arm", "marker = \"platform_machine == 'aarch64'\"\n"),
+        pdm_package("quick", groups='"fast"'),
+        pdm_package("queue", groups='"default", "worker"', rest="marker = \"os_name == 'nt'\"\n"),
+        pdm_package("tool", groups='"worker"'),
+        '[[package]]\nname = "core"\nversion = "1"\npath = "./core"\ngroups = ["default"]\n',
+    )
+)
+
+
+def test_groups_and_extras_of_pdm_are_groups_of_its_lock() -> None:
+    found = read(PDM_LOCK, name="pdm.lock")
+    assert versions(found) == {"app": "1.0"}
+    assert found is not None
+    assert (len(found.pins), found.folders) == (1, (("core", "./core"),))
+    assert {*versions(read(PDM_LOCK, ARM, name="pdm.lock"))} == {"app", "arm"}
+    chosen = read(PDM_LOCK, name="pdm.lock", groups=("worker",), extras=("fast",))
+    assert {*versions(chosen)} == {"app", "quick", "tool"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (PDM_LOCK.replace("inherit_metadata", "cross_platform"), "input/bad-lock"),
+        (PDM_LOCK.replace("4.5.0", "3"), "input/bad-lock"),
+        (PDM_LOCK.replace(">=3.12", ">=3.13"), "input/lock-python"),
+    ],
+)
+def test_a_lock_of_pdm_that_cannot_be_read_is_refused(text: str, code: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(text, name="pdm.lock")
+    assert caught.value.first.code == code
