@@ -17,6 +17,7 @@ from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.dependency_groups import ProjectDependencies, check_names, read_dependencies
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
+from fabric.runtimes.local_packages import LocalReader
 from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.runtimes.requirements import (
     LOCK_FILE,
@@ -170,11 +171,17 @@ def read_source(
     folder = os.path.realpath(os.path.join(base, root))
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
     project = _read_project(base, os.path.join(folder, PROJECT), request.optional)
+    local = LocalReader(base, folder, partial(_read_text, base)).expand(plain.text)
+    plain = _Joined(local.text, (*plain.others, *local.looked_at))
     asked = [(_PLAIN, plain.text), (PROJECT, project.text)]
-    asked = [(name, text) for name, text in asked if list_requirement_lines(text)]
+    asked = [
+        (name, text)
+        for name, text in asked
+        if list_requirement_lines(text) or (name == _PLAIN and local.folders)
+    ]
     is_locked = _is_custom_lock(_read_text(base, os.path.join(folder, LOCK_FILE)))
     around = OtherTools(base, folder, partial(_read_text, base), request.optional.groups)
-    if not is_locked and not list_requirement_lines(plain.text):
+    if not is_locked and not (asked and asked[0][0] == _PLAIN):
         found = _read_other_lock(around, plain, project, request)
         if found is not None:
             return found
@@ -196,6 +203,7 @@ def read_source(
         seen=record_tried(base, [*looked_at, *plain.others, *around.looked_at]),
         where=Secret(list_index_lines(plain.text)) if is_own_lock(text) else NOWHERE,
         without=without,
+        folders=local.folders if listed == _PLAIN else (),
         warnings=around.unread_locks(name, text),
     )
 

@@ -228,7 +228,7 @@ def _local_path_problem(line: str, file: str) -> Problem:
     return Problem(
         "input/package-path",
         f"`{line}` is a path, and fabric does not build packages from source",
-        hint="build a wheel and list its version from an index, or move the code into the service",
+        hint="name a directory with a pyproject.toml, or list a version with a wheel in an index",
         where=Place(file),
     )
 

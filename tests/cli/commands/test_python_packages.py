@@ -156,3 +156,14 @@ def test_functions_of_one_project_have_different_groups(tmp_path: Path) -> None:
     assert locks == {"requirements.lock", "requirements.with-group-worker.lock"}
     made.write({"fabric.yml": (head + two).replace("worker", "wrker")})
     assert made.json("plan").error["code"] == "input/unknown-group"
+
+
+@pips
+def test_a_directory_in_requirements_is_packed_with_its_dependencies(tmp_path: Path) -> None:
+    made = shop(tmp_path, {"requirements.txt": "beta==1.0\n-e ./libs/core\n"})
+    core = '[project]\nname = "core"\ndependencies = ["alpha"]\n'
+    made.write({"libs/core/pyproject.toml": core, "libs/core/src/core.py": "NAME = 'ours'\n"})
+    assert packaged(made)["one"] == {"alpha.py", "beta.py", "core.py"}
+    assert "alpha==1.0" in (made.root / "requirements.lock").read_text()
+    made.write({"libs/core/src/more.py": ""})
+    assert packaged(made)["two"] == {"alpha.py", "beta.py", "core.py", "more.py"}
