@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import redact_userinfo
 from fabric.runtimes.recorded_inputs import place
 from fabric.runtimes.requirements import (
     find_local_paths,
@@ -29,6 +30,9 @@ _PIPFILE, _PIPENV_LOCK = "Pipfile", "Pipfile.lock"
 PYLOCK = "pylock.toml"
 READ_LOCKS = (PYLOCK, _UV_LOCK, "poetry.lock", _PIPENV_LOCK, "pdm.lock")
 _NAMED_LOCK = re.compile(r"pylock\.[^.]+\.toml")
+_REPOSITORY = re.compile(
+    r"(?:(?:-e|--editable)[ =]\s*)?(?:[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s*)?(?:git|hg|svn|bzr)\+"
+)
 _PUBLIC_INDEX = "https://pypi.org/"
 _NOT_IN_LOCK = "add the project of this service to the lock, and lock again"
 _LOCKS = (*READ_LOCKS, _PIPFILE)
@@ -167,7 +171,12 @@ class OtherTools(Struct, frozen=True):
     def check(self, name: str, text: str, project: str, file: str) -> None:
         """Raise for packages whose names must not be looked up in an index. `project` are the
         requirements of pyproject.toml."""
-        problems = [_local_path_problem(line, file) for line in find_local_paths(text)]
+        problems = [
+            _local_path_problem(line, file)
+            for line in find_local_paths(text)
+            if not _REPOSITORY.match(line)
+        ]
+        problems += [_repository_problem(line, file) for line in _find_repositories(text)]
         if not text:
             problems += self._find_unlocked_pipfile()
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
@@ -229,6 +238,20 @@ def _local_path_problem(line: str, file: str) -> Problem:
         "input/package-path",
         f"`{line}` is a path, and fabric does not build packages from source",
         hint="name a directory with a pyproject.toml, or list a version with a wheel in an index",
+        where=Place(file),
+    )
+
+
+def _find_repositories(text: str) -> Iterator[str]:
+    return (line for line in list_requirement_lines(text) if _REPOSITORY.match(line))
+
+
+def _repository_problem(line: str, file: str) -> Problem:
+    """Build the problem for a repository, which pip would clone, and whose code it would run."""
+    return Problem(
+        "input/package-source",
+        f"`{redact_userinfo(line)}` is a repository, and fabric does not build packages",
+        hint="build a wheel and list its version from an index, or copy it into the workspace",
         where=Place(file),
     )
 

@@ -70,7 +70,9 @@ SOURCES = LIB + "[tool.uv.sources]\nidna = {workspace = true}\n"
         ("../lib", {"lib/pyproject.toml": SOURCES}, "input/package-source"),
         ("../lib", {"lib/pyproject.toml": "="}, "input/bad-toml"),
         ("../lib[slow]", {}, "input/unknown-group"),
-        ("-e git+https://git.example/x@abc#egg=x", {}, "input/package-path"),
+        ("-e git+https://git.example/x@abc#egg=x", {}, "input/package-source"),
+        ("x @ git+https://git.example/x@abc", {}, "input/package-source"),
+        ("hg+https://git.example/x@abc", {}, "input/package-source"),
         ("./x-1.0-py3-none-any.whl", {"api/x-1.0-py3-none-any.whl": ""}, "input/package-path"),
     ],
 )
@@ -81,3 +83,10 @@ def test_directories_that_cannot_be_copied_are_refused(
         read(tmp_path / "workspace", f"{line}\n", files)
     assert caught.value.first.code == code
     assert caught.value.first.hint or code == "input/bad-toml"
+
+
+def test_the_password_of_a_repository_is_not_printed(tmp_path: Path) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(tmp_path, "x @ git+https://user:a-password@git.example/x@abc\n")
+    assert "git.example/x@abc" in caught.value.first.message
+    assert "a-password" not in caught.value.first.message
