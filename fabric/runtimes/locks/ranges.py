@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import starmap
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -90,11 +91,10 @@ def list_pipfile_requirements(pipfile: str, groups: Sequence[str] = ()) -> Itera
     for title, table in parse_toml(pipfile).items():
         category = canonicalize_name(_PIPFILE_TABLES.get(title, title))
         if category in wanted and title not in _NOT_CATEGORIES and isinstance(table, dict):
-            yield from filter(None, map(_convert_pipfile_item, table.items()))
+            yield from filter(None, starmap(_convert_pipfile_item, table.items()))
 
 
-def _convert_pipfile_item(item: tuple[str, object]) -> str:
-    name, given = item
+def _convert_pipfile_item(name: str, given: object) -> str:
     version = given.get("version", "*") if isinstance(given, dict) else given
     is_plain = not isinstance(given, dict) or given.keys() <= {"version", "extras", "index"}
     return f"{name}{'' if version == '*' else version}" if is_plain else ""
