@@ -61,7 +61,9 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     }
     return {
         **hooked,
-        "hook": HookKind(hooked, tools.records.lock_record, env),
+        "hook": HookKind(
+            hooked, tools.records.lock_record, env, tools.deployers.list_hidden_values
+        ),
         "remove": PlacedKind(RemoveKind(tools), tools.places),
         "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),

@@ -320,7 +320,7 @@ def _find_moved_inputs(task: Task, made: TaskResult, moved: Sequence[str]) -> tu
     return (
         Problem(
             "build/input-moved",
-            f"{task.id} is not cached: {', '.join(named[:_NAMED])}{more} changed while it ran",
+            f"the result is not cached: {', '.join(named[:_NAMED])}{more} changed while it ran",
             hint="add files that the task writes to "
             + ("its `outputs`" if task.inputs.shares_folder else ".fabricignore or `build.ignore`"),
         ),

@@ -4,10 +4,16 @@ The environment is that of `build.command`. The outputs stay where the command w
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from fabric.model.problems import FabricError, Problem
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Problem, replace_problems
+from fabric.model.secrecy import redact_credentials
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BeforeInputs, HookInputs
 from fabric.runtimes.command import (
@@ -26,18 +32,43 @@ from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.recorded_inputs import merge, place
 from fabric.system.git import open_quiet_git
 from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import run_child
+from fabric.system.process import CannotStartError, run_child
 
 _NAMED = 3
 _UP = "../"
+# The last lines of each stream, in frames and of cached commands.
+_LINES = 20
+
+# Turns output into text without secrets.
+Show: TypeAlias = Callable[[bytes], str]
+
+
+class StepOutput(Struct, frozen=True):
+    """The printed text of a command, without secrets."""
+
+    stdout: str
+    stderr: str
+
+    def text(self) -> str:
+        return "\n".join(filter(None, (self.stdout, self.stderr)))
+
+    def last_lines(self) -> str:
+        """Return the last lines of both streams. Compilers print errors to stdout, and package
+        tools print warnings to stderr."""
+        return "\n".join(_list_last_lines(self.stdout, self.stderr))
 
 
 def run_step(
-    workspace: Path, inputs: BeforeInputs, parent: Mapping[str, str], given: Sequence[BuiltFile]
+    workspace: Path,
+    inputs: BeforeInputs,
+    parent: Mapping[str, str],
+    given: Sequence[BuiltFile],
+    say: Callable[[str], None],
 ) -> Built:
     """Run the command. Its inputs are the files before the run, with their content at that time.
 
-    `given` are files of builds or packages, for commands after them.
+    `given` are files of builds or packages, for commands after them. The last lines of its output
+    are passed to `say`.
     """
     base, root = _locate(workspace, inputs.root)
     seen = record_inputs(workspace, inputs)
@@ -46,7 +77,8 @@ def run_step(
         _write_given(folder / "given", given)
         own = {"FABRIC_INPUT_DIR": str(folder / "given")} if given else {}
         stage = {"FABRIC_STAGE": inputs.stage} if inputs.stage else {}
-        run_command(inputs, Path(root), folder, {**_base_variables(inputs, parent), **stage, **own})
+        env = {**_base_variables(inputs, parent), **stage, **own}
+        say(run_command(inputs, Path(root), folder, env).last_lines())
     files = tuple(_collect_outputs(base, root, inputs))
     return Built(
         files,
@@ -58,25 +90,43 @@ def run_step(
 
 
 def run_command(
-    inputs: BeforeInputs | HookInputs, root: Path, temporary: Path, env: Mapping[str, str]
-) -> str:
-    """Run the command and return what it printed. Raises if it fails or exceeds its timeout."""
+    inputs: BeforeInputs | HookInputs,
+    root: Path,
+    temporary: Path,
+    env: Mapping[str, str],
+    show: Show = lambda raw: redact_credentials(raw.decode(errors="replace")),
+) -> StepOutput:
+    """Run the command and return its output. Raises if it fails or exceeds its timeout."""
     try:
         done = run_child(
             inputs.command, cwd=root, env={**env, "TMPDIR": str(temporary)}, timeout=inputs.timeout
         )
+    except CannotStartError as error:
+        raise replace_problems(error, [_name_step(inputs, error.first, show)]) from error
     except FabricError as error:
         if error.first.code != "process/timeout":
             raise
         what = f"did not end within {inputs.timeout} s"
-        raise FabricError(
-            _failure_problem(inputs, what, "set `timeout` of the step, in seconds")
-        ) from error
+        hint = "set `timeout` of the step, in seconds"
+        raise _failure_error(inputs, what, hint, show) from error
+    output = StepOutput(show(done.stdout).strip(), show(done.stderr).strip())
     if done.code:
         what = f"exited with code {done.code}"
         hint = f"check the command: it runs in the directory of `{inputs.service}`"
-        raise FabricError(_failure_problem(inputs, what, hint, done.last_lines()))
-    return done.stdout.decode(errors="replace").strip()
+        raise _failure_error(inputs, what, hint, show, output.last_lines())
+    return output
+
+
+def _list_last_lines(*streams: str) -> Iterator[str]:
+    for lines in map(str.splitlines, streams):
+        if len(lines) > _LINES:
+            yield f"… {len(lines) - _LINES} earlier lines"
+        yield from lines[-_LINES:]
+
+
+def _name_step(inputs: BeforeInputs | HookInputs, problem: Problem, show: Show) -> Problem:
+    message = f"step `{inputs.name}` of `{inputs.service}`: {problem.message}"
+    return replace(problem, message=show(message.encode()))
 
 
 def build_hook_variables(
@@ -100,9 +150,16 @@ def _base_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str
 def _failure_problem(
     inputs: BeforeInputs | HookInputs, what: str, hint: str, frame: str = ""
 ) -> Problem:
-    command = " ".join(inputs.command)
+    command = redact_credentials(shlex.join(inputs.command))
     message = f"step `{inputs.name}` of `{inputs.service}`: the command `{command}` {what}"
     return Problem("step/failed", message, hint=hint, frame=frame)
+
+
+def _failure_error(
+    inputs: BeforeInputs | HookInputs, what: str, hint: str, show: Show, frame: str = ""
+) -> FabricError:
+    problem = _failure_problem(inputs, what, hint, frame)
+    return FabricError(replace(problem, message=show(problem.message.encode())))
 
 
 def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
@@ -143,6 +200,8 @@ def _write_given(folder: Path, files: Iterable[BuiltFile]) -> None:
         path = folder / one.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(one.content)
+        if one.executable:
+            path.chmod(0o755)
 
 
 def _collect_outputs(base: str, root: str, inputs: BeforeInputs) -> Iterator[BuiltFile]:

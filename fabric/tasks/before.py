@@ -1,6 +1,7 @@
 """Run a cached command of a config: `build.before`, and hooks of builds and packages."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from fabric.model.hashing import hash_fields
@@ -47,7 +48,8 @@ class BeforeKind:
 
         inputs = _require_before_inputs(task)
         given = tuple(_list_given_files(upstream, task_tools))
-        done = run_step(task_tools.workspace, inputs, self._env, given)
+        say = partial(task_tools.say, task.id)
+        done = run_step(task_tools.workspace, inputs, self._env, given, say)
         _refuse_shared_outputs(task, upstream, done.files)
         return TaskResult(
             digest=hash_contents(done.files),

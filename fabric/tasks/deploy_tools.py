@@ -67,6 +67,9 @@ class Deployers(Protocol):
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         """Return everything a deploy needs of a service. Raises if an upstream has no output."""
 
+    def list_hidden_values(self, ref: RecordRef) -> Secret[frozenset[str]]:
+        """Return the secrets of the config and of the environment, which are never printed."""
+
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
         """Raises when a service that asks for a check does not answer as it should."""
 

@@ -8,6 +8,7 @@ from fabric.graph.plan import Known
 from fabric.model.hashing import hash_fields
 from fabric.model.names import StepEvent
 from fabric.model.records.record import Mode, RecordRef
+from fabric.model.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import (
     TaskId,
@@ -28,17 +29,20 @@ _SIMULATED = "not run, because the deploy is simulated (`simulated: true` runs i
 
 
 class HookKind:
-    """`kinds` are those of deploy and release tasks, `env` are the caller's variables."""
+    """`kinds` are those of deploy and release tasks, `env` are the caller's variables. The values
+    of `hide` are never printed."""
 
     def __init__(
         self,
         kinds: Mapping[str, PlacedKind],
         lock_record: Callable[[RecordRef], object],
         env: Mapping[str, str],
+        hide: Callable[[RecordRef], Secret[frozenset[str]]],
     ) -> None:
         self._kinds = kinds
         self._lock_record = lock_record
         self._env = env
+        self._hide = hide
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
@@ -85,20 +89,23 @@ class HookKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
+        from fabric.providers.core.redaction import build_redaction
         from fabric.runtimes.before import build_hook_variables, run_command
         from fabric.system.owned_folder import create_temporary_folder
 
         inputs = _require_hook_inputs(task)
-        # Under the lock it may turn out that somebody else has deployed.
+        # Another user or process can have deployed before this run got the lock.
         again = self._judge_hooked(inputs, list_output_hashes(upstream), 0)
         if inputs.mode == Mode.SIMULATED and not inputs.simulated:
             task_tools.say(task.id, _SIMULATED)
         elif again.action is Action.RUN:
             task_tools.go_on()
             env = build_hook_variables(self._env, inputs, _list_outputs(upstream))
+            redaction = build_redaction(self._hide(get_record_ref(inputs)).reveal(), env.items())
             with task_tools.away(), create_temporary_folder("hook") as folder:
                 root = task_tools.workspace / inputs.root
-                task_tools.say(task.id, run_command(inputs, root, folder, env))
+                output = run_command(inputs, root, folder, env, redaction.text)
+                task_tools.say(task.id, output.text())
         return TaskResult(_DONE.digest, keep=False)
 
 

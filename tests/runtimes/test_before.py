@@ -53,14 +53,14 @@ def test_inputs_are_the_matching_files(
 def test_outputs_of_all_patterns_are_collected_once(tmp_path: Path) -> None:
     write(tmp_path, TREE)
     step = sh("mkdir -p out; echo 1 > out/a; cp /bin/true out/b", ("out", "out/*"))
-    done = run_step(tmp_path, step, PATH, ())
+    done = run_step(tmp_path, step, PATH, (), print)
     assert [(one.path, one.executable) for one in done.files] == [("out/a", False), ("out/b", True)]
 
 
 def test_files_of_builds_are_given_in_a_private_directory(tmp_path: Path) -> None:
     write(tmp_path, TREE)
     step = sh("cp $FABRIC_INPUT_DIR/one/index.js out.txt", ("out.txt",))
-    done = run_step(tmp_path, step, PATH, (BuiltFile("one/index.js", b"built"),))
+    done = run_step(tmp_path, step, PATH, (BuiltFile("one/index.js", b"built"),), print)
     assert done.files == (BuiltFile("out.txt", b"built"),)
 
 
@@ -68,7 +68,7 @@ def test_outputs_behind_a_link_to_elsewhere_are_rejected(tmp_path: Path) -> None
     write(tmp_path, TREE)
     step = sh("ln -s ../../shared/one.json src/link", ("src/link",))
     with pytest.raises(FabricError, match="through a link to a path outside"):
-        run_step(tmp_path, step, PATH, ())
+        run_step(tmp_path, step, PATH, (), print)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,43 @@ def test_a_failure_names_the_step(command: str, timeout: int, message: str, tmp_
 
 
 def test_a_missing_program_is_its_own_error(tmp_path: Path) -> None:
-    with pytest.raises(FabricError, match="cannot start `nothing-like-it`"):
+    with pytest.raises(FabricError, match="^step `gen` of `shop`: cannot start `nothing-like-it`"):
         run_command(replace(STEP, command=("nothing-like-it",)), tmp_path, tmp_path, PATH)
+
+
+def test_a_failure_shows_the_last_lines_of_both_streams(tmp_path: Path) -> None:
+    step = sh("echo warning >&2; seq 30; echo TOKEN=hush; exit 1")
+    with pytest.raises(FabricError) as caught:
+        run_command(step, tmp_path, tmp_path, PATH)
+    numbers = map(str, range(12, 31))
+    assert caught.value.first.frame.splitlines() == [
+        "… 11 earlier lines", *numbers, "TOKEN=[REDACTED]", "warning",
+    ]  # fmt: skip
+    assert "hush" not in str(caught.value)
+
+
+def test_a_failure_shows_the_quoted_command(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match="the command `sh -c 'exit 3'` exited"):
+        run_command(sh("exit 3"), tmp_path, tmp_path, PATH)
+
+
+def test_the_output_of_a_successful_step_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    said: list[str] = []
+    run_step(tmp_path, sh("echo out; echo err >&2"), PATH, (), said.append)
+    assert said == ["out\nerr"]
+
+
+def test_given_files_are_executable_if_the_built_ones_are(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    step = sh("$FABRIC_INPUT_DIR/one/run.sh; test ! -x $FABRIC_INPUT_DIR/one/data")
+    given = (
+        BuiltFile("one/run.sh", b"#!/bin/sh\necho ran\n", executable=True),
+        BuiltFile("one/data", b""),
+    )
+    said: list[str] = []
+    run_step(tmp_path, step, PATH, given, said.append)
+    assert said == ["ran"]
 
 
 def test_hooks_of_deploys_have_the_variables_of_the_caller() -> None:

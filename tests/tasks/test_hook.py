@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
 from fabric.model.names import Digest
+from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
+from fabric.model.secret import Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import HookInputs, ReleaseInputs
@@ -62,7 +64,11 @@ def hook(event: str, mode: str = "real", command: str = "true") -> Task:
 def kinds(action: Action = Action.RUN) -> tuple[Release, PlacedKind, HookKind, list[RecordRef]]:
     release, locked = Release(action), list[RecordRef]()
     placed = PlacedKind(release, Places())
-    return release, placed, HookKind({"release": placed}, locked.append, {"PATH": "/bin"}), locked
+    env = {"PATH": "/bin", "API_TOKEN": "hush-hush", "DB": "pg://me:pass-word@db"}
+    kind = HookKind(
+        {"release": placed}, locked.append, env, lambda _: Secret(frozenset({"canary"}))
+    )
+    return release, placed, kind, locked
 
 
 @pytest.mark.parametrize("action", Action)
@@ -112,6 +118,29 @@ def test_outputs_of_the_release_are_variables(tmp_path: Path) -> None:
     outputs = json.dumps({"endpoint": "https://x", "url": "u"})
     assert said == f"{task.id}: https://x {outputs}"
     assert (done.keep, tools.waits) == (False, 1)
+
+
+SECRETS = 'echo "$API_TOKEN"; echo canary >&2; echo "db pass-word, PASSWORD=any"'
+HIDDEN = ["[REDACTED]", "db [REDACTED], PASSWORD=[REDACTED]", "[REDACTED]"]
+
+
+def test_both_streams_of_a_hook_are_printed_without_secrets(tmp_path: Path) -> None:
+    _, placed, kind, _ = kinds()
+    placed.run(Task(RELEASE, INPUTS), {}, QuietTools())
+    tools = QuietTools(tmp_path)
+    task = hook("after-deploy", command=SECRETS)
+    kind.run(task, {}, tools)
+    assert tools.said == [f"{task.id}: " + "\n".join(HIDDEN)]
+
+
+def test_the_error_of_a_hook_contains_no_secrets(tmp_path: Path) -> None:
+    _, placed, kind, _ = kinds()
+    placed.run(Task(RELEASE, INPUTS), {}, QuietTools())
+    with pytest.raises(FabricError) as caught:
+        kind.run(hook("after-deploy", command=f"{SECRETS}; exit 1"), {}, QuietTools(tmp_path))
+    assert caught.value.first.frame.splitlines() == HIDDEN
+    assert "canary" not in caught.value.first.message
+    assert "PASSWORD=any" not in caught.value.first.message
 
 
 def test_a_deploy_that_somebody_else_made_meanwhile_runs_no_hook(tmp_path: Path) -> None:

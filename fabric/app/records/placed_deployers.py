@@ -95,6 +95,9 @@ class PlacedDeployers:
         )
         return replace(address, supplies=supplies)
 
+    def list_hidden_values(self, ref: RecordRef) -> Secret[frozenset[str]]:
+        return self._build_environment(ref).hide
+
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
         config = self._work.config(ref)
         if mode is Mode.SIMULATED or config is None or not config.deploy.health_check.enabled:

@@ -10,7 +10,7 @@ from fabric.config.triggers import list_typed_triggers
 from fabric.config.values import ConfigPlace
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.problems import place_in_file
-from fabric.model.names import TriggerKind
+from fabric.model.names import CACHED_EVENTS, TriggerKind
 from fabric.model.problems import Problem
 
 BACKEND = "backend"
@@ -63,13 +63,25 @@ def find_misplaced_secrets(root: Mapping) -> Iterator[Finding]:
     for path, node in _open_places(root):
         for leaf in _list_leaves(node):
             if leaf.secret:
-                yield _secret_finding(path, leaf)
+                yield _secret_finding(path, leaf, _choose_hint(path))
+
+
+def _choose_hint(path: str) -> str:
+    section, _, key = path.partition(".")
+    if path == "build.before" or (section == "hooks" and key.replace(":", "-") in CACHED_EVENTS):
+        return "remove it: cached commands receive no secrets"
+    if section == "hooks":
+        return "read it from the environment: write $NAME in `sh -c`"
+    return "use the secret in `env`, or a variable without a credential name"
 
 
 def _open_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
     # A region may stand in the provider's extension too; commands are in compiled graphs.
-    for key in ("service", "provider", "build"):
+    for key in ("service", "provider"):
         yield key, find_child(root, key)
+    build = find_child(root, "build")
+    for entry in build.entries if isinstance(build, Mapping) else ():
+        yield "build.before" if entry.key == "before" else "build", entry.value
     for key in HOOKS.index:
         yield f"hooks.{key}", find_child(root, "hooks", key)
     for name, node in list_named_entries(find_child(root, "extensions")):
@@ -90,7 +102,6 @@ def _list_leaves(node: Node | None) -> Iterator[Scalar]:
             yield from _list_leaves(entry.value)
 
 
-def _secret_finding(path: str, leaf: Scalar) -> Finding:
+def _secret_finding(path: str, leaf: Scalar, hint: str) -> Finding:
     message = f"secret in `{path}`, which is printed and stored"
-    hint = "use the secret in `env`, or a variable without a credential name"
     return Finding(Problem("config/secret-here", message, hint, place_of(leaf)))

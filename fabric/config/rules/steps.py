@@ -11,7 +11,7 @@ from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import Problem
 
-# Nobody may generate these: version control, and fabric's own files.
+# Directories that are never outputs: of version control, and of fabric.
 _OWN = (".git", ".hg", ".svn", ".fabric")
 
 

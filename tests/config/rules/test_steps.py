@@ -75,17 +75,23 @@ def test_mistakes_are_reported(text: str, code: str) -> None:
     assert codes(text) == [code or "config/unknown-key"]
 
 
+CACHED = "remove it: cached commands receive no secrets"
+HOOK = "read it from the environment: write $NAME in `sh -c`"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "hint"),
     [
-        BEFORE % "{name: a, command: 'echo ${secret:T}'}",
-        f"{HEAD}{ONE}hooks: {{after-build: ['echo ${{secret:T}}']}}\n",
-        f"{HEAD}{ONE}hooks: {{'before:deploy': [{{command: [echo, '${{secret:T}}']}}]}}\n",
+        (BEFORE % "{name: a, command: 'echo ${secret:T}'}", CACHED),
+        (f"{HEAD}{ONE}hooks: {{after-build: ['echo ${{secret:T}}']}}\n", CACHED),
+        (f"{HEAD}{ONE}hooks: {{'after:package': ['echo ${{secret:T}}']}}\n", CACHED),
+        (f"{HEAD}{ONE}hooks: {{'before:deploy': [{{command: [echo, '${{secret:T}}']}}]}}\n", HOOK),
+        (f"{HEAD}{ONE}hooks: {{after-release: 'echo ${{secret:T}}'}}\n", HOOK),
     ],
 )
-def test_commands_cannot_contain_secrets(text: str) -> None:
-    secrets = "secrets: {T: '${env:T}'}\n"
-    assert codes(text + secrets, {"T": "hush"}) == ["config/secret-here"]
+def test_commands_cannot_contain_secrets(text: str, hint: str) -> None:
+    [problem] = problems(f"{text}secrets: {{T: '${{env:T}}'}}\n", {"T": "hush"})
+    assert (problem.code, problem.hint) == ("config/secret-here", hint)
 
 
 def test_a_duplicate_step_names_both_lines() -> None:
