@@ -4,11 +4,14 @@ Builds wait for all commands before them, packages for those after builds, and s
 and later commands depend on their outputs.
 """
 
+import posixpath
 from collections.abc import Iterable, Sequence
 
-from fabric.config.values import Config, Step
+from fabric.config.rules.locations import build_step_pointer
+from fabric.config.values import Config, ConfigPlace, Step
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import CACHED_EVENTS, StepEvent
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import BeforeInputs, HookedTask, HookInputs
@@ -39,6 +42,8 @@ def build_step_tasks(unit: ServiceUnit, event: StepEvent, after: Sequence[TaskId
 
 
 def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
+    spots = _list_input_places(unit.config, step)
+    _refuse_outside_inputs(unit.root, step, spots)
     names_stage = any(_STAGE in word for word in step.command)
     return BeforeInputs(
         service=unit.service,
@@ -51,7 +56,29 @@ def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
         ignore=(*(() if step.inputs else step.ignore), *_list_output_rules(unit.config, step)),
         stage=unit.config.stage if names_stage else "",
         timeout=step.timeout,
+        places=tuple((one.where.file, one.where.line, one.where.column) for one in spots),
     )
+
+
+def _list_input_places(config: Config, step: Step) -> list[ConfigPlace]:
+    """List the place of each input, or only the file if unknown."""
+    known = {one.pointer: one for one in config.document.locations} if step.inputs else {}
+    unknown = ConfigPlace("", Place(config.document.file))
+    pointers = (build_step_pointer(step.name, number) for number in range(len(step.inputs)))
+    return [known.get(pointer, unknown) for pointer in pointers]
+
+
+def _refuse_outside_inputs(root: str, step: Step, spots: Sequence[ConfigPlace]) -> None:
+    """Reject inputs above the workspace: a result that depends on them is valid nowhere else."""
+    found = []
+    for pattern, spot in zip(step.inputs, spots, strict=True):
+        path = posixpath.normpath(posixpath.join(root, pattern.removeprefix("!")))
+        if path == ".." or path.startswith("../"):
+            message = f"the input `{pattern}` of the step `{step.name}` is not in the workspace"
+            hint = "copy the files into the workspace, or remove the input"
+            found.append(Problem("config/bad-pattern", message, hint, spot.where, spot.frame))
+    if found:
+        raise FabricError(*found)
 
 
 def _list_output_rules(config: Config, step: Step) -> tuple[str, ...]:

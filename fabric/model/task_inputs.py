@@ -128,6 +128,8 @@ class BeforeInputs(_Inputs, frozen=True):
     # Empty unless the command names it.
     stage: str = ""
     timeout: int = 600
+    # Of each input in the config: file, line and column.
+    places: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def lane(self) -> Lane:
@@ -139,7 +141,7 @@ class BeforeInputs(_Inputs, frozen=True):
 
     def entries(self) -> tuple[InputEntry, ...]:
         unasked = () if self.stage else ("stage",)
-        return list_option_entries(self, "name", "root", "event", "timeout", *unasked)
+        return list_option_entries(self, "name", "root", "event", "timeout", "places", *unasked)
 
 
 # A task of a hook: its id, its needs and the values of its inputs.

@@ -36,6 +36,7 @@ from fabric.system.process import CannotStartError, run_child
 
 _NAMED = 3
 _UP = "../"
+_WILD = frozenset("*?[")
 # The last lines of each stream, in frames and of cached commands.
 _LINES = 20
 
@@ -171,7 +172,37 @@ def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
     excluded = [os.path.normpath(one[1:]) for one in inputs.inputs if one.startswith("!")]
     named = [os.path.normpath(one) for one in inputs.inputs if not one.startswith("!")]
     found = (_record_pattern(base, root, one, excluded, inputs.ignore) for one in named)
-    return merge(record_locks(base, root), *found)
+    scripts = (
+        _record_pattern(base, root, one, excluded, inputs.ignore)
+        for one in _list_named_files(root, inputs.command)
+    )
+    return merge(record_locks(base, root), *found, *scripts)
+
+
+def _list_named_files(root: str, command: Sequence[str]) -> Iterator[str]:
+    """List the files of the service that a word of the command names, such as its script."""
+    for word in command:
+        path = os.path.normpath(word)
+        is_plain = "\0" not in word and not os.path.isabs(word) and not _WILD.intersection(word)
+        if is_plain and not path.startswith(_UP) and os.path.isfile(os.path.join(root, path)):
+            yield path
+
+
+def list_unmatched(workspace: Path, inputs: BeforeInputs, seen: InputTrace) -> tuple[str, ...]:
+    """List the input patterns that match no file."""
+    base, root = _locate(workspace, inputs.root)
+    matched = {(one.folder, one.pattern) for one in seen.listings if one.names}
+    return tuple(
+        pattern
+        for pattern in inputs.inputs
+        if not pattern.startswith("!") and _place_pattern(base, root, pattern) not in matched
+    )
+
+
+def _place_pattern(base: str, root: str, pattern: str) -> tuple[str, str]:
+    folder, up, rest = _split_pattern(root, os.path.normpath(pattern))
+    del up
+    return place(base, folder), rest
 
 
 def _record_pattern(
@@ -181,13 +212,19 @@ def _record_pattern(
 
     Rules are relative to the directory that is searched.
     """
-    up = ""
-    while pattern.startswith(up + _UP):
-        folder, up = os.path.dirname(folder), up + _UP
+    folder, up, inner = _split_pattern(folder, pattern)
     rest = [one.removeprefix(up) for one in excluded if one.startswith(up)]
     rules = (f"/{one}" for one in rest if not one.startswith(_UP))
     marked = (LINKS_FOLLOWED, *rules, *(() if up else outputs))
-    return record_below(base, folder, pattern.removeprefix(up), marked)
+    return record_below(base, folder, inner, marked)
+
+
+def _split_pattern(folder: str, pattern: str) -> tuple[str, str, str]:
+    """Split a pattern into the directory that is searched, the way up to it, and the rest."""
+    up = ""
+    while pattern.startswith(up + _UP):
+        folder, up = os.path.dirname(folder), up + _UP
+    return folder, up, pattern.removeprefix(up)
 
 
 def _locate(workspace: Path, root: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from fabric.model.hashing import hash_fields
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, name_of, parse_task_kind
 from fabric.model.task_inputs import BeforeInputs
@@ -15,7 +15,9 @@ from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 
 # Raise when the surroundings of a command change.
-_VERSION = "1"
+_VERSION = "2"
+# The fact of an input pattern without a match.
+_NO_MATCH = "no-match"
 
 
 class BeforeKind:
@@ -44,7 +46,7 @@ class BeforeKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        from fabric.runtimes.before import run_step
+        from fabric.runtimes.before import list_unmatched, run_step
 
         inputs = _require_before_inputs(task)
         given = tuple(_list_given_files(upstream, task_tools))
@@ -58,9 +60,31 @@ class BeforeKind:
             absent=done.seen.absent,
             listings=tuple(map(convert_listing, done.seen.listings)),
             links=done.seen.links,
+            facts=tuple(
+                (_NO_MATCH, one) for one in list_unmatched(self._workspace, inputs, done.seen)
+            ),
             warnings=done.warnings,
             before=done.before,
         )
+
+    def warnings(
+        self, task: Task, upstream: Mapping[TaskId, Output], output: Output
+    ) -> tuple[Problem, ...]:
+        """Warn of inputs that matched no file, at their current places in the config."""
+        del upstream
+        inputs = _require_before_inputs(task)
+        places = dict(zip(inputs.inputs, inputs.places, strict=False))
+        return tuple(
+            _no_match_problem(inputs, pattern, Place(*places.get(pattern, ("",))))
+            for name, pattern in output.facts
+            if name == _NO_MATCH
+        )
+
+
+def _no_match_problem(inputs: BeforeInputs, pattern: str, where: Place) -> Problem:
+    message = f"the input `{pattern}` of the step `{inputs.name}` matches no file"
+    hint = "fix the pattern: it is relative to the service directory; or remove it"
+    return Problem("step/no-match", message, hint, where if where.file else None)
 
 
 def _list_given_files(

@@ -1,8 +1,11 @@
 """Commands of a config as tasks: their needs, and what counts for others."""
 
+import pytest
+
 from fabric.graph.compile import compile_graph
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
+from fabric.model.problems import FabricError
 from fabric.model.task import Task
 from fabric.model.task_id import passes_output
 from fabric.model.task_inputs import BeforeInputs
@@ -29,6 +32,29 @@ hooks:
 def tasks(verb: Verb, text: str = TWO + STEPS) -> dict[str, Task]:
     graph = compile_graph([ServiceUnit(loaded(text), "")], verb)
     return {one.id: one for one in graph.tasks}
+
+
+@pytest.mark.parametrize(
+    ("root", "inputs", "refused"),
+    [
+        ("a/b", "../../x/*", False),
+        ("a/b", "'!../../../x'", True),
+        ("", "../../../../etc/hostname", True),
+        (".", "src/../..", True),
+        (".", "src/../../x", True),
+    ],
+)
+def test_inputs_above_the_workspace_are_rejected(root: str, inputs: str, refused: bool) -> None:  # noqa: FBT001
+    step = f"build: {{before: [{{name: a, command: b, inputs: [src/**, {inputs}]}}]}}\n"
+    unit = ServiceUnit(loaded(TWO + step), root)
+    if not refused:
+        assert compile_graph([unit], Verb.BUILD)
+        return
+    with pytest.raises(FabricError, match="of the step `a` is not in the workspace") as caught:
+        compile_graph([unit], Verb.BUILD)
+    [problem] = caught.value.problems
+    assert problem.where is not None
+    assert (problem.code, problem.where.line) == ("config/bad-pattern", 4)
 
 
 def needs(found: dict[str, Task], name: str) -> set[str]:

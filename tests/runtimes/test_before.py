@@ -7,7 +7,13 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BeforeInputs, HookInputs
-from fabric.runtimes.before import build_hook_variables, record_inputs, run_command, run_step
+from fabric.runtimes.before import (
+    build_hook_variables,
+    list_unmatched,
+    record_inputs,
+    run_command,
+    run_step,
+)
 from fabric.runtimes.contract import BuiltFile
 from tests.support.runtimes_project import write
 
@@ -48,6 +54,39 @@ def test_inputs_are_the_matching_files(
     assert plain == found
     assert "package-lock.json" in seen.files
     assert seen.listings
+
+
+@pytest.mark.parametrize(
+    ("command", "inputs", "ignore", "counts"),
+    [
+        (("./gen.sh",), ("src/**",), (), True),
+        (("sh", "gen.sh"), ("src/**",), (), True),
+        (("sh", "gen.sh"), ("src/**", "!gen.sh"), (), False),
+        (("touch", "gen.sh"), ("src/**",), ("/gen.sh",), False),
+        (("sh", "-c", "./gen.sh; true"), ("src/**",), (), False),
+        (("cat", "../api/gen.sh", "/etc/hostname", "*", "src"), ("src/**",), (), False),
+    ],
+)
+def test_a_file_that_the_command_names_is_an_input(
+    command: tuple[str, ...],
+    inputs: tuple[str, ...],
+    ignore: tuple[str, ...],
+    counts: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {**TREE, "api/gen.sh": "true"})
+    step = replace(STEP, command=command, inputs=inputs, ignore=ignore)
+    seen = record_inputs(tmp_path, step)
+    assert ("api/gen.sh" in seen.files) is counts
+    assert "/etc/hostname" not in seen.files
+
+
+def test_inputs_without_a_match_are_listed(tmp_path: Path) -> None:
+    write(tmp_path, TREE)
+    inputs = ("src/**", "scr/**", "../shared/*", "../shard/*", "!none")
+    step = replace(STEP, inputs=inputs)
+    found = list_unmatched(tmp_path, step, record_inputs(tmp_path, step))
+    assert found == ("scr/**", "../shard/*")
 
 
 def test_outputs_of_all_patterns_are_collected_once(tmp_path: Path) -> None:

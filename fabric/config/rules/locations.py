@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.build import HOOKS
 from fabric.config.schema.check import Finding
+from fabric.config.steps import list_step_nodes
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.values import ConfigPlace
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
@@ -32,6 +33,10 @@ def build_env_pointer(function: str) -> str:
     return f"functions/{function}/env"
 
 
+def build_step_pointer(step: str, number: int) -> str:
+    return f"steps/{step}/inputs/{number}"
+
+
 def list_locations(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ...]:
     places = [Problem(pointer, "", where=place_of(node)) for pointer, node in _list_places(root)]
     found = place_in_file(file, text, places)
@@ -42,6 +47,10 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
     backend = find_child(root, BACKEND)
     if backend is not None:
         yield BACKEND, backend
+    for step in list_step_nodes(root):
+        inputs = find_child(step.node, "inputs")
+        for number, leaf in enumerate(inputs.items if isinstance(inputs, Sequence) else ()):
+            yield build_step_pointer(step.name, number), leaf
     for name, function in list_named_entries(find_child(root, "functions")):
         for number, (kind, node) in enumerate(list_typed_triggers(function)):
             if kind in _CHECKED_LATE:

@@ -75,6 +75,21 @@ def test_simulated_deploys_run_only_hooks_that_ask_for_it(tmp_path: Path) -> Non
     assert notes(made) == []
 
 
+def test_secrets_appear_neither_in_output_nor_in_stored_runs(tmp_path: Path) -> None:
+    command = "sh -c 'echo $API_TOKEN $KEPT; echo $API_TOKEN >&2; exit 3'"
+    hooks = f'hooks: {{before-deploy: [{{name: a, command: "{command}", simulated: true}}]}}\n'
+    config = "secrets: {S: '${env:KEPT}'}\nenv: {S: '${secret:S}'}\n"
+    made = shop(tmp_path, hooks + config)
+    env = {"API_TOKEN": "canary-token", "KEPT": "canary-kept"}
+    done = made.fabric("deploy", env=env)
+    assert "exited with code 3" in done.err
+    assert "[REDACTED]" in done.err
+    assert "canary" not in done.err + done.out
+    stored = [path for path in (made.root / ".fabric").rglob("*") if path.is_file()]
+    assert stored
+    assert not [path for path in stored if b"canary" in path.read_bytes()]
+
+
 def test_plans_name_the_hooks(tmp_path: Path) -> None:
     made = shop(tmp_path, simulated())
 

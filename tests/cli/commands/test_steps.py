@@ -156,6 +156,35 @@ def test_outputs_that_git_tracks_are_reported(tmp_path: Path) -> None:
     assert "warning[step/tracked-output]" in made.fabric("build").err
 
 
+def test_inputs_without_a_match_are_reported_at_their_place_each_time(tmp_path: Path) -> None:
+    made = shop(tmp_path, CONFIG.replace("spec/**,", "spec/**, sepc/**,"))
+    first = made.fabric("build").err
+    assert "warning[step/no-match] before:shop/generate: fabric.yml:7:25: " in first
+    made.write({"fabric.yml": "\n" + (made.root / "fabric.yml").read_text()})
+    again = made.fabric("build").err
+    assert "fabric.yml:8:25: the input `sepc/**` of the step `generate` matches no file" in again
+    assert runs_of(made) == 1
+
+
+def test_a_script_that_the_command_names_is_an_input(tmp_path: Path) -> None:
+    made = shop(tmp_path, CONFIG.replace("spec/**, generate.sh,", "spec/**,"))
+    assert made.fabric("build").code == 0
+    made.write({"generate.sh": f"{GENERATE}# comment\n"})
+    assert made.fabric("build").code == 0
+    assert runs_of(made) == 2
+
+
+@pytest.mark.parametrize("name", ["ok", "fail"])
+def test_both_streams_of_a_step_are_shown(name: str, tmp_path: Path) -> None:
+    end = "sh generate.sh" if name == "ok" else "exit 2"
+    step = f"sh -c 'echo from-stdout; echo from-stderr >&2; {end}'"
+    done = shop(tmp_path, CONFIG.replace("sh generate.sh", f'"{step}"')).fabric("build")
+    assert done.code == (0 if name == "ok" else 1)
+    lines = done.err.split("\n")
+    at = next(number for number, line in enumerate(lines) if line.endswith(" from-stdout"))
+    assert lines[at + 1].strip() == "from-stderr"
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
