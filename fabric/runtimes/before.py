@@ -39,6 +39,8 @@ _UP = "../"
 _WILD = frozenset("*?[")
 # The last lines of each stream, in frames and of cached commands.
 _LINES = 20
+# In characters, like those of deploy commands.
+_LONGEST_LINE = 300
 
 # Turns output into text without secrets.
 Show: TypeAlias = Callable[[bytes], str]
@@ -122,7 +124,10 @@ def _list_last_lines(*streams: str) -> Iterator[str]:
     for lines in map(str.splitlines, streams):
         if len(lines) > _LINES:
             yield f"… {len(lines) - _LINES} earlier lines"
-        yield from lines[-_LINES:]
+        yield from (
+            one if len(one) <= _LONGEST_LINE else f"{one[:_LONGEST_LINE]}…"
+            for one in lines[-_LINES:]
+        )
 
 
 def _name_step(inputs: BeforeInputs | HookInputs, problem: Problem, show: Show) -> Problem:

@@ -147,8 +147,8 @@ def test_a_failure_shows_the_quoted_command(tmp_path: Path) -> None:
 def test_the_output_of_a_successful_step_is_reported(tmp_path: Path) -> None:
     write(tmp_path, TREE)
     said: list[str] = []
-    run_step(tmp_path, sh("echo out; echo err >&2"), PATH, (), said.append)
-    assert said == ["out\nerr"]
+    run_step(tmp_path, sh("printf %0301d 0; echo err >&2"), PATH, (), said.append)
+    assert said == [f"{'0' * 300}…\nerr"]
 
 
 def test_given_files_are_executable_if_the_built_ones_are(tmp_path: Path) -> None:
