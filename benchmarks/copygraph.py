@@ -74,6 +74,7 @@ class CopyInputs(Struct, frozen=True):
     kind: ClassVar[str] = "copy"
     lane: ClassVar[Lane] = Lane.CPU
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
     service: str
     function: str
     root: str
@@ -90,6 +91,7 @@ class ZipInputs(Struct, frozen=True):
     kind: ClassVar[str] = "zip"
     lane: ClassVar[Lane] = Lane.CPU
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
     service: str
     root: str
     function: str = ""
@@ -106,6 +108,7 @@ class PublishInputs(Struct, frozen=True):
     kind: ClassVar[str] = "publish"
     lane: ClassVar[Lane] = Lane.IO
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
     service: str
     root: str
     function: str = ""

@@ -35,6 +35,7 @@ class SleepInputs(Struct, frozen=True):
     kind: ClassVar[str] = "sleep"
     lane: ClassVar[Lane] = Lane.IO
     owns_folder: ClassVar[bool] = False
+    shares_folder: ClassVar[bool] = False
     service: str
     seconds: float
     function: str = ""

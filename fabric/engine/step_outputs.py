@@ -1,21 +1,28 @@
-"""Outputs of steps: files in a directory of the user, which fabric restores but never overwrites.
+"""Outputs of steps: files in a directory of the user, which fabric restores.
 
-A file is fabric's own if it has a content that the step wrote. Anything else is an edit.
+A file is fabric's own if it has a content that the step wrote. Anything else is an edit, or what a
+failed command left: then the step runs again.
 """
 
 import contextlib
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from fabric.engine.memory.file_index import FileIndex, let_settle
+from fabric.engine.output_contents import Upstream
 from fabric.engine.output_folders import is_shown, list_visible_files, show
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, Task
+from fabric.model.task_id import passes_output
 from fabric.model.task_inputs import BeforeInputs
 from fabric.runtimes.globs import list_files
+from fabric.system.disk import LOCK_SECONDS, lock_file
 
 _NAMED = 3
+_LOCKS = 64
 
 
 def is_restored(task: Task, output: Output, traces: Iterable[Trace], files: FileIndex) -> bool:
@@ -32,11 +39,8 @@ def restore_outputs(
     traces: Sequence[Trace],
     files: FileIndex,
 ) -> None:
-    """Write the files of a cached result and delete those of other results. Raises before that if
-    a file was edited."""
-    edited = [*_list_edited(task, output, traces, files)]
-    if edited:
-        raise FabricError(_edited_problem(task, edited))
+    """Write the files of a cached result and delete those of other results. Not for edited files:
+    see `find_edits`."""
     _refuse_links(task, output, files)
     gone = [*_list_leftovers(task, output, traces, files)]
     show(task.inputs, output, contents, files)
@@ -44,6 +48,34 @@ def restore_outputs(
         with contextlib.suppress(OSError):
             os.unlink(files.full(path))  # noqa: PTH108: a path of the index
     settle_outputs(files)
+
+
+def find_edits(
+    task: Task, output: Output, traces: Sequence[Trace], files: FileIndex
+) -> Problem | None:
+    """Return the warning about outputs with a content that the step never wrote."""
+    edited = [*_list_edited(task, output, traces, files)]
+    return _edited_problem(task, edited) if edited else None
+
+
+def lock_outputs(task: Task, files: FileIndex) -> AbstractContextManager[None]:
+    """Lock the directory of a step among processes, while its outputs are written."""
+    timeout = task.inputs.timeout if isinstance(task.inputs, BeforeInputs) else 0
+    number = zlib.crc32(os.fsencode(task.inputs.shown_in)) % _LOCKS
+    return lock_file(f"{files.locks}/steps-{number}", timeout + LOCK_SECONDS)
+
+
+def refuse_changed_outputs(task: Task, upstream: Upstream, files: FileIndex) -> None:
+    """Reject a build if outputs of a step changed before its end, because it could have read
+    them."""
+    for step, output in upstream:
+        if not step.inputs.shares_folder or not passes_output(step.id, task.kind):
+            continue
+        for path, shown_as in list_visible_files(step.inputs, output).items():
+            if files.fresh(path) != shown_as:
+                message = f"{path} changed after {step.id} wrote it, before the end of {task.id}"
+                hint = "run fabric again; another command or another run of fabric writes this file"
+                raise FabricError(Problem("step/changed-output", message, hint, Place(path)))
 
 
 def settle_outputs(files: FileIndex) -> None:
@@ -107,7 +139,7 @@ def _edited_problem(task: Task, edited: Sequence[str]) -> Problem:
     more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
     return Problem(
         "step/edited-output",
-        f"{task.id} wrote {', '.join(edited[:_NAMED])}{more}, which changed since",
-        hint="delete the file to restore it, or run the step again with --no-cache",
+        f"{', '.join(edited[:_NAMED])}{more} changed after {task.id} wrote it: the step runs again",
+        hint="edit the inputs of the step instead, or remove the file from its `outputs`",
         where=Place(edited[0]),
     )

@@ -1,6 +1,7 @@
 """One task of a run: decide, then restore the cached result or execute it."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,14 @@ from fabric.engine.output_folders import (
 )
 from fabric.engine.output_warnings import OutputWarnings, encode_warning
 from fabric.engine.result import Outcome, Status
-from fabric.engine.step_outputs import is_restored, restore_outputs, settle_outputs
+from fabric.engine.step_outputs import (
+    find_edits,
+    is_restored,
+    lock_outputs,
+    refuse_changed_outputs,
+    restore_outputs,
+    settle_outputs,
+)
 from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
@@ -73,6 +81,8 @@ class TaskRunner:
         strict: bool = False,
     ) -> None:
         self._is_claimed = False
+        # Warnings about steps that run again.
+        self._edits: dict[TaskId, Problem] = {}
         self._stores = stores
         self._registry = registry
         self._record_kinds = {name: one for name, one in registry.items() if is_record_kind(one)}
@@ -190,8 +200,13 @@ class TaskRunner:
                 return None
             contents[one.digest] = content
         if task.inputs.shares_folder:
-            traces = self._stores.trace_store.traces(task.id)
-            restore_outputs(task, output, contents, traces, self._stores.files)
+            traces, files = self._stores.trace_store.traces(task.id), self._stores.files
+            with lock_outputs(task, files):
+                edits = find_edits(task, output, traces, files)
+                if edits is not None:
+                    self._edits[task.id] = edits
+                    return None
+                restore_outputs(task, output, contents, traces, files)
         else:
             show(task.inputs, output, contents, self._stores.files)
         is_shared = decision.reason == FROM_SHARED
@@ -238,9 +253,18 @@ class TaskRunner:
         return self._warner.of_plan(plan)
 
     def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
+        with ExitStack() as stack:
+            if task.inputs.shares_folder:
+                with tools.away():
+                    stack.enter_context(lock_outputs(task, self._stores.files))
+            return self._run(task, upstream, decision, tools)
+
+    def _run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
         self.contents.know_way(task, upstream)
         begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
         made = self._make(task, upstream, tools)
+        if task.kind == "build":
+            refuse_changed_outputs(task, upstream, self._stores.files)
         output = self._keep(task, made)
         if task.inputs.shares_folder:
             settle_outputs(self._stores.files)
@@ -252,9 +276,13 @@ class TaskRunner:
             output,
             decision,
             ms,
-            warnings=(*made.warnings, *_find_moved_inputs(task, made, moved)),
+            warnings=(*self._list_edits(task), *made.warnings, *_find_moved(task, made, moved)),
             trace=trace,
         )
+
+    def _list_edits(self, task: Task) -> tuple[Problem, ...]:
+        edits = self._edits.pop(task.id, None)
+        return () if edits is None else (edits,)
 
     def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> TaskResult:
         outputs = {need.id: output for need, output in upstream}
@@ -311,7 +339,7 @@ def _list_output_hashes(upstream: Upstream) -> Iterator[tuple[TaskId, Digest]]:
     return ((remove_target_suffix(need.id), output.digest) for need, output in upstream)
 
 
-def _find_moved_inputs(task: Task, made: TaskResult, moved: Sequence[str]) -> tuple[Problem, ...]:
+def _find_moved(task: Task, made: TaskResult, moved: Sequence[str]) -> tuple[Problem, ...]:
     """Warn of a tool that writes its own inputs, because it would run every time."""
     named = sorted(set(moved) & set(dict(made.before)))
     if not named:

@@ -1,6 +1,7 @@
-"""Outputs in a directory of the user: restored exactly, and never over an edit."""
+"""Outputs in a directory of the user: restored exactly, and edits are found before."""
 
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,13 @@ from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step_outputs import is_restored, restore_outputs
+from fabric.engine.step_outputs import (
+    find_edits,
+    is_restored,
+    lock_outputs,
+    refuse_changed_outputs,
+    restore_outputs,
+)
 from fabric.engine.task_runner import TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
@@ -22,7 +29,7 @@ from fabric.model.names import Digest
 from fabric.model.problems import FabricError
 from fabric.model.task import Output, OutputFile, Task
 from fabric.model.task_id import TaskId
-from fabric.model.task_inputs import BeforeInputs
+from fabric.model.task_inputs import BeforeInputs, BuildInputs
 from fabric.tasks.before import BeforeKind
 from tests.support.fakes import Bench, late_stamp
 from tests.support.seals import sealed
@@ -79,7 +86,7 @@ def read(root: Path) -> dict[str, str]:
 
 
 @given(FILES, RESULTS)
-def test_a_restore_gives_the_exact_outputs_or_changes_nothing(
+def test_a_restore_gives_the_exact_outputs_and_edits_are_found(
     there: dict[str, str], results: list[dict[str, str]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -90,10 +97,12 @@ def test_a_restore_gives_the_exact_outputs_or_changes_nothing(
         known = {(path, text) for one in results for path, text in one.items()}
         edited = {path for path in wanted if path in there and (path, there[path]) not in known}
         if edited:
-            with pytest.raises(FabricError, match="which changed since"):
-                restore_outputs(step(), output_of(wanted), contents, traces, index(root))
-            assert read(root) == there
+            edits = find_edits(step(), output_of(wanted), traces, index(root))
+            assert edits is not None
+            assert edits.where
+            assert edits.where.file in edited
             return
+        assert find_edits(step(), output_of(wanted), traces, index(root)) is None
         restore_outputs(step(), output_of(wanted), contents, traces, index(root))
         kept = {path: text for path, text in there.items() if (path, text) not in known}
         assert read(root) == {**kept, **wanted}
@@ -156,9 +165,10 @@ def test_a_step_is_cached_and_its_outputs_restored(tmp_path: Path) -> None:
     assert steps.run().status is Status.SKIPPED
     assert read(tmp_path) == {"gen/a": "a"}
     (tmp_path / "gen/a").write_text("edit")
-    failed = steps.run()
-    assert [one.code for one in failed.problems] == ["step/edited-output"]
-    assert (tmp_path / "log").read_text() == "ran\n"
+    again = steps.run()
+    assert [one.code for one in again.warnings] == ["step/edited-output"]
+    assert read(tmp_path) == {"gen/a": "a"}
+    assert (tmp_path / "log").read_text() == "ran\nran\n"
 
 
 def test_a_step_that_changes_its_inputs_is_not_cached(tmp_path: Path) -> None:
@@ -168,3 +178,36 @@ def test_a_step_that_changes_its_inputs_is_not_cached(tmp_path: Path) -> None:
     assert warning.code == "build/input-moved"
     assert warning.hint == "add files that the task writes to its `outputs`"
     assert steps.run().status is Status.RAN
+
+
+def test_a_build_is_rejected_if_an_output_of_its_step_changed_meanwhile(tmp_path: Path) -> None:
+    write(tmp_path, {"gen/a": "a"})
+    build = Task(
+        TaskId("build:shop/one"), BuildInputs("shop", "one", ".", "one.handler", "python3.11")
+    )
+    upstream = [(step(), output_of({"gen/a": "a"}))]
+    refuse_changed_outputs(build, upstream, index(tmp_path))
+    for there in ({"gen/a": "b"}, {}):
+        (tmp_path / "gen/a").unlink()
+        write(tmp_path, there)
+        with pytest.raises(FabricError, match="gen/a changed after before:shop/gen wrote it"):
+            refuse_changed_outputs(build, upstream, index(tmp_path))
+        write(tmp_path, {"gen/a": "a"})
+
+
+def test_runs_take_turns_at_the_outputs_of_a_service(tmp_path: Path) -> None:
+    began, got = threading.Event(), threading.Event()
+    files = index(tmp_path)
+
+    def wait() -> None:
+        began.set()
+        with lock_outputs(step(), files):
+            got.set()
+
+    waiter = threading.Thread(target=wait)
+    with lock_outputs(step(), files):
+        waiter.start()
+        began.wait()
+        assert not got.wait(0.05)
+    assert got.wait(10)
+    waiter.join()

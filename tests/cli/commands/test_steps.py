@@ -138,14 +138,22 @@ def test_files_of_another_result_are_deleted_at_a_restore(tmp_path: Path) -> Non
     assert sorted(path.name for path in (made.root / "out").iterdir()) == ["a.txt"]
 
 
-def test_an_edited_output_is_never_overwritten(tmp_path: Path) -> None:
+def test_an_edited_output_is_made_again_with_a_warning(tmp_path: Path) -> None:
     made = shop(tmp_path)
     assert made.fabric("build").code == 0
     made.write({VALUE: "V = 'mine'\n"})
-    failed = made.json("build")
-    assert failed.error["code"] == "step/edited-output"
-    assert value(made) == "V = 'mine'"
-    (made.root / VALUE).unlink()
+    assert "warning[step/edited-output]" in made.fabric("build").err
+    assert value(made) == "V = 'a'"
+    assert made.json("build").result["summary"]["ran"] == 0
+
+
+def test_a_failed_command_does_not_block_the_next_build(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    script = (made.root / "generate.sh").read_text()
+    assert made.fabric("build").code == 0
+    made.write({"generate.sh": f"echo partial > {VALUE}; exit 1\n"})
+    assert made.fabric("build").code != 0
+    made.write({"generate.sh": script})
     assert made.fabric("build").code == 0
     assert value(made) == "V = 'a'"
 
