@@ -46,6 +46,10 @@ _LONGEST_LINE = 300
 Show: TypeAlias = Callable[[bytes], str]
 
 
+def _show_output(raw: bytes) -> str:
+    return redact_credentials(raw.decode(errors="replace"))
+
+
 class StepOutput(Struct, frozen=True):
     """The printed text of a command, without secrets."""
 
@@ -97,7 +101,7 @@ def run_command(
     root: Path,
     temporary: Path,
     env: Mapping[str, str],
-    show: Show = lambda raw: redact_credentials(raw.decode(errors="replace")),
+    show: Show = _show_output,
 ) -> StepOutput:
     """Run the command and return its output. Raises if it fails or exceeds its timeout."""
     try:
@@ -111,12 +115,12 @@ def run_command(
             raise
         what = f"did not end within {inputs.timeout} s"
         hint = "set `timeout` of the step, in seconds"
-        raise _failure_error(inputs, what, hint, show) from error
+        raise FabricError(_failure_problem(inputs, what, hint, show=show)) from error
     output = StepOutput(show(done.stdout).strip(), show(done.stderr).strip())
     if done.code:
         what = f"exited with code {done.code}"
         hint = f"check the command: it runs in the directory of `{inputs.service}`"
-        raise _failure_error(inputs, what, hint, show, output.last_lines())
+        raise FabricError(_failure_problem(inputs, what, hint, output.last_lines(), show))
     return output
 
 
@@ -132,7 +136,7 @@ def _list_last_lines(*streams: str) -> Iterator[str]:
 
 def _name_step(inputs: BeforeInputs | HookInputs, problem: Problem, show: Show) -> Problem:
     message = f"step `{inputs.name}` of `{inputs.service}`: {problem.message}"
-    return replace(problem, message=show(message.encode()))
+    return replace(problem, message=show(message.encode(errors="replace")))
 
 
 def build_hook_variables(
@@ -154,18 +158,15 @@ def _base_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str
 
 
 def _failure_problem(
-    inputs: BeforeInputs | HookInputs, what: str, hint: str, frame: str = ""
+    inputs: BeforeInputs | HookInputs,
+    what: str,
+    hint: str,
+    frame: str = "",
+    show: Show = _show_output,
 ) -> Problem:
-    command = redact_credentials(shlex.join(inputs.command))
+    command = show(shlex.join(inputs.command).encode(errors="replace"))
     message = f"step `{inputs.name}` of `{inputs.service}`: the command `{command}` {what}"
     return Problem("step/failed", message, hint=hint, frame=frame)
-
-
-def _failure_error(
-    inputs: BeforeInputs | HookInputs, what: str, hint: str, show: Show, frame: str = ""
-) -> FabricError:
-    problem = _failure_problem(inputs, what, hint, frame)
-    return FabricError(replace(problem, message=show(problem.message.encode())))
 
 
 def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
@@ -205,8 +206,7 @@ def list_unmatched(workspace: Path, inputs: BeforeInputs, seen: InputTrace) -> t
 
 
 def _place_pattern(base: str, root: str, pattern: str) -> tuple[str, str]:
-    folder, up, rest = _split_pattern(root, os.path.normpath(pattern))
-    del up
+    folder, _, rest = _split_pattern(root, os.path.normpath(pattern))
     return place(base, folder), rest
 
 

@@ -144,6 +144,12 @@ def test_a_failure_shows_the_quoted_command(tmp_path: Path) -> None:
         run_command(sh("exit 3"), tmp_path, tmp_path, PATH)
 
 
+def test_a_failure_hides_credentials_of_the_command(tmp_path: Path) -> None:
+    step = replace(STEP, command=("sh", "-c", "exit 3", "--token=hush"))
+    with pytest.raises(FabricError, match=r"--token=\[REDACTED\]` exited with code 3"):
+        run_command(step, tmp_path, tmp_path, PATH)
+
+
 def test_the_output_of_a_successful_step_is_reported(tmp_path: Path) -> None:
     write(tmp_path, TREE)
     said: list[str] = []
