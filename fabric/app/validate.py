@@ -9,6 +9,7 @@ from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.values import Config
+from fabric.graph.steps import find_outside_inputs
 from fabric.model.late_values import fill_document, find_late_names
 from fabric.model.outcomes.queried import ConfigOutcome, ValidOutcome, ValidService
 from fabric.model.problems import FabricError, Problem
@@ -24,6 +25,9 @@ def validate(where: Where, settings: Settings) -> Report:
         return _validate_text(read_given(where, settings))
     project = open_project(where, settings)
     _refuse_unplannable(unit.config for unit in project.units)
+    outside = [problem for unit in project.units for problem in find_outside_inputs(unit)]
+    if outside:
+        raise FabricError(*outside)
     _require_supported(project, settings)
     services = tuple(_describe_service(unit.config) for unit in project.units)
     outcome = ValidOutcome(project.stage, services)

@@ -5,7 +5,7 @@ and later commands depend on their outputs.
 """
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fabric.config.rules.locations import build_step_pointer
 from fabric.config.values import Config, ConfigPlace, Step
@@ -43,7 +43,9 @@ def build_step_tasks(unit: ServiceUnit, event: StepEvent, after: Sequence[TaskId
 
 def _build_inputs(unit: ServiceUnit, step: Step) -> BeforeInputs:
     spots = _list_input_places(unit.config, step)
-    _refuse_outside_inputs(unit.root, step, spots)
+    outside = (*_find_outside_inputs(unit.root, step, spots),)
+    if outside:
+        raise FabricError(*outside)
     names_stage = any(_STAGE in word for word in step.command)
     return BeforeInputs(
         service=unit.service,
@@ -68,17 +70,19 @@ def _list_input_places(config: Config, step: Step) -> list[ConfigPlace]:
     return [known.get(pointer, unknown) for pointer in pointers]
 
 
-def _refuse_outside_inputs(root: str, step: Step, spots: Sequence[ConfigPlace]) -> None:
-    """Reject inputs above the workspace: a result that depends on them is valid nowhere else."""
-    found = []
+def find_outside_inputs(unit: ServiceUnit) -> Iterator[Problem]:
+    """Find inputs above the workspace. A result that depends on them is valid nowhere else."""
+    for step in list_steps(unit.config, *CACHED_EVENTS):
+        yield from _find_outside_inputs(unit.root, step, _list_input_places(unit.config, step))
+
+
+def _find_outside_inputs(root: str, step: Step, spots: Sequence[ConfigPlace]) -> Iterator[Problem]:
     for pattern, spot in zip(step.inputs, spots, strict=True):
         path = posixpath.normpath(posixpath.join(root, pattern.removeprefix("!")))
         if path == ".." or path.startswith("../"):
             message = f"the input `{pattern}` of the step `{step.name}` is not in the workspace"
             hint = "copy the files into the workspace, or remove the input"
-            found.append(Problem("config/bad-pattern", message, hint, spot.where, spot.frame))
-    if found:
-        raise FabricError(*found)
+            yield Problem("config/bad-pattern", message, hint, spot.where, spot.frame)
 
 
 def _list_output_rules(config: Config, step: Step) -> tuple[str, ...]:

@@ -174,6 +174,15 @@ def test_inputs_without_a_match_are_reported_at_their_place_each_time(tmp_path: 
     assert runs_of(made) == 1
 
 
+@pytest.mark.parametrize("command", ["validate", "plan", "build"])
+def test_inputs_above_the_workspace_are_rejected(command: str, tmp_path: Path) -> None:
+    made = shop(tmp_path, CONFIG.replace("spec/**,", "../../../../etc/hostname,"))
+    failed = made.json(command).error
+    assert failed["code"] == "config/bad-pattern"
+    assert failed["where"] == {"file": "fabric.yml", "line": 7, "column": 16}
+    assert runs_of(made) == 0
+
+
 def test_a_script_that_the_command_names_is_an_input(tmp_path: Path) -> None:
     made = shop(tmp_path, CONFIG.replace("spec/**, generate.sh,", "spec/**,"))
     assert made.fabric("build").code == 0
