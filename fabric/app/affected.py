@@ -198,7 +198,7 @@ def _list_recorded_paths(
         names = trace.all_files
         links = [end for pair in trace.links for end in pair]
         yield from (_make_absolute(name, workspace) for name in (*names, *trace.absent, *links))
-    looked_at = list_packages(unit.config, workspace, unit.root).looked_at
+    looked_at = list_packages(unit.config, workspace, unit.root, {}).looked_at
     yield from (str(path) for path in looked_at if path.is_file())
 
 

@@ -149,6 +149,8 @@ def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
 
 def _build_wheel_id(wheel: WheelInputs) -> TaskId:
     facts = (*wheel.hashes, wheel.python, wheel.platform, str(wheel.glibc))
+    if wheel.indexes:
+        facts = (*facts, wheel.indexes)
     short = hash_fields(facts)[:8]
     return build_task_id("wheel", f"{wheel.name}-{wheel.version}-{short}")
 

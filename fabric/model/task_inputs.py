@@ -54,14 +54,15 @@ class _Inputs(Struct, frozen=True):
 class WheelInputs(_Inputs, frozen=True):
     """One wheel of a lock, for one platform and interpreter version.
 
-    Neither the index nor the lock affects its key, because a hash identifies the bytes.
+    The lock does not affect its key. The indexes do only if several hashes are allowed, because one
+    hash identifies the bytes. Indexes in files of pip (`pip.conf`) are not read for the key.
     """
 
     kind = "wheel"
 
     name: str
     version: str
-    # The SHA-256 hashes of the files that the lock allows.
+    # The SHA-256 hashes of the files that the lock allows. The index selects one of several.
     hashes: tuple[str, ...]
     python: str
     platform: str
@@ -72,9 +73,13 @@ class WheelInputs(_Inputs, frozen=True):
     batch: str = ""
     # The lock file's directory of that task, for the indexes that the requirements name.
     root: str = "."
+    # The hash of the index options and variables, without user names and passwords. Empty with one
+    # allowed hash.
+    indexes: str = ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return list_option_entries(self, "service", "batch", "root")
+        unused = () if self.indexes else ("indexes",)
+        return list_option_entries(self, "service", "batch", "root", *unused)
 
 
 class VendorInputs(_Inputs, frozen=True):

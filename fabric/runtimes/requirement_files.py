@@ -159,7 +159,8 @@ def read_public_source(
     Only reads files. The text is stored by fabric, so it does not contain the index password.
     """
     found = read_source(workspace, root, request)
-    return replace(found, text=redact_userinfo(found.text), where=NOWHERE)
+    where = Secret(tuple(map(redact_userinfo, found.where.reveal())))
+    return replace(found, text=redact_userinfo(found.text), where=where)
 
 
 def read_source(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fabric.model.hashing import hash_bytes
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import Problem
 from fabric.model.python_target import MAIN_ONLY
 from fabric.model.secrecy import redact_userinfo
@@ -27,6 +27,13 @@ _LOCAL = re.compile(
     r"(?:-e|--editable)[ =]|\.{0,2}/|file:|[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s*file:"
 )
 _HASH = re.compile(r"--hash=sha256:([0-9a-fA-F]{64})")
+# pip expands these in requirements.
+_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
+# A list: other variables with these prefixes contain passwords, or select nothing.
+_INDEX_SETTINGS = (
+    "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_NO_INDEX", "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX", "UV_INDEX_URL", "UV_NO_INDEX",
+)  # fmt: skip
 _MADE_BY = "# Locked by fabric from "
 _TARGETS = "# For "
 
@@ -65,8 +72,8 @@ def _is_pinned_line(line: str) -> bool:
 
 def select_lines(text: str, target: PythonTarget) -> str:
     """Return what a pinned text selects on a target: without comments and lines for other targets,
-    sorted. Hashes identify files, so an index matters only without them. An unpinned text is
-    returned unchanged."""
+    sorted. Indexes are part of it only without hashes: with several hashes, they are inputs of the
+    wheel. An unpinned text is returned unchanged."""
     if not is_pinned(text):
         return text
     lines = sorted(line for line in list_requirement_lines(text) if _is_for_target(line, target))
@@ -139,6 +146,28 @@ def list_requirement_lines(text: str) -> tuple[str, ...]:
 def list_index_lines(text: str) -> tuple[str, ...]:
     """Return the options that select package indexes."""
     return tuple(line for line in _split_lines(text) if _WHERE.match(line))
+
+
+def list_index_variables(lines: Iterable[str]) -> frozenset[str]:
+    """Return the environment variables that select indexes beside these index options, or in them.
+    Variables in user names and passwords do not count."""
+    named = (_VARIABLE.findall(redact_userinfo(line)) for line in lines)
+    return frozenset(_INDEX_SETTINGS).union(*named)
+
+
+def hash_indexes(lines: Iterable[str], environment: Mapping[str, str]) -> str:
+    """Hash index options of requirements and index settings of the environment, without user names
+    and passwords."""
+    redacted = map(redact_userinfo, lines)
+    expanded = (
+        _VARIABLE.sub(lambda name: environment.get(name[1], name[0]), line) for line in redacted
+    )
+    settings = (
+        f"{name}={' '.join(environment[name].split())}"
+        for name in _INDEX_SETTINGS
+        if environment.get(name)
+    )
+    return hash_fields(map(redact_userinfo, (*expanded, *settings)))
 
 
 def format_constraint_line(line: str) -> str:

@@ -122,7 +122,8 @@ class Uv(Struct, frozen=True):
         )
 
     def download(self, text: str, folder: Path, *, locked: bool) -> list[UnpackedWheel] | None:
-        """Download the wheels. None if uv could not link to its cache."""
+        """Download the wheels. None if uv could not link to its cache, or if a file there is not
+        the file of the wheel."""
         installed = folder / "installed"
         bounds = ["--no-deps"] if locked else write_constraints(text, folder)
         hashes = ["--require-hashes"] if has_hashes(text) else []
@@ -231,7 +232,11 @@ def _collect_extras(text: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def _find_unpacked_wheels(installed: Path) -> list[UnpackedWheel] | None:
-    """Find the directories of wheels in uv's cache, where the links of an installation point to."""
+    """Find the directories of wheels in uv's cache, where the links of an installation point to.
+
+    uv checks a hash when it downloads. Other environments can have hard links to the files, so
+    each file is compared with the RECORD of its wheel.
+    """
     wheels = []
     for info in sorted(installed.glob("*.dist-info")):
         metadata = info / "METADATA"
@@ -239,4 +244,4 @@ def _find_unpacked_wheels(installed: Path) -> list[UnpackedWheel] | None:
             return None
         folder = Path(metadata.readlink()).parent.parent
         wheels.append(UnpackedWheel(info.name.removesuffix(".dist-info"), folder))
-    return wheels
+    return wheels if all(one.matches_record() for one in wheels) else None

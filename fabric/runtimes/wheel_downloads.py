@@ -26,6 +26,7 @@ class _Key(Struct, frozen=True):
     version: str
     hashes: tuple[str, ...]
     target: PythonTarget
+    indexes: str
 
 
 class WheelDownloads:
@@ -83,7 +84,7 @@ class WheelDownloads:
 
 def _build_key(wheel: WheelInputs) -> _Key:
     target = PythonTarget(wheel.python, wheel.platform, wheel.glibc)
-    return _Key(wheel.name, wheel.version, wheel.hashes, target)
+    return _Key(wheel.name, wheel.version, wheel.hashes, target, wheel.indexes)
 
 
 def _download_wheels(

@@ -1,5 +1,8 @@
 """Wheels as files: read one by one, with checked paths and sizes; nothing is run."""
 
+import base64
+import csv
+import hashlib
 import io
 import re
 import stat
@@ -96,6 +99,41 @@ class UnpackedWheel(Struct, frozen=True):
         except OSError as error:
             raise _invalid_wheel_error(self, str(error)) from error
 
+    def matches_record(self) -> bool:
+        """Return whether its files are those of its RECORD, with the SHA-256 hash of each. Files
+        that are never packed do not count."""
+        try:
+            listed = _read_record(self.folder / f"{self.title}.dist-info" / "RECORD")
+            files = [file for file in self.folder.rglob("*") if not _is_directory(file)]
+            names = {file.relative_to(self.folder).as_posix(): file for file in files}
+            packed = {name: file for name, file in names.items() if not _is_left_out(name)}
+            # Hashes take longer than names.
+            return listed.keys() == packed.keys() and all(
+                _hash_for_record(file) == listed[name] for name, file in packed.items()
+            )
+        except (OSError, ValueError, csv.Error):
+            return False
+
+
+def _is_directory(file: Path) -> bool:
+    return stat.S_ISDIR(file.lstat().st_mode)
+
+
+def _read_record(file: Path) -> Mapping[str, str]:
+    """Return the hash of each packed file of a wheel, empty if it has none."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = [(*row, "", "")[:2] for row in csv.reader(lines)]
+    return {name: digest.rstrip("=") for name, digest in rows if name and not _is_left_out(name)}
+
+
+def _hash_for_record(file: Path) -> str:
+    """Hash a file in the form of a RECORD."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise ValueError(f"{file} is not a regular file")
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").digest()
+    return f"sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+
 
 def list_wheel_files(wheel: Wheel) -> Iterator[BuiltFile]:
     """Yield the files of a wheel. Of two with one path, the last one counts."""
@@ -107,13 +145,18 @@ def list_wheel_files(wheel: Wheel) -> Iterator[BuiltFile]:
         raise _invalid_wheel_error(wheel, "it has no METADATA")
 
 
+def _is_left_out(name: str) -> bool:
+    """Return whether a path of a wheel is metadata of installers, byte code, a script or similar
+    data."""
+    match = _DATA.match(name)
+    return bool(_NOISE.search(name)) or (match is not None and match["kind"] not in _LIBRARIES)
+
+
 def _find_install_path(wheel: Wheel, name: str) -> str | None:
     """Return the installed path; None for metadata of installers, scripts and headers."""
-    if _NOISE.search(name):
+    if _is_left_out(name):
         return None
     if match := _DATA.match(name):
-        if match["kind"] not in _LIBRARIES:
-            return None
         name = match["rest"]
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:

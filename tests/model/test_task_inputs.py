@@ -15,6 +15,7 @@ from fabric.model.task_inputs import (
     ReleaseInputs,
     RemoveInputs,
     VendorInputs,
+    WheelInputs,
     build_output_folder,
 )
 
@@ -139,6 +140,13 @@ def test_the_target_affects_vendored_packages(changes: dict[str, Any]) -> None:
 )
 def test_services_share_vendored_packages(changes: dict[str, Any]) -> None:
     assert replace(VENDOR, **changes).entries() == VENDOR.entries()
+
+
+def test_indexes_affect_a_wheel_only_with_several_hashes() -> None:
+    wheel = WheelInputs("one", "1.0", ("a",), "3.12", "x86_64", 34)
+    assert "indexes" not in {entry.name for entry in wheel.entries()}
+    assert replace(wheel, root="other", batch="vendor:x").entries() == wheel.entries()
+    assert replace(wheel, indexes="b").entries() != replace(wheel, indexes="c").entries()
 
 
 def test_an_archive_depends_only_on_its_parts() -> None:

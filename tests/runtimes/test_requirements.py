@@ -8,9 +8,11 @@ from fabric.model.python_target import PythonTarget
 from fabric.runtimes.requirement_files import find_source
 from fabric.runtimes.requirements import (
     Pin,
+    hash_indexes,
     is_pinned,
     is_target_missing,
     list_hashed_pins,
+    list_index_variables,
     list_required_names,
     lock_is_current,
     read_project_requirements,
@@ -136,3 +138,36 @@ def test_wheels_are_known_if_each_line_has_a_version_and_hashes(
     pins = (Pin("other", "2.0", ("a" * 64, "b" * 64)), Pin("one-two", "1.0", ("a" * 64,)))
     assert found == (pins if is_hashed else ())
     assert list_hashed_pins(other + other) == ()
+
+
+ASKED = ("--index-url https://${NAME}:${WORD}@one.example/${PLACE}/",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "variables", "is_same"),
+    [
+        (ASKED, {"PLACE": "a", "NAME": "b", "WORD": "c"}, True),
+        (ASKED, {"PLACE": "a", "PIP_INDEX_URL": ""}, True),
+        (ASKED, {"PLACE": "a", "UV_INDEX_OURS_PASSWORD": "c", "PIP_CACHE_DIR": "/c"}, True),
+        (ASKED, {"PLACE": "b"}, False),
+        (ASKED, {"PLACE": "a", "PIP_EXTRA_INDEX_URL": "https://two.example"}, False),
+        (ASKED, {"PLACE": "a", "PIP_FIND_LINKS": "/links"}, False),
+        (ASKED, {"PLACE": "a", "UV_INDEX": "https://two.example"}, False),
+        (("--index-url https://one.example/a/",), {}, False),
+        ((*ASKED, "--find-links /links"), {"PLACE": "a"}, False),
+    ],
+)
+def test_a_hash_of_indexes_contains_no_password(
+    lines: tuple[str, ...], variables: dict[str, str], *, is_same: bool
+) -> None:
+    assert (hash_indexes(lines, variables) == hash_indexes(ASKED, {"PLACE": "a"})) is is_same
+
+
+def test_a_password_in_a_setting_does_not_affect_the_hash_of_indexes() -> None:
+    found = {
+        hash_indexes((), {"PIP_INDEX_URL": f"https://user:{word}@one.example/"})
+        for word in ("one", "two")
+    }
+    assert len(found) == 1
+    assert {"PLACE", "PIP_INDEX_URL"} <= list_index_variables(ASKED)
+    assert not {"NAME", "WORD"} & list_index_variables(ASKED)

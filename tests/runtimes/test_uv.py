@@ -138,3 +138,19 @@ def test_a_version_of_uv_that_does_not_know_the_target_is_left_for_pip(tmp_path:
     assert "one.py" in download("one==1.0\n", TARGET, tmp_path / "files", env)
     pins = PackageTool(env).resolve("one\n", TARGET, tmp_path)
     assert [pin.version for pin in pins] == ["1.0"]
+
+
+@pips
+def test_an_edited_file_in_the_cache_of_uv_is_not_packed(tmp_path: Path) -> None:
+    """An environment can have a hard link to it. pip downloads the wheel instead."""
+    write_wheel(tmp_path / "index", "one")
+    env = {**environment(tmp_path / "index"), "UV_CACHE_DIR": str(tmp_path / "cache")}
+    uv = {**env, "FABRIC_PIP": "uv"}
+    clean = download("one==1.0\n", TARGET, tmp_path / "first", uv)
+    (cached,) = (tmp_path / "cache").rglob("one.py")
+    cached.write_text("VERSION = 'edited'\n")
+    opened = open_uv(uv, "download", "one==1.0\n", TARGET)
+    assert opened is not None
+    (tmp_path / "second").mkdir()
+    assert opened.download("one==1.0\n", tmp_path / "second", locked=False) is None
+    assert download("one==1.0\n", TARGET, tmp_path / "third", uv) == clean

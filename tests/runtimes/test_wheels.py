@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from fabric.runtimes.wheels import (
     list_wheel_files,
     read_wheel_name,
 )
-from tests.support.wheels import write_wheel
+from tests.support.wheels import add_to_wheels, write_wheel
 
 TARGET = PythonTarget("3.12", "arm64").markers()
 
@@ -135,3 +135,60 @@ def test_a_wheel_without_metadata_and_a_link_are_rejected(tmp_path: Path) -> Non
     (tmp_path / "one.py").symlink_to("/etc/hosts")
     with pytest.raises(FabricError):
         tuple(list_wheel_files(UnpackedWheel("one-1.0", tmp_path)))
+
+
+def unpacked(folder: Path) -> UnpackedWheel:
+    write_wheel(folder / "index", "one")
+    files = {"one-1.0.data/scripts/run": "1", "one-1.0.data/purelib/inner.py": "2"}
+    add_to_wheels(folder / "index", "one", files)
+    (path,) = (folder / "index/one").glob("*.whl")
+    with zipfile.ZipFile(path) as bundle:
+        bundle.extractall(folder / "one")
+    return UnpackedWheel("one-1.0", folder / "one")
+
+
+def remove_hashes(folder: Path) -> None:
+    path = folder / "one-1.0.dist-info/RECORD"
+    names = [line.partition(",")[0] for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{name},,\n" for name in names))
+
+
+def replace_by_link(folder: Path) -> None:
+    (folder / "one.py").rename(folder.parent / "moved")
+    (folder / "one.py").symlink_to(folder.parent / "moved")
+
+
+CHANGES: Mapping[str, Callable[[Path], object]] = {
+    "edited": lambda folder: (folder / "one.py").write_text("x"),
+    "edited inside of data": lambda folder: (folder / "one-1.0.data/purelib/inner.py").write_text(
+        "x"
+    ),
+    "metadata edited": lambda folder: (folder / METADATA).write_text("x"),
+    "added": lambda folder: (folder / "more.py").write_text("x"),
+    "missing": lambda folder: (folder / "one.py").unlink(),
+    "replaced by a link": replace_by_link,
+    "no hashes": remove_hashes,
+    "no record": lambda folder: (folder / "one-1.0.dist-info/RECORD").unlink(),
+    "a record that is not text": lambda folder: (folder / "one-1.0.dist-info/RECORD").write_bytes(
+        b"\xff"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_wheel_with_other_files_does_not_match_its_record(
+    change: Callable[[Path], object], tmp_path: Path
+) -> None:
+    wheel = unpacked(tmp_path)
+    assert wheel.matches_record()
+    change(wheel.folder)
+    assert not wheel.matches_record()
+
+
+def test_files_that_are_never_packed_do_not_count_for_a_record(tmp_path: Path) -> None:
+    wheel = unpacked(tmp_path)
+    (wheel.folder / "one-1.0.data/scripts/run").write_text("x")
+    (wheel.folder / "one-1.0.dist-info/RECORD.jws").write_text("x")
+    (wheel.folder / "__pycache__").mkdir()
+    (wheel.folder / "__pycache__/one.cpython-312.pyc").write_bytes(b"x")
+    assert wheel.matches_record()

@@ -272,6 +272,7 @@ def _build_project(
 ) -> Project:
     units = []
     looked: list[Path] = [*looked_for]
+    variables = set[str]()
     here = {row.config.service for row in run_services.rows}
     upstream_services = run_services.upstream_services()
     for row in run_services.rows:
@@ -280,7 +281,8 @@ def _build_project(
         )
         upstream = tuple(one for one in unit.needs.upstream if one in here)
         units.append(replace(unit, needs=replace(unit.needs, upstream=upstream)))
-        looked += found
+        looked += found.looked_at
+        variables |= found.variables
     everyone = (*run_services.rows, *run_services.others)
     files = [row.file for row in everyone]
     return Project(
@@ -298,7 +300,7 @@ def _build_project(
                     {Path(file) for row in everyone for file in row.config.document.bindings.files}
                 ),
             ),
-            bound_names=frozenset().union(
+            bound_names=frozenset(variables).union(
                 *(
                     row.config.document.bindings.names | set(list_account_variables(row.config))
                     for row in everyone

@@ -31,7 +31,14 @@ from fabric.runtimes.requirement_files import (
     VendorSource,
     read_public_source,
 )
-from fabric.runtimes.requirements import is_target_missing, list_hashed_pins, select_lines
+from fabric.runtimes.requirements import (
+    hash_indexes,
+    is_target_missing,
+    list_hashed_pins,
+    list_index_lines,
+    list_index_variables,
+    select_lines,
+)
 
 _NAMED_AT_ONCE = 6
 
@@ -50,13 +57,13 @@ class ComposedService(Struct, frozen=True):
 
 def build_service_unit(
     row: ComposedService, upstreams: Sequence[ComposedService], workspace: Path, settings: Settings
-) -> tuple[ServiceUnit, tuple[Path, ...]]:
-    """The service, and the paths that say which packages it needs."""
+) -> tuple[ServiceUnit, "ListedPackages"]:
+    """Build the service, and list its packages."""
     _refuse_same_variables(row, [one.upstream_service for one in upstreams])
     config, upstream_services = _with_outputs(row, [one.upstream_service for one in upstreams])
     root = format_relative(row.file.parent, workspace)
     place = EnvPlace(row.file.parent, workspace, frozenset(list_account_variables(config)))
-    listed = list_packages(config, workspace, root)
+    listed = list_packages(config, workspace, root, settings.env)
     config = config.with_warnings(listed.warnings)
     unit = ServiceUnit(
         config=config,
@@ -72,7 +79,7 @@ def build_service_unit(
             services=tuple(one.config.service for one in upstreams),
         ),
     )
-    return unit, listed.looked_at
+    return unit, listed
 
 
 def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
@@ -188,9 +195,13 @@ class ListedPackages(Struct, frozen=True):
     # The paths that determined them, existing or not.
     looked_at: tuple[Path, ...]
     warnings: tuple[Problem, ...] = ()
+    # The environment variables that determined them.
+    variables: frozenset[str] = frozenset()
 
 
-def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
+def list_packages(
+    config: Config, workspace: Path, root: str, environment: Mapping[str, str]
+) -> ListedPackages:
     facts = find_provider_facts(config.provider.id)
     brought = tuple(name for name, _ in facts.platform.python_packages) if facts else ()
     users = [(one, find_python_target(config, one)) for one in config.functions]
@@ -209,7 +220,9 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
         for folder, target, optional in dict.fromkeys(keys)
     }
     # Functions with the same packages share these values: a lock can have hundreds of lines.
-    lists = {key: _build_row(key[0], source, key[1]) for key, source in sources.items()}
+    lists = {
+        key: _build_row(key[0], source, key[1], environment) for key, source in sources.items()
+    }
     rows = tuple(
         replace(lists[key], function=one.name)
         for (one, _, _), key in zip(wanted, keys, strict=True)
@@ -218,12 +231,28 @@ def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
     seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))
     warnings = dict.fromkeys(one for source in sources.values() for one in source.warnings)
     paths = tuple(sorted(looked_at | {workspace / one for one in seen}))
-    return ListedPackages(rows, paths, tuple(warnings))
+    variables = frozenset().union(
+        *(
+            list_index_variables(_list_indexes(source))
+            for key, source in sources.items()
+            if any(one.indexes for one in lists[key].wheels)
+        )
+    )
+    return ListedPackages(rows, paths, tuple(warnings), variables)
 
 
-def _build_row(folder: str, source: VendorSource, target: PythonTarget) -> FunctionPackages:
+def _list_indexes(source: VendorSource) -> tuple[str, ...]:
+    return (*source.where.reveal(), *list_index_lines(source.text))
+
+
+def _build_row(
+    folder: str, source: VendorSource, target: PythonTarget, environment: Mapping[str, str]
+) -> FunctionPackages:
     """Build the row of a function without a name."""
     selected = select_lines(source.text, target)
+    wheels: tuple[WheelInputs, ...] = ()
+    if not is_target_missing(source.text, target.title):
+        wheels = _list_wheels(selected, target, hash_indexes(_list_indexes(source), environment))
     return FunctionPackages(
         function="",
         folder=folder,
@@ -231,13 +260,11 @@ def _build_row(folder: str, source: VendorSource, target: PythonTarget) -> Funct
         without=source.without,
         local=source.folders,
         selected=selected,
-        wheels=_list_wheels(source.text, selected, target),
+        wheels=wheels,
     )
 
 
-def _list_wheels(text: str, selected: str, target: PythonTarget) -> tuple[WheelInputs, ...]:
-    if is_target_missing(text, target.title):
-        return ()
+def _list_wheels(selected: str, target: PythonTarget, indexes: str) -> tuple[WheelInputs, ...]:
     return tuple(
         WheelInputs(
             name=pin.name,
@@ -246,6 +273,7 @@ def _list_wheels(text: str, selected: str, target: PythonTarget) -> tuple[WheelI
             python=target.python,
             platform=target.architecture,
             glibc=target.glibc,
+            indexes=indexes if len(pin.hashes) > 1 else "",
         )
         for pin in list_hashed_pins(selected)
     )

@@ -18,7 +18,7 @@ from tests.support.project import PYTHON_SOURCES, Project, handler
 from tests.support.servers.fleet import Fleet
 from tests.support.shared_caches import on_objstore2
 from tests.support.two_machines import another_machine
-from tests.support.wheels import ANY, environment, write_wheel
+from tests.support.wheels import ANY, add_to_wheels, environment, write_wheel
 
 # AWS's Python 3.12 has a version of glibc that uv knows.
 CONFIG = """\
@@ -166,6 +166,45 @@ def test_another_machine_downloads_nothing_for_an_unchanged_deployment(tmp_path:
 def test_a_lock_without_hashes_has_no_wheel_tasks(line: str, tmp_path: Path) -> None:
     made = shop(tmp_path, requirements(tmp_path, "beta") + line)
     assert list_planned(made, settings(tmp_path)) == {}
+
+
+def two_indexes(folder: Path) -> tuple[str, list[str]]:
+    """A lock that allows the different wheels of two indexes, and their addresses."""
+    hashes = []
+    for name in ("first", "second"):
+        write_wheel(folder / name, "alpha")
+        add_to_wheels(folder / name, "alpha", {"origin.py": name})
+        (wheel,) = (folder / name / "alpha").glob("*.whl")
+        hashes.append(f" --hash=sha256:{hash_bytes(wheel.read_bytes())}")
+    addresses = [(folder / name).as_uri() for name in ("first", "second")]
+    return f"alpha==1.0{''.join(hashes)}\n", addresses
+
+
+@pytest.mark.parametrize("where", ["environment", "requirements", "a variable in requirements"])
+def test_the_index_selects_one_of_several_hashes(where: str, tmp_path: Path) -> None:
+    lock, addresses = two_indexes(tmp_path)
+    made, env = shop(tmp_path, lock), settings(tmp_path)
+    if where == "a variable in requirements":
+        made.write({"requirements.txt": f"--index-url ${{ORIGIN}}\n{lock}"})
+    planned, packed = [], []
+    for address in (*addresses, addresses[0]):
+        variable = "PIP_INDEX_URL" if where == "environment" else "ORIGIN"
+        own = {**env, variable: address}
+        if where == "requirements":
+            made.write({"requirements.txt": f"--index-url {address}\n{lock}"})
+        planned.append(list_planned(made, own)["wheel:alpha-1.0"])
+        assert made.fabric("package", env=own).code == 0
+        archive = zipfile.ZipFile(made.root / ".fabric/build/shop/one.zip")
+        packed.append(archive.read("origin.py").decode())
+    assert packed == ["first", "second", "first"]
+    assert planned == ["run", "run", "skip"]
+
+
+def test_another_index_does_not_affect_a_wheel_with_one_hash(tmp_path: Path) -> None:
+    made, env = shop(tmp_path, requirements(tmp_path, "alpha")), settings(tmp_path)
+    assert made.fabric("package", env=env).code == 0
+    other = {**env, "PIP_INDEX_URL": (tmp_path / "nowhere").as_uri()}
+    assert list_planned(made, other) == {"wheel:alpha-1.0": "skip"}
 
 
 def test_another_machine_gets_wheels_from_the_shared_cache(fleet: Fleet, tmp_path: Path) -> None:
