@@ -32,7 +32,7 @@ _DEFINED = Text(
 )
 _GROUP = Text(
     match_whole(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
-    "a name of letters, digits and `.`, `-` or `_` between them",
+    "letters and digits, with `.`, `-` or `_` between them",
 )
 _EXTENSION = Text(match_whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
 

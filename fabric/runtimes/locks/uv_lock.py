@@ -45,7 +45,7 @@ def list_uv_rows(lock: LockFile) -> tuple[LockRow, ...] | None:
 
 
 def _follow(lock: LockFile, packages: tuple[Table, ...], root: Table) -> tuple[Table, ...]:
-    """Walk again until no more conflicting extras are found: markers name them."""
+    """Walk again until no other conflicting extra is found: markers name them."""
     active = frozenset(
         (
             _encode_conflict("project", read_name(root)),
