@@ -10,11 +10,10 @@ from fabric.graph.bundling import (
     Variants,
     add_bundler_settings,
     build_command_env,
-    encode_deploy_extensions,
     group_variants,
-    list_deploy_secrets,
     with_handlers,
 )
+from fabric.graph.deploy_settings import build_spec, choose_runtime, list_layers, place_of
 from fabric.graph.name_tasks import build_dns_sync_tasks
 from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.graph.steps import (
@@ -25,18 +24,16 @@ from fabric.graph.steps import (
 )
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, find_provider_facts
-from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.names import CACHED_EVENTS, StepEvent, Verb
 from fabric.model.records.record import Mode
-from fabric.model.task import Pairs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import TaskId, build_task_id, is_kind, release_id
 from fabric.model.task_inputs import (
     BuildInputs,
     DeployInputs,
     PackageInputs,
     ReleaseInputs,
-    Spec,
     VendorInputs,
     WheelInputs,
 )
@@ -346,10 +343,6 @@ def _list_upstream_releases(services: Services, unit: ServiceUnit) -> tuple[Task
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 
-def _choose_runtime(unit: ServiceUnit, function: Function) -> str:
-    return function.runtime or unit.config.provider.runtime
-
-
 def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     asked, target = unit.packages_of(function.name), find_python_target(unit.config, function)
     if asked is None or target is None or not (asked.text or asked.local):
@@ -380,7 +373,7 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         function=function.name,
         root=unit.root,
         entry=function.entry,
-        runtime=_choose_runtime(unit, function),
+        runtime=choose_runtime(unit, function),
         include=function.include,
         ignore=build.ignore,
         command=build.command,
@@ -401,47 +394,7 @@ def _has_packages(unit: ServiceUnit, function: Function) -> bool:
 
 def _list_runtime_modules(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
     """List the runtime's modules; None if layers or a command can add more."""
-    if _list_layers(unit, function) or function.build.command:
+    if list_layers(unit, function) or function.build.command:
         return None
     facts = find_provider_facts(unit.config.provider.id)
     return tuple(module for _, module in facts.platform.python_packages) if facts else ()
-
-
-def build_spec(unit: ServiceUnit, function: Function) -> Spec:
-    """Build the spec. Values that can contain secrets are hashed, because graphs are stored on
-    disk."""
-    settings: Pairs = (
-        ("runtime", _choose_runtime(unit, function)),
-        ("entry", function.entry),
-        ("memory", str(function.capacity.memory)),
-        ("timeout", str(function.capacity.timeout)),
-        ("architecture", function.capacity.architecture),
-        ("triggers", hash_fields((repr(function.triggers),))),
-        ("layers", hash_fields((repr(_list_layers(unit, function)),))),
-        ("tags", hash_fields((repr(function.tags),))),
-        (
-            "concurrency",
-            encode_concurrency(
-                function.capacity.reserved_concurrency, function.capacity.provisioned_concurrency
-            ),
-        ),
-    )
-    env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
-    return function.name, (*settings, *list_deploy_secrets(unit.config, function)), env
-
-
-def _list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
-    """List the layers; empty if the provider does not support them."""
-    facts = find_provider_facts(unit.config.provider.id)
-    return function.layers if facts and facts.traits.attaches_layers else ()
-
-
-def place_of(unit: ServiceUnit) -> Pairs:
-    config = unit.config
-    return (
-        ("provider-id", config.provider.id),
-        ("region", config.provider.region),
-        ("extensions", hash_fields((encode_deploy_extensions(config),))),
-        ("workflows", hash_fields((repr(config.supplies.workflows),))),
-        *unit.account,
-    )

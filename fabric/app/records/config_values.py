@@ -10,7 +10,7 @@ from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function
-from fabric.graph.compile import build_spec
+from fabric.graph.deploy_settings import build_spec
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef

@@ -1,0 +1,54 @@
+"""What deploy tasks compare of a function and of its place: values in plain text or as hashes."""
+
+from fabric.config.values import Function
+from fabric.graph.bundling import encode_deploy_extensions, list_deploy_secrets
+from fabric.graph.service_unit import ServiceUnit
+from fabric.model.catalog import find_provider_facts
+from fabric.model.concurrency import encode_concurrency
+from fabric.model.hashing import hash_fields
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import Spec
+
+
+def choose_runtime(unit: ServiceUnit, function: Function) -> str:
+    return function.runtime or unit.config.provider.runtime
+
+
+def build_spec(unit: ServiceUnit, function: Function) -> Spec:
+    """Build the spec. Values that can contain secrets are hashed, because graphs are stored on
+    disk."""
+    settings: Pairs = (
+        ("runtime", choose_runtime(unit, function)),
+        ("entry", function.entry),
+        ("memory", str(function.capacity.memory)),
+        ("timeout", str(function.capacity.timeout)),
+        ("architecture", function.capacity.architecture),
+        ("triggers", hash_fields((repr(function.triggers),))),
+        ("layers", hash_fields((repr(list_layers(unit, function)),))),
+        ("tags", hash_fields((repr(function.tags),))),
+        (
+            "concurrency",
+            encode_concurrency(
+                function.capacity.reserved_concurrency, function.capacity.provisioned_concurrency
+            ),
+        ),
+    )
+    env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
+    return function.name, (*settings, *list_deploy_secrets(unit.config, function)), env
+
+
+def list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
+    """List the layers; empty if the provider does not support them."""
+    facts = find_provider_facts(unit.config.provider.id)
+    return function.layers if facts and facts.traits.attaches_layers else ()
+
+
+def place_of(unit: ServiceUnit) -> Pairs:
+    config = unit.config
+    return (
+        ("provider-id", config.provider.id),
+        ("region", config.provider.region),
+        ("extensions", hash_fields((encode_deploy_extensions(config),))),
+        ("workflows", hash_fields((repr(config.supplies.workflows),))),
+        *unit.account,
+    )
