@@ -22,7 +22,7 @@ from fabric.config.resolve.binding_scope import (
 )
 from fabric.config.resolve.bindings import PARAM_NAME, fill
 from fabric.config.resolve.provider import choose
-from fabric.config.resolve.stages import apply_stage_overlays, remove_anchor_keys
+from fabric.config.resolve.stages import apply_defaults, apply_stage_overlays, remove_anchor_keys
 from fabric.config.rules.config import (
     check_rules,
     list_param_leaves,
@@ -152,9 +152,12 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
     chosen = choose(root, source.provider, scope)
     root = mark_credentials(chosen.root)
     problems = (*stage_problem(source.stage), *filled.problems, *chosen.problems)
+    # Shapes are checked before `defaults` is merged, so that its mistakes are reported once.
+    shape_findings = list(islice(check(CONFIG, root), MAX_FINDINGS))
+    root = apply_defaults(root)
     findings = [
         *map(Finding, problems),
-        *islice(check(CONFIG, root), MAX_FINDINGS),
+        *shape_findings,
         *islice(check_rules(root, source.stage), MAX_FINDINGS),
         *islice(find_misplaced_secrets(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),

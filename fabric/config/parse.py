@@ -1,5 +1,6 @@
 """A filled and checked tree to the `Config` that the rest of fabric works on."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from fabric.config.schema.build import BUILD
 from fabric.config.schema.config import DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
 from fabric.config.schema.entries import WORKFLOW
 from fabric.config.schema.function import FUNCTION
+from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.sections import Section, find_json
 from fabric.config.steps import find_command, parse_steps
 from fabric.config.triggers import parse_function_triggers
@@ -41,7 +43,7 @@ from fabric.config.values import (
     Workflow,
 )
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, find_child
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.python_target import OptionalDependencies
@@ -58,7 +60,7 @@ _CAPACITY = Section(Capacity, FUNCTION)
 _FUNCTION = Section(
     Function,
     FUNCTION,
-    given=("name", "triggers", "env", "layers", "runtime", "capacity", "build"),
+    given=("name", "triggers", "env", "layers", "runtime", "capacity", "build", "settings"),
 )
 _DEPLOY = Section(DeploySettings, DEPLOY, readers=_HEALTH_READER, given=("is_protected",))
 _TARGETS = Section(
@@ -164,9 +166,20 @@ def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tup
             runtime=read.read_text(node, "runtime", runtime),
             capacity=_CAPACITY.read(node),
             build=_merge_build_settings(find_child(node, "build"), build),
+            settings=tuple(_list_function_settings(node)),
         )
         for name, node in list_named_entries(find_child(root, "functions"))
     )
+
+
+def _list_function_settings(function: Mapping) -> Iterator[tuple[str, str]]:
+    """Yield the given settings. `false` is the same as no setting: it cancels a default."""
+    for one in FUNCTION_SETTINGS:
+        node = find_child(function, one.name)
+        plain = read.read_as(node) if isinstance(node, Scalar) else None
+        text = plain if isinstance(plain, str) else read.encode_node(node)
+        if text not in ("", "false", "null"):
+            yield one.name, text
 
 
 def _parse_backend(node: Node | None) -> BackendConfig:

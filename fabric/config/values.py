@@ -135,6 +135,9 @@ class Capacity(Struct, frozen=True):
 
 
 class Function(Struct, frozen=True):
+    """One function. `settings` are those that its provider may not support, as plain text or
+    canonical JSON."""
+
     name: str
     entry: str
     triggers: tuple[Trigger, ...] = ()
@@ -145,6 +148,7 @@ class Function(Struct, frozen=True):
     tags: Pairs = ()
     include: tuple[str, ...] = ()
     build: BuildSettings = DEFAULT_BUILD
+    settings: Pairs = ()
 
 
 class Resource(Struct, frozen=True):

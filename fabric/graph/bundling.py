@@ -65,6 +65,18 @@ def encode_deploy_extensions(config: Config) -> str:
     return encode_canonical(sections)
 
 
+def encode_function_extensions(config: Config) -> str:
+    """Encode the extensions that deploys of functions read."""
+    text, provider_id = encode_deploy_extensions(config), config.provider.id
+    facts = find_provider_facts(provider_id)
+    keys = facts.platform.deploy_extensions if facts else ()
+    sections = json.loads(text) if keys else {}
+    if not isinstance(sections.get(provider_id), dict):
+        return text
+    own = {key: value for key, value in sections[provider_id].items() if key in keys}
+    return encode_canonical({**sections, provider_id: own})
+
+
 def list_deploy_secrets(config: Config, function: Function) -> Pairs:
     """List the secrets, only for providers that send them differently."""
     facts = find_provider_facts(config.provider.id)

@@ -13,7 +13,13 @@ from fabric.graph.bundling import (
     group_variants,
     with_handlers,
 )
-from fabric.graph.deploy_settings import build_spec, choose_runtime, list_layers, place_of
+from fabric.graph.deploy_settings import (
+    build_spec,
+    choose_runtime,
+    describe_function_place,
+    describe_release_place,
+    list_layers,
+)
 from fabric.graph.name_tasks import build_dns_sync_tasks
 from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.graph.steps import (
@@ -240,7 +246,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
             DeployInputs(
                 *_build_address(unit, name),
                 unit.mode,
-                place_of(unit),
+                describe_function_place(unit),
                 specs,
                 () if name else others,
                 unit.needs.outside,
@@ -262,7 +268,7 @@ def _release(
     )
     inputs = ReleaseInputs(
         service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,
-        place=(*place_of(unit), *checks), functions=names, outside=unit.needs.outside,
+        place=(*describe_release_place(unit), *checks), functions=names, outside=unit.needs.outside,
     )  # fmt: skip
     hooks = list_hook_ids(config, StepEvent.BEFORE_RELEASE)
     needs = (*deploys, *_list_upstream_releases(services, unit), *hooks)

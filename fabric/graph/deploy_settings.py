@@ -1,7 +1,11 @@
 """What deploy tasks compare of a function and of its place: values in plain text or as hashes."""
 
 from fabric.config.values import Function
-from fabric.graph.bundling import encode_deploy_extensions, list_deploy_secrets
+from fabric.graph.bundling import (
+    encode_deploy_extensions,
+    encode_function_extensions,
+    list_deploy_secrets,
+)
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
 from fabric.model.concurrency import encode_concurrency
@@ -34,7 +38,8 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
         ),
     )
     env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
-    return function.name, (*settings, *list_deploy_secrets(unit.config, function)), env
+    settings += (*function.settings, *list_deploy_secrets(unit.config, function))
+    return function.name, settings, env
 
 
 def list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
@@ -43,12 +48,21 @@ def list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
     return function.layers if facts and facts.traits.attaches_layers else ()
 
 
-def place_of(unit: ServiceUnit) -> Pairs:
+def describe_function_place(unit: ServiceUnit) -> Pairs:
+    """Describe where functions are deployed, with the settings that their deploys read."""
+    return _describe_place(unit, encode_function_extensions(unit.config))
+
+
+def describe_release_place(unit: ServiceUnit) -> Pairs:
+    return _describe_place(unit, encode_deploy_extensions(unit.config))
+
+
+def _describe_place(unit: ServiceUnit, extensions: str) -> Pairs:
     config = unit.config
     return (
         ("provider-id", config.provider.id),
         ("region", config.provider.region),
-        ("extensions", hash_fields((encode_deploy_extensions(config),))),
+        ("extensions", hash_fields((extensions,))),
         ("workflows", hash_fields((repr(config.supplies.workflows),))),
         *unit.account,
     )

@@ -14,6 +14,13 @@ from fabric.model.spelling import find_nearest
 OLDEST_GLIBC = 17
 
 
+# Keys of a function in `fabric.yml` that only some providers support.
+FUNCTION_SETTINGS = (
+    *("description", "role", "vpc", "ephemeralStorage", "tracing", "logs"),
+    *("deadLetter", "kmsKey", "fileSystem", "snapStart"),
+)
+
+
 class DeployUnit(StrEnum):
     """The unit that one deploy at a provider replaces."""
 
@@ -57,6 +64,10 @@ class ProviderPlatform(Struct, frozen=True):
     node_packages: tuple[str, ...] = ()
     # With the names of their modules.
     python_packages: tuple[tuple[str, str], ...] = ()
+    # Of FUNCTION_SETTINGS.
+    settings: tuple[str, ...] = ()
+    # The keys below `extensions` that a deploy reads; () if it can read all. A release reads all.
+    deploy_extensions: tuple[str, ...] = ()
 
 
 class ProviderAccess(Struct, frozen=True):
@@ -85,6 +96,8 @@ class ProviderTraits(Struct, frozen=True):
     is_one_version: bool = False
     # Secrets are stored unreadable.
     hides_secrets: bool = False
+    # A version that fits the config is used again, whatever else of the function changed.
+    reuses_versions: bool = False
 
 
 class ProviderFacts(Struct, frozen=True):
@@ -169,8 +182,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             tells_documents=True,
             long_batches_wait=True,
             deletes_by_own_switch=True,
+            reuses_versions=True,
         ),
         platform=ProviderPlatform(
+            settings=FUNCTION_SETTINGS,
+            deploy_extensions=("region", "roleArn", "artifactBucket"),
             glibc=((0, 26), (12, 34)),
             node_packages=("@aws-sdk/*",),
             python_packages=(

@@ -15,7 +15,7 @@ from fabric.graph.judge import (
     list_wanted,
 )
 from fabric.graph.plan import Known
-from fabric.model.catalog import find_provider_facts
+from fabric.model.catalog import FUNCTION_SETTINGS, find_provider_facts
 from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
@@ -25,7 +25,7 @@ from fabric.model.records.changes import (
     RecordChange,
     UnitDone,
 )
-from fabric.model.records.record import FunctionRecord, Mode, RecordRef, ValueOwner
+from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef, ValueOwner
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
@@ -83,7 +83,8 @@ class DeployKind:
         for one in asked:
             artifact = self._keep_artifact(ref, one, upstream, task_tools)
             artifact = replace(artifact, changed=one.name in stale)
-            shares.append(_add_mark(_build_share(one, values[one.name], artifact), salt))
+            share = _add_mark(_build_share(one, values[one.name], artifact), salt)
+            shares.append(_ask_for_version(share, locked_record.record))
         deployed = self._call_provider(
             task, locked_record, [share.order for share in shares], task_tools
         )
@@ -239,6 +240,17 @@ def _add_mark(share: _Share, salt: str) -> _Share:
     return replace(share, order=replace(share.order, mark=mark_of(share.wanted.key, salt)))
 
 
+def _ask_for_version(share: _Share, record: Record) -> _Share:
+    """Ask for the deployed version first, if the provider uses a fitting one again: a changed
+    trigger or tag needs no new one."""
+    was = record.function(share.wanted.name)
+    facts = find_provider_facts(dict(share.wanted.settings).get("provider-id", ""))
+    is_reused = facts is not None and facts.traits.reuses_versions
+    if was is None or not is_reused or was.artifact_sha256 != share.order.artifact.sha256:
+        return share
+    return replace(share, order=replace(share.order, version=was.resource_id))
+
+
 def _refuse_large(ref: RecordRef, one: DesiredFunction, size: int) -> None:
     """Before anything is called: no provider takes a part of an archive."""
     provider_id = dict(one.settings).get("provider-id", ref.provider)
@@ -275,7 +287,10 @@ def _merge_deploy_outputs(
     return tuple({**kept, **dict(deployed.outputs)}.items())
 
 
-_PLAIN = ("runtime", "entry", "memory", "timeout", "architecture", "concurrency")
+_PLAIN = (
+    *("runtime", "entry", "memory", "timeout", "architecture", "concurrency"),
+    *FUNCTION_SETTINGS,
+)
 
 
 def list_output_hashes(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:
@@ -297,7 +312,7 @@ def merge_pairs(upstream: Pairs, outside: Pairs) -> Pairs:
 
 def _build_share(one: DesiredFunction, values: Values, artifact: Artifact) -> _Share:
     settings = dict(one.settings)
-    plain = tuple((name, settings[name]) for name in _PLAIN)
+    plain = tuple((name, settings[name]) for name in _PLAIN if name in settings)
     return _Share(one, values, order_of(one.name, artifact, plain, values))
 
 

@@ -83,7 +83,8 @@ def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:
     triggers = ", ".join(format_trigger(one) for one in function.triggers) or "no trigger"
     layers = f"  layers {', '.join(function.layers)}" if function.layers else ""
     yield f"  {paint(sign)} {function.name}  {style.dim(triggers + layers)}"
-    for name, (old, new) in function.fields.items():
+    changes = function.fields if function.change == "update" else {}
+    for name, (old, new) in changes.items():
         yield f"      {name}: {_change(name, old, new, style)}"
 
 

@@ -114,33 +114,40 @@ def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Pro
 
 
 def find_unsupported_functions(scope: DeployScope) -> Iterator[Problem]:
-    """Find unsupported settings. A simulated deploy skips this, and a command checks itself."""
+    """Find unsupported settings. A simulated deploy checks only that the provider has the keys of
+    functions, and a command checks itself."""
     for ref, placement in sorted(scope.placements.items()):
-        if placement.mode == Mode.REAL:
-            yield from _find_record_problems(scope, ref)
+        config = scope.work.config(ref)
+        if config is not None and placement.mode != Mode.COMMAND:
+            found = [*_find_unsupported_settings(config)]
+            if placement.mode == Mode.REAL:
+                found += _find_deployer_problems(scope, ref, config)
+            yield from _place_problems(scope, ref, config, found) if found else ()
 
 
-def _find_record_problems(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
+def _find_deployer_problems(
+    scope: DeployScope, ref: RecordRef, config: Config
+) -> Sequence[Unsupported]:
     deployers = scope.tools.deployers
-    config = scope.work.config(ref)
-    if config is None:
-        return ()
     try:
         deployer = deployers.deployer(ref, Mode.REAL)
-        found = [
+        return [
             *deployer.unfit(deployers.address(ref), scope.values.drafts(ref)),
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
         ]
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
-        found = [
+        return [
             Unsupported("", one, keys=("provider",))
             for one in error.problems
             if one.code == _NOBODY
         ]
-    if not found:
-        return ()
+
+
+def _place_problems(
+    scope: DeployScope, ref: RecordRef, config: Config, found: Sequence[Unsupported]
+) -> Sequence[Problem]:
     with contextlib.suppress(OSError, FabricError):  # it was there a moment ago
         text = read_bytes(Path(scope.placements[ref].folder, Path(config.document.file).name))
         return with_places(
@@ -163,6 +170,19 @@ def _find_unknown_keys(config: Config) -> Iterator[Unsupported]:
         )
         keys = ("extensions", provider_id, key)
         yield Unsupported("", Problem("config/unfit", message, hint), keys=keys)
+
+
+def _find_unsupported_settings(config: Config) -> Iterator[Unsupported]:
+    """Find keys of functions that the provider does not support. A custom command receives all."""
+    facts = find_provider_facts(config.provider.id)
+    known = facts.platform.settings if facts else ()
+    for one in config.functions:
+        for key, _ in one.settings:
+            if key not in known:
+                why = f"sets `{key}`, which fabric does not support for {config.provider.id}"
+                hint = "remove it, or use a custom deploy command"
+                problem = Problem("config/unfit", f"function `{one.name}` {why}", hint)
+                yield Unsupported(one.name, problem, keys=(key,))
 
 
 def _build_function_path(one: Unsupported) -> FunctionPath:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import build_wanted, compare_with_live, find_dropped_functions
 from fabric.graph.plan import Plan
+from fabric.model.concurrency import format_settings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
@@ -20,6 +21,8 @@ Fields = dict[str, tuple[Json, Json]]
 Code = tuple[InputEntry, ...]
 _SET, _OTHER = "(set)", "(another value)"
 _DIGEST = 64
+# Settings that a graph contains only as hashes.
+_HASHED = ("triggers", "layers", "tags")
 _SHOWN = 12
 
 
@@ -121,13 +124,26 @@ def _build_function_row(
         return replace(row, change="none", fields={})
     was = record.function(row.name) if record else None
     if record is None or was is None or not was.was_made:
-        return replace(row, change="create", fields={})
+        return replace(row, change="create", fields=_list_new_fields(row, planned))
     fields = (
         {}
         if planned.decision.action is Action.SKIP
         else _compare_fields(row, planned, record, code)
     )
     return replace(row, change="update" if fields else "none", fields=fields)
+
+
+def _list_new_fields(row: PlannedFunction, planned: PlannedDeploy) -> Fields:
+    """List the configured settings of a new function, without values of its environment."""
+    _, settings, env = planned.spec
+    plain = (pair for pair in format_settings(settings) if pair[0] not in _HASHED)
+    said: dict[str, Json] = {
+        **{path: value for name, text in plain for path, value in _list_values(name, text)},
+        "triggers": list(row.triggers),
+        "layers": list(row.layers),
+        **{f"env.{name}": _SET for name, _ in env},
+    }
+    return {name: (None, value) for name, value in said.items() if value not in ("", "0", [])}
 
 
 def _compare_fields(
@@ -140,7 +156,7 @@ def _compare_fields(
     changes = [
         one for one in compare_with_live(asked, was, record.salt) if not _is_unknown_upstream(one)
     ]
-    fields = dict(_format_field_change(change, row, was) for change in changes)
+    fields = dict(field for change in changes for field in _format_field_changes(change, row, was))
     if planned.package.output is None:
         fields["code"] = (was.artifact_sha256[:_SHOWN], planned.package.reason)
     if not fields and not was.key:
@@ -151,6 +167,28 @@ def _compare_fields(
 def _is_unknown_upstream(change: Change) -> bool:
     """Return whether the change is only an upstream without a known hash, which is not a change."""
     return change.kind == EntryKind.UPSTREAM and not change.new
+
+
+def _list_values(name: str, text: str) -> Iterator[tuple[str, Json]]:
+    """Yield the values of a setting: one, or those of its map."""
+    if not text.startswith("{"):
+        yield from [(name, text)] if text else []
+        return
+    for key, value in json.loads(text).items():
+        yield f"{name}.{key}", value
+
+
+def _format_field_changes(
+    change: Change, row: PlannedFunction, was: FunctionRecord
+) -> Iterator[tuple[str, tuple[Json, Json]]]:
+    """Yield the change of a setting, or the changes in its map."""
+    if change.kind != EntryKind.OPTION or "{" not in (change.old[:1], change.new[:1]):
+        yield _format_field_change(change, row, was)
+        return
+    old, new = (dict(_list_values(change.name, text)) for text in (change.old, change.new))
+    for name in dict.fromkeys((*old, *new)):
+        if old.get(name) != new.get(name):
+            yield name, (old.get(name) or None, new.get(name) or None)
 
 
 def _format_field_change(

@@ -21,7 +21,7 @@ from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 
-_OVERLAID = ("provider", "backend", "env", "params", "extensions")
+_OVERLAID = ("provider", "backend", "env", "params", "defaults", "extensions")
 _WILD = "*?["
 
 
@@ -37,6 +37,31 @@ def apply_stage_overlays(root: Mapping, stage: str) -> Mapping:
     for overlay in list_overlays(root, stage):
         root = _apply_overlay(root, overlay)
     return root
+
+
+def apply_defaults(root: Mapping) -> Mapping:
+    """Merge `defaults` into all functions."""
+    defaults, functions = find_child(root, "defaults"), find(root, "functions")
+    if functions is None or not isinstance(defaults, Mapping):
+        return root
+    below = remove_keys(defaults, "name", "entry")
+    match functions.value:
+        case Mapping(entries=entries) as named:
+            merged = tuple(one._replace(value=_merge_default(below, one.value)) for one in entries)
+            return with_entry(root, functions._replace(value=named._replace(entries=merged)))
+        case Sequence(items=items) as listed:
+            filled = tuple(_merge_default(below, one) for one in items)
+            return with_entry(root, functions._replace(value=listed._replace(items=filled)))
+        case _:
+            return root
+
+
+def _merge_default(defaults: Mapping, function: Node) -> Node:
+    """The place of the merged function is its own."""
+    merged = merge_nodes(defaults, function)
+    if not isinstance(merged, Mapping) or not isinstance(function, Mapping):
+        return function
+    return function._replace(entries=merged.entries)
 
 
 def list_overlays(root: Mapping, stage: str) -> list[Mapping]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.build import HOOKS
 from fabric.config.schema.check import Finding
+from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.steps import list_step_nodes
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.values import ConfigPlace
@@ -65,7 +66,10 @@ def _count_characters(env: Mapping) -> int:
     return sum(len(str(value.value)) for value in values if isinstance(value, Scalar))
 
 
-_IN_FUNCTIONS = ("name", "entry", "include", "runtime", "build")
+_IN_FUNCTIONS = (
+    *("name", "entry", "include", "runtime", "build"),
+    *(one.name for one in FUNCTION_SETTINGS),
+)
 
 
 def find_misplaced_secrets(root: Mapping) -> Iterator[Finding]:

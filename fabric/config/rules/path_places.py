@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.config.resolve.stages import (
+    apply_defaults,
     apply_stage_overlays,
     list_named_entries,
     remove_anchor_keys,
@@ -42,7 +43,7 @@ class ConfigPlaces:
     def __init__(self, config: Config, text: bytes) -> None:
         document = open_document(config.document.file, text)
         root = document.root if isinstance(document.root, Mapping) else EMPTY
-        self._root = apply_stage_overlays(remove_anchor_keys(root), config.stage)
+        self._root = apply_defaults(apply_stage_overlays(remove_anchor_keys(root), config.stage))
         self._file, self._text = config.document.file, document.text
 
     def sort_problems(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:

@@ -115,7 +115,8 @@ BUILD = Fields(
             ["fast"],
         ),
         Field("banner", FILLED, "Text at the top of the bundle.", "/* shop */"),
-    )
+    ),
+    definition="build",
 )
 
 _STEP_NAME = Text(
@@ -150,7 +151,8 @@ CACHED_STEP = Fields(
             ["src/generated/**"],
         ),
         _TIMEOUT,
-    )
+    ),
+    definition="step",
 )
 DEPLOY_HOOK = Fields(
     (
@@ -162,7 +164,8 @@ DEPLOY_HOOK = Fields(
             "Whether to run the hook also in simulated deploys. Default: false.",
             example=True,
         ),
-    )
+    ),
+    definition="hook",
 )
 _NAMED_STEP = replace(
     CACHED_STEP, fields=(replace(_HEAD[0], required=True), *CACHED_STEP.fields[1:])

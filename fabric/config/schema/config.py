@@ -7,6 +7,7 @@ from fabric.config.schema.function import (
     ENV,
     ENV_NAME,
     FUNCTION,
+    FUNCTION_DEFAULTS,
     FUNCTION_NAME,
     FUNCTION_OVERLAY,
     RUNTIME,
@@ -94,6 +95,12 @@ _EXTENSIONS = Field(
     {"cloud1-lambda": {"region": "eu-central-1"}},
 )
 _ENV = Field("env", ENV, "Environment variables of all functions.", {"LOG_LEVEL": "info"})
+_DEFAULTS = Field(
+    "defaults",
+    FUNCTION_DEFAULTS,
+    "Keys of all functions. A function's own key takes precedence, and maps are merged.",
+    {"memory": 512, "timeout": 10},
+)
 _PARAM_NAME = Text(
     match_whole("[A-Za-z_][A-Za-z0-9_.-]{0,62}"),
     "letters, digits, `_`, `.` or `-`, not starting with a digit",
@@ -117,6 +124,7 @@ _OVERLAY = Fields(
         _BACKEND,
         _ENV,
         _PARAMS,
+        _DEFAULTS,
         _EXTENSIONS,
         Field(
             "functions",
@@ -182,6 +190,7 @@ CONFIG = Fields(
             [_FUNCTION],
             required=True,
         ),
+        _DEFAULTS,
         _ENV,
         _PARAMS,
         Field(

@@ -107,11 +107,11 @@ def _build_keys(key: Text) -> Json:
 
 
 def _build_fields(shape: Fields) -> Json:
-    schema: Json = {
-        "type": "object",
-        "properties": {field.name: _build_field(field) for field in shape.fields},
-        "additionalProperties": shape.is_open,
-    }
+    schema: Json = (
+        {"allOf": [{"$ref": f"#/definitions/{shape.definition}"}]}
+        if shape.definition
+        else _build_properties(shape)
+    )
     if shape.aside:
         schema["patternProperties"] = {f"^{shape.aside}": {}}
     if shape.required:
@@ -119,6 +119,14 @@ def _build_fields(shape: Fields) -> Json:
     if shape.one_of:
         schema["oneOf"] = [{"required": [name]} for name in shape.one_of]
     return schema
+
+
+def _build_properties(shape: Fields) -> Json:
+    return {
+        "type": "object",
+        "properties": {field.name: _build_field(field) for field in shape.fields},
+        "additionalProperties": shape.is_open,
+    }
 
 
 def _build_field(field: Field) -> Json:
@@ -142,25 +150,27 @@ def _build_kinds(shape: Kinds) -> Json:
 
 
 def _build_definitions(shape: Shape) -> Json:
-    return {
-        _name_of(kinds): {"oneOf": [_build_fields(fields) for _, fields in kinds.kinds]}
-        for kinds in _find_kinds(shape)
-    }
+    return dict(_find_definitions(shape))
 
 
 def _name_of(shape: Kinds) -> str:
     return shape.noun.rpartition(" ")[2]
 
 
-def _find_kinds(shape: Shape) -> Iterator[Kinds]:
+def _find_definitions(shape: Shape) -> Iterator[tuple[str, Json]]:
     match shape:
-        case Kinds():
-            yield shape
+        case Kinds(kinds=kinds):
+            yield _name_of(shape), {"oneOf": [_build_fields(fields) for _, fields in kinds]}
         case Fields(fields=fields):
+            if shape.definition:
+                yield shape.definition, _build_properties(shape)
             for field in fields:
-                yield from _find_kinds(field.shape)
+                yield from _find_definitions(field.shape)
         case Many(item=inner) | Table(value=inner) | Named(entry=inner):
-            yield from _find_kinds(inner)
+            yield from _find_definitions(inner)
+        case Either(shapes=shapes):
+            for one in shapes:
+                yield from _find_definitions(one)
         case _:
             return
 

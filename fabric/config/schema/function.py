@@ -1,6 +1,7 @@
 """Which keys a function has."""
 
 from fabric.config.schema.build import BUILD
+from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.schema.shapes import (
     Field,
     Fields,
@@ -90,7 +91,11 @@ _OPTIONAL = (
         "Number of instances that are kept warm.",
         2,
     ),
+    *FUNCTION_SETTINGS,
 )
-FUNCTION = Fields((_NAME, _ENTRY, *_OPTIONAL))
+FUNCTION = Fields((_NAME, _ENTRY, *_OPTIONAL), definition="function")
 # In a stage's overlay only the name is needed: the rest is laid over what stands.
-FUNCTION_OVERLAY = Fields((_NAME, Field("entry", FILLED, _ENTRY.doc, _ENTRY.example), *_OPTIONAL))
+FUNCTION_OVERLAY = Fields(
+    (_NAME, Field("entry", FILLED, _ENTRY.doc, _ENTRY.example), *_OPTIONAL), definition="function"
+)
+FUNCTION_DEFAULTS = Fields(_OPTIONAL)

@@ -103,6 +103,9 @@ class Fields(Struct, frozen=True):
     aside: str = ""
     # Accepts keys that are known only at run time, with any value.
     accepts: Callable[[str], bool] | None = None
+    # Its definition in the JSON Schema, for maps that several places have. Maps of one name differ
+    # only in what is required.
+    definition: str = ""
     index: dict[str, "Shape"] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 

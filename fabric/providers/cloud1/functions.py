@@ -25,6 +25,7 @@ from fabric.providers.cloud1.function_attributes import (
     set_share,
     update_attributes,
 )
+from fabric.providers.cloud1.function_settings import build_given_settings
 from fabric.providers.cloud1.ownership import (
     check_ownership,
     refuse_elsewhere,
@@ -42,6 +43,7 @@ from fabric.providers.cloud1.versions import (
     find_by_mark,
     list_versions,
     mark_in,
+    read_description,
     read_version,
     retry_on_conflict,
     strip_arn_version,
@@ -67,8 +69,11 @@ class _FunctionMaking(Struct, frozen=True):
         return build_function_name(self.address, self.order.name)
 
     @property
-    def wanted(self) -> dict[str, object]:
-        return build_configuration(self.order, self.work.own.role_arn)
+    def role(self) -> str:
+        return dict(self.order.settings).get("role") or self.work.own.role_arn
+
+    def find_changes(self, found: Mapping[str, Any]) -> dict[str, object]:
+        return compare_configuration(self.order, self.role, found)
 
 
 def deploy_function(
@@ -130,10 +135,11 @@ def _is_as_ordered(making: _FunctionMaking, one: Mapping[str, Any]) -> bool:
     not prove a difference."""
     if one["CodeSha256"] != encode_code_hash(making.order.artifact.sha256):
         return False
-    wanted = {name: value for name, value in making.wanted.items() if name != "Description"}
-    return mark_in(one.get("Description")) == making.order.mark or not compare_configuration(
-        wanted, one
-    )
+    if mark_in(one.get("Description")) == making.order.mark:
+        return True
+    text = dict(making.order.settings).get("description", "")
+    is_same_text = read_description(one.get("Description")) == text
+    return is_same_text and not making.find_changes(one).keys() - {"Description"}
 
 
 def _create_function(making: _FunctionMaking) -> str:
@@ -151,7 +157,8 @@ def _create_function(making: _FunctionMaking) -> str:
                 Architectures=[choose_architecture(making.order)],
                 Tags=read_attributes(making.order).all_tags(making.address),
                 Publish=True,
-                **making.wanted,
+                **build_configuration(making.order, making.role),
+                **build_given_settings(dict(making.order.settings)),
             )
         except ClientError as error:
             if is_role_too_new(error) and not has_waited(error):
@@ -167,7 +174,7 @@ def _create_function(making: _FunctionMaking) -> str:
     def has_waited(error: ClientError) -> bool:
         refused.append(error)
         work = making.work
-        return work.clients.has_waited(work.own.role_arn, work.scope.waiting.most)
+        return work.clients.has_waited(making.role, work.scope.waiting.most)
 
     refused: list[ClientError] = []
     arn = poll_until(create, making.work.scope.waiting, making.work.scope.watch)
@@ -184,7 +191,7 @@ def _update_function(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
     first, because the code update publishes both."""
     functions, order = making.work.functions, making.order
     digest = encode_code_hash(order.artifact.sha256)
-    changed = compare_configuration(making.wanted, found)
+    changed = making.find_changes(found)
     is_same_code = found["CodeSha256"] == digest and found.get("Architectures", ["x86_64"]) == [
         choose_architecture(order)
     ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
+from fabric.providers.cloud1.function_settings import find_setting_problems
 from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
 from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
 from fabric.providers.core.contract import (
@@ -47,6 +48,7 @@ def find_unsupported(
             for problem in _find_trigger_problems(one.name, json.loads(text), address.region):
                 yield Unsupported(one.name, problem, number)
         yield from _find_wire_problems(own, address, one)
+        yield from find_setting_problems(one)
     yield from find_bucket_overlaps(functions)
     yield from _find_cors_conflicts(functions)
     yield from _find_excess_routes(functions)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, is_busy
+from fabric.providers.cloud1.function_settings import find_changed_settings
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import format_generic_hint
 from fabric.providers.core.retry import poll_until
@@ -148,23 +149,24 @@ def build_function_name(address: DeploymentAddress, name: str) -> str:
     return shorten_name(format_resource_name(address, name), _NAME_LENGTH)
 
 
-def format_mark(mark: str) -> str:
-    """Format the mark as a version description: each version keeps its own permanently."""
-    return f"{_MARK}{mark}"
+def format_mark(mark: str, description: str = "") -> str:
+    """Format the mark as a version description: each version keeps its own permanently. The text
+    of the config follows it."""
+    return f"{_MARK}{mark}: {description}" if description else f"{_MARK}{mark}"
 
 
 def mark_in(description: object) -> str:
     text = description if isinstance(description, str) else ""
-    return text.removeprefix(_MARK) if text.startswith(_MARK) else ""
+    return text.removeprefix(_MARK).partition(":")[0] if text.startswith(_MARK) else ""
 
 
 def build_configuration(order: FunctionOrder, role: str) -> dict[str, object]:
-    """Build all settings of a function, with AWS defaults for omitted ones. A setting removed from
-    the config must return to its default."""
+    """Build all settings of a function that each function has, with AWS defaults for omitted ones.
+    A setting removed from the config must return to its default."""
     settings = dict(order.settings)
     return {
-        "Description": format_mark(order.mark),
-        "Role": role,
+        "Description": format_mark(order.mark, settings.get("description", "")),
+        "Role": settings.get("role") or role,
         "Handler": order.artifact.handler,
         "Runtime": RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
         "MemorySize": _count(settings.get("memory", ""), _MEMORY),
@@ -174,14 +176,19 @@ def build_configuration(order: FunctionOrder, role: str) -> dict[str, object]:
     }
 
 
-def compare_configuration(wanted: Fields, found: Fields) -> dict[str, object]:
+def compare_configuration(order: FunctionOrder, role: str, found: Fields) -> dict[str, object]:
     """Return the settings to update so that a function matches the config."""
+    wanted = build_configuration(order, role)
     there = {
         **found,
         "Environment": {"Variables": _read_inner(found, "Environment", "Variables") or {}},
         "Layers": [one["Arn"] for one in _require_rows(found.get("Layers"))],
     }
-    return {name: value for name, value in wanted.items() if there.get(name) != value}
+    name = str(found.get("FunctionName", ""))
+    return {
+        **{key: value for key, value in wanted.items() if there.get(key) != value},
+        **find_changed_settings(dict(order.settings), found, name),
+    }
 
 
 def read_timeout_seconds(settings: Mapping[str, str]) -> int:
@@ -209,6 +216,12 @@ def decode_code_hash(code_sha256: object) -> str:
 
 def build_ownership_tags(address: DeploymentAddress) -> dict[str, str]:
     return {"fabric:service": address.service, "fabric:stage": address.stage}
+
+
+def read_description(description: object) -> str:
+    """Return the text of the config in a version description."""
+    text = description if isinstance(description, str) else ""
+    return text.partition(": ")[2] if text.startswith(_MARK) else ""
 
 
 def read_version(arn: str) -> str:

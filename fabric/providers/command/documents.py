@@ -11,6 +11,7 @@ from typing import NoReturn
 from msgspec import Struct
 from msgspec import json as typed_json
 
+from fabric.model.catalog import FUNCTION_SETTINGS
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.model.records.record_document import list_trigger_documents
 from fabric.model.secrecy import REDACTED, is_secret_name
@@ -50,6 +51,8 @@ class FunctionRow(Struct, frozen=True, rename="camel"):
     provisioned_concurrency: int | None
     triggers: list[object]
     layers: tuple[str, ...]
+    # The keys of FUNCTION_SETTINGS that the config contains.
+    settings: dict[str, object]
     environment: dict[str, str]
     tags: dict[str, str]
     artifact: ArtifactRow
@@ -173,11 +176,22 @@ def _build_function_row(order: FunctionOrder) -> FunctionRow:
         provisioned_concurrency=order.provisioned_concurrency,
         triggers=[json.loads(text) for text in order.triggers],
         layers=order.layers,
+        settings={
+            key: _decode_setting(settings[key]) for key in FUNCTION_SETTINGS if key in settings
+        },
         environment=dict(order.env.reveal()),
         tags=dict(order.tags),
         artifact=_build_artifact_row(order.artifact),
         changed=order.artifact.changed,
     )
+
+
+def _decode_setting(text: str) -> object:
+    """Decode a setting, which is plain text or JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _count(text: str) -> int | None:

@@ -66,10 +66,9 @@ def test_a_function_that_is_not_deployed_is_created() -> None:
     tasks = tasks_of()
     attempted = record(functions=(FunctionRecord("hello", "", ""),))
     for now in (None, record(functions=()), attempted):
-        assert (row_of(packed(tasks), now).change, row_of(packed(tasks), now).fields) == (
-            "create",
-            {},
-        )
+        row = row_of(packed(tasks), now)
+        assert row.change == "create"
+        assert row.fields == {"memory": (None, "128"), "triggers": (None, [{"type": "http"}])}
 
 
 def test_an_up_to_date_function_has_no_change() -> None:
@@ -88,6 +87,14 @@ def test_a_changed_setting_is_shown_with_both_values() -> None:
     row = row_of(packed(tasks_of(settings=(("memory", "256"), ("triggers", "t1")))), now)
     assert row.change == "update"
     assert row.fields == {"memory": ("128", "256")}
+
+
+def test_only_changed_keys_of_a_map_are_shown() -> None:
+    before = '{"format":"json","level":"INFO"}'
+    after = '{"format":"json","group":"/shop"}'
+    now = live(tasks_of(settings=(("logs", before),)))
+    row = row_of(packed(tasks_of(settings=(("logs", after),))), now)
+    assert row.fields == {"logs.level": ("INFO", None), "logs.group": (None, "/shop")}
 
 
 def test_changed_triggers_are_shown_as_in_the_config() -> None:

@@ -139,3 +139,36 @@ def test_overlay_without_a_list_of_functions_to_change_is_left_to_the_schema() -
     assert codes(f"{HEAD}functions: [5, {{name: a, entry: a.ts}}]\n{overlay}") == [
         "config/wrong-type"
     ]
+
+
+def test_defaults_are_merged_below_the_keys_of_each_function() -> None:
+    defaults = "defaults: {memory: 512, env: {A: all, B: all}, tracing: active}\n"
+    for functions in (
+        "functions: [{name: a, entry: a.ts, memory: 9, env: {B: own}}, {name: b, entry: b.ts}]",
+        "functions: {a: {entry: a.ts, memory: 9, env: {B: own}}, b: {entry: b.ts}}",
+    ):
+        first, second = loaded(f"{HEAD}{defaults}{functions}").functions
+        assert (first.capacity.memory, second.capacity.memory) == (9, 512)
+        assert (dict(first.env), dict(second.env)) == (
+            {"A": "all", "B": "own"},
+            {"A": "all", "B": "all"},
+        )
+        assert first.settings == second.settings == (("tracing", "active"),)
+
+
+def test_an_overlay_changes_defaults_and_false_cancels_one() -> None:
+    vpc = "vpc: {subnetIds: [s], securityGroupIds: [g]}"
+    text = (
+        f"{HEAD}defaults: {{memory: 1, {vpc}}}\n"
+        "functions: {a: {entry: a.ts}, b: {entry: b.ts, vpc: false}}\n"
+        "stages: {prod: {defaults: {memory: 2}}}\n"
+    )
+    first, second = loaded(text, stage="prod").functions
+    assert (first.capacity.memory, second.capacity.memory) == (2, 2)
+    assert ([name for name, _ in first.settings], second.settings) == (["vpc"], ())
+
+
+def test_a_mistake_in_defaults_is_reported_once() -> None:
+    text = f"{HEAD}defaults: {{memory: big}}\nfunctions: {{a: {{entry: a.ts}}, b: {{entry: b.ts}}}}"
+    [problem] = problems(text)
+    assert problem.message.startswith("`defaults.memory`")

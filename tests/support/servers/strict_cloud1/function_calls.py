@@ -25,7 +25,7 @@ from tests.support.servers.strict_cloud1.refusals import (
 
 _SETTINGS = (
     "Runtime Role Handler Description Timeout MemorySize Environment Layers EphemeralStorage"
-    " TracingConfig"
+    " TracingConfig VpcConfig LoggingConfig DeadLetterConfig KMSKeyArn FileSystemConfigs SnapStart"
 )
 _DEFAULTS: Fields = {
     "Description": "",

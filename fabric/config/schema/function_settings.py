@@ -1,0 +1,150 @@
+"""Settings of a function that providers support in part, such as `vpc` or `tracing`.
+
+The name of a setting is its key in `fabric.yml`. `model/catalog.py` lists the settings that a
+provider supports.
+"""
+
+from fabric.config.schema.shapes import (
+    Either,
+    Field,
+    Fields,
+    Flag,
+    Integer,
+    Many,
+    OneOf,
+    Text,
+    match_whole,
+)
+
+_ARN = Text(match_whole(r"arn:[a-z-]+:[a-z0-9-]+:\S+"), "an ARN, such as `arn:aws:sqs:...`")
+_TEXT = Text(r"\S", "text that is not empty")
+_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+_SYSTEM_LEVELS = ("DEBUG", "INFO", "WARN")
+
+_VPC = Fields(
+    (
+        Field("subnetIds", Many(_TEXT, 1), "IDs of the subnets.", ["subnet-0a1b2c3d"], True),  # noqa: FBT003
+        Field(
+            "securityGroupIds",
+            Many(_TEXT, 1),
+            "IDs of the security groups.",
+            ["sg-0a1b2c3d"],
+            required=True,
+        ),
+        Field(
+            "ipv6",
+            Flag(),
+            "Whether to allow outbound IPv6 traffic in dual-stack subnets. Default: false.",
+            example=True,
+        ),
+    )
+)
+_LOGS = Fields(
+    (
+        Field("format", OneOf(("text", "json"), "a log format"), "Default: text.", "json"),
+        Field(
+            "level",
+            OneOf(_LEVELS, "a log level"),
+            "Lowest level of application logs. Requires the format `json`.",
+            "WARN",
+        ),
+        Field(
+            "systemLevel",
+            OneOf(_SYSTEM_LEVELS, "a log level"),
+            "Lowest level of the platform's logs. Requires the format `json`.",
+            "WARN",
+        ),
+        Field(
+            "group",
+            Text(match_whole(r"[A-Za-z0-9._/#-]{1,512}"), "the name of a log group"),
+            "Log group. Default: /aws/lambda/<function name>.",
+            "/shop/api",
+        ),
+    )
+)
+_FILE_SYSTEM = Fields(
+    (
+        Field(
+            "arn",
+            _ARN,
+            "ARN of the EFS access point.",
+            "arn:aws:elasticfilesystem:eu-central-1:123456789012:access-point/fsap-0a1b",
+            required=True,
+        ),
+        Field(
+            "path",
+            Text(match_whole(r"/mnt/[A-Za-z0-9._-]+"), "a path below `/mnt/`"),
+            "Directory in which the function finds the file system.",
+            "/mnt/data",
+            required=True,
+        ),
+    )
+)
+_EXAMPLE_QUEUE = "arn:aws:sqs:eu-central-1:123456789012:failed"
+
+FUNCTION_SETTINGS = (
+    Field(
+        "description",
+        Text(match_whole(r".{1,200}"), "one line of at most 200 characters"),
+        "Description at the provider (AWS Lambda only).",
+        "Places orders",
+    ),
+    Field(
+        "role",
+        _ARN,
+        "ARN of the execution role of this function (AWS Lambda only). Default: `roleArn` of the "
+        "service.",
+        "arn:aws:iam::123456789012:role/orders",
+    ),
+    Field(
+        "vpc",
+        Either((_VPC, Flag())),
+        "Subnets and security groups of the function, or `false` for no VPC (AWS Lambda only).",
+        {"subnetIds": ["subnet-0a1b2c3d"], "securityGroupIds": ["sg-0a1b2c3d"]},
+    ),
+    Field(
+        "ephemeralStorage",
+        Integer(512, 10_240),
+        "Size of /tmp, in MB (AWS Lambda only). Default: 512.",
+        1024,
+    ),
+    Field(
+        "tracing",
+        OneOf(("active", "passThrough"), "a tracing mode"),
+        "X-Ray tracing (AWS Lambda only). Default: passThrough.",
+        "active",
+    ),
+    Field(
+        "logs",
+        _LOGS,
+        "Format, level and group of the function's logs (AWS Lambda only).",
+        {"format": "json", "level": "WARN"},
+    ),
+    Field(
+        "deadLetter",
+        _ARN,
+        "ARN of the queue or topic for events that failed (AWS Lambda only).",
+        _EXAMPLE_QUEUE,
+    ),
+    Field(
+        "kmsKey",
+        _ARN,
+        "ARN of the KMS key that encrypts the environment (AWS Lambda only).",
+        "arn:aws:kms:eu-central-1:123456789012:key/1a2b",
+    ),
+    Field(
+        "fileSystem",
+        _FILE_SYSTEM,
+        "EFS file system of the function (AWS Lambda only). Requires `vpc`.",
+        {
+            "arn": "arn:aws:elasticfilesystem:eu-central-1:123456789012:access-point/fsap-0a1b",
+            "path": "/mnt/data",
+        },
+    ),
+    Field(
+        "snapStart",
+        Flag(),
+        "Whether to start from a snapshot of the initialized function (AWS Lambda only).",
+        example=True,
+    ),
+)

@@ -1,0 +1,171 @@
+"""Function settings that only AWS Lambda has: from keys of `fabric.yml` to fields of the API."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from fabric.providers.core.contract import FunctionDraft, Unsupported
+from fabric.providers.core.limits import function_problem
+
+Fields: TypeAlias = Mapping[str, Any]
+_MODES = {"active": "Active", "passThrough": "PassThrough"}
+_STANDARD_STORAGE = 512
+# Pairs a family with its first version that can start from a snapshot.
+_SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
+
+
+class _Row(Struct, frozen=True):
+    """One field of the API: its value for the text of a setting, and what AWS reports. `without` is
+    the value of a function that does not have the setting."""
+
+    setting: str
+    field: str
+    build: Callable[[str], object]
+    without: object
+    read: Callable[[Any], object]
+
+
+def _build_vpc(text: str) -> object:
+    said = json.loads(text)
+    ipv6 = {"Ipv6AllowedForDualStack": True} if said.get("ipv6") else {}
+    return {
+        "SubnetIds": sorted(said["subnetIds"]),
+        "SecurityGroupIds": sorted(said["securityGroupIds"]),
+        **ipv6,
+    }
+
+
+def _read_vpc(found: Fields) -> object:
+    ipv6 = {"Ipv6AllowedForDualStack": True} if found.get("Ipv6AllowedForDualStack") else {}
+    return {
+        "SubnetIds": sorted(found.get("SubnetIds", ())),
+        "SecurityGroupIds": sorted(found.get("SecurityGroupIds", ())),
+        **ipv6,
+    }
+
+
+_LOG_FIELDS = {
+    "level": "ApplicationLogLevel",
+    "systemLevel": "SystemLogLevel",
+    "group": "LogGroup",
+}
+_FORMATS = {"text": "Text", "json": "JSON"}
+
+
+def _build_logs(text: str) -> object:
+    said = json.loads(text)
+    rest = {field: said[key] for key, field in _LOG_FIELDS.items() if key in said}
+    return {"LogFormat": _FORMATS[said.get("format", "text")], **rest}
+
+
+def _build_file_systems(text: str) -> object:
+    said = json.loads(text)
+    return [{"Arn": said["arn"], "LocalMountPath": said["path"]}]
+
+
+def _return_same(found: Any) -> Any:
+    return found
+
+
+_ROWS = (
+    _Row(
+        "ephemeralStorage",
+        "EphemeralStorage",
+        lambda text: {"Size": int(text)},
+        {"Size": _STANDARD_STORAGE},
+        _return_same,
+    ),
+    _Row(
+        "tracing",
+        "TracingConfig",
+        lambda text: {"Mode": _MODES[text]},
+        {"Mode": "PassThrough"},
+        _return_same,
+    ),
+    _Row("vpc", "VpcConfig", _build_vpc, {"SubnetIds": [], "SecurityGroupIds": []}, _read_vpc),
+    _Row("logs", "LoggingConfig", _build_logs, {"LogFormat": "Text"}, _return_same),
+    _Row(
+        "deadLetter",
+        "DeadLetterConfig",
+        lambda text: {"TargetArn": text},
+        {"TargetArn": ""},
+        _return_same,
+    ),
+    _Row("kmsKey", "KMSKeyArn", str, "", _return_same),
+    _Row("fileSystem", "FileSystemConfigs", _build_file_systems, [], list),
+    _Row(
+        "snapStart",
+        "SnapStart",
+        lambda _text: {"ApplyOn": "PublishedVersions"},
+        {"ApplyOn": "None"},
+        lambda found: {"ApplyOn": found.get("ApplyOn", "None")},
+    ),
+)
+
+
+def build_given_settings(settings: Mapping[str, str]) -> dict[str, object]:
+    """Build the fields of the settings that the config contains."""
+    return {row.field: row.build(settings[row.setting]) for row in _ROWS if row.setting in settings}
+
+
+def find_changed_settings(
+    settings: Mapping[str, str], found: Fields, name: str
+) -> dict[str, object]:
+    """Return the fields to update. A setting removed from the config returns to its default."""
+    changed = {}
+    for row in _ROWS:
+        wanted = row.build(settings[row.setting]) if row.setting in settings else row.without
+        there = row.read(found[row.field]) if found.get(row.field) else row.without
+        if row.field == "LoggingConfig":
+            wanted, there = _with_log_defaults(wanted, name), _with_log_defaults(there, name)
+        if wanted != there:
+            changed[row.field] = wanted
+    return changed
+
+
+def _with_log_defaults(logs: Any, name: str) -> object:
+    """Add what AWS reports for omitted values, because a removed level must return to it."""
+    levels = {"ApplicationLogLevel": "INFO", "SystemLogLevel": "INFO"}
+    json_only = levels if logs["LogFormat"] == "JSON" else {}
+    return {"LogGroup": f"/aws/lambda/{name}", **json_only, **logs}
+
+
+def find_setting_problems(one: FunctionDraft) -> Iterator[Unsupported]:
+    """Find settings that AWS rejects together."""
+    settings = dict(one.settings)
+    for key, why, hint in _find_conflicts(settings):
+        yield Unsupported(one.name, function_problem(one.name, why, hint), keys=(key,))
+
+
+def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    logs = json.loads(settings.get("logs", "{}"))
+    if logs.get("format", "text") != "json" and {"level", "systemLevel"} & logs.keys():
+        yield (
+            "logs",
+            "sets a log level, which requires JSON logs",
+            "set `format: json` below `logs`",
+        )
+    if "fileSystem" in settings and "vpc" not in settings:
+        yield "fileSystem", "has a file system, which requires `vpc`", "add `vpc`"
+    if "snapStart" in settings:
+        yield from _find_snapshot_conflicts(settings)
+
+
+def _find_snapshot_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    runtime = settings.get("runtime", "")
+    if not _can_start_from_snapshot(runtime):
+        why = f"sets `snapStart`, which AWS does not support for the runtime `{runtime}`"
+        yield "snapStart", why, "use Java 11, Python 3.12 or .NET 8, or a later version"
+    if "fileSystem" in settings or int(settings.get("ephemeralStorage", "0")) > _STANDARD_STORAGE:
+        why = "sets `snapStart`, which AWS does not support with a file system or a larger /tmp"
+        yield "snapStart", why, "remove `snapStart`, or the other setting"
+
+
+def _can_start_from_snapshot(runtime: str) -> bool:
+    for family, first in _SNAPSHOTS.items():
+        version = runtime.removeprefix(family)
+        if runtime.startswith(family) and version.isdecimal():
+            return int(version) >= first
+    return runtime == "python"

@@ -1,0 +1,39 @@
+"""What deploys compare of a function and of its place."""
+
+from fabric.graph.deploy_settings import (
+    build_spec,
+    describe_function_place,
+    describe_release_place,
+)
+from fabric.graph.service_unit import ServiceUnit
+from tests.support.config_texts import HEAD, ONE, loaded
+
+
+def unit_of(extension: str, more: str = "") -> ServiceUnit:
+    extensions = f"extensions: {{cloud1-lambda: {extension}}}\n" if extension else ""
+    return ServiceUnit(loaded(f"{HEAD}{ONE}{extensions}{more}"), "")
+
+
+def test_a_setting_that_only_a_release_reads_is_no_input_of_functions() -> None:
+    before = unit_of("{roleArn: 'arn:aws:iam::1:role/a'}")
+    after = unit_of("{roleArn: 'arn:aws:iam::1:role/a', schedulerRoleArn: 'arn:aws:iam::1:role/b'}")
+    assert describe_function_place(before) == describe_function_place(after)
+    assert describe_release_place(before) != describe_release_place(after)
+
+
+def test_a_setting_that_functions_read_is_an_input() -> None:
+    before, after = (unit_of(f"{{roleArn: 'arn:aws:iam::1:role/{one}'}}") for one in "ab")
+    assert describe_function_place(before) != describe_function_place(after)
+
+
+def test_a_config_without_other_settings_has_the_same_inputs_for_both() -> None:
+    unit = unit_of("{roleArn: 'arn:aws:iam::1:role/a'}")
+    assert describe_function_place(unit) == describe_release_place(unit)
+
+
+def test_a_function_setting_is_an_option_only_where_it_is_given() -> None:
+    plain = dict(build_spec(unit_of(""), unit_of("").config.functions[0])[1])
+    unit = unit_of("", "defaults: {tracing: active}\n")
+    given = dict(build_spec(unit, unit.config.functions[0])[1])
+    assert "tracing" not in plain
+    assert given == {**plain, "tracing": "active"}
