@@ -16,7 +16,7 @@ OLDEST_GLIBC = 17
 
 # Keys of a function in `fabric.yml` that only some providers support.
 FUNCTION_SETTINGS = (
-    *("description", "role", "vpc", "ephemeralStorage", "tracing", "logs"),
+    *("permissions", "description", "role", "vpc", "ephemeralStorage", "tracing", "logs"),
     *("deadLetter", "kmsKey", "fileSystem", "snapStart"),
 )
 

@@ -109,10 +109,11 @@ def _open_real(facts: ProviderFacts, context: ProviderContext) -> Deployer:
 
 def _require_role(facts: ProviderFacts, context: ProviderContext) -> None:
     variable = facts.access.role_variable
-    if not variable or context.env.get(variable) or json.loads(context.extension).get("roleArn"):
+    is_given = context.has_roles or json.loads(context.extension).get("roleArn")
+    if not variable or context.env.get(variable) or is_given:
         return
     message = f"real deploys to {facts.title} (`{facts.id}`) require an execution role"
-    hint = f"set `{variable}`, or `roleArn` below `extensions.{facts.id}`"
+    hint = f"set `{variable}`, `roleArn` below `extensions.{facts.id}`, or `permissions`"
     raise FabricError(Problem("credentials/role-missing", message, hint))
 
 

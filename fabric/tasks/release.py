@@ -110,6 +110,7 @@ def list_live_functions(
             mark=mark_of(one.key, locked_record.record.salt),
             triggers=one.triggers,
             reserved_concurrency=_read_reserved_concurrency(one.settings),
+            settings=one.settings,
         )
         for one in locked_record.record.functions
         if one.name in names

@@ -90,11 +90,44 @@ def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:
 
 def _change(name: str, old: Json, new: Json, style: Style) -> str:
     """Format a change. Hashes are omitted, except for code, where they distinguish archives."""
+    if name == "permissions":
+        return _compare_permissions(old, new)
     if name != "code" and _is_digest(old) and _is_digest(new):
         return "changed"
     if name in _OWN_WITHOUT:
         old, new = (_OWN if one == _UNSET else one for one in (old, new))
     return f"{_format_value(old)} {style.dim('->')} {_format_value(new)}"
+
+
+def _compare_permissions(old: Json, new: Json) -> str:
+    """Format the entries that were added and removed."""
+    before, after = (
+        [_format_permission(one) for one in side] if isinstance(side, list | tuple) else []
+        for side in (old, new)
+    )
+    signs = (
+        *(f"+ {one}" for one in after if one not in before),
+        *(f"- {one}" for one in before if one not in after),
+    )
+    return "; ".join(signs) or "another order"
+
+
+def _format_permission(entry: Json) -> str:
+    """Format a statement, or the name of a policy with its parameters."""
+    if not isinstance(entry, dict):
+        return str(entry)
+    said = {key[:1].lower() + key[1:]: value for key, value in entry.items()}
+    actions = said.get("actions", said.get("action", said.get("notActions", said.get("notAction"))))
+    if actions is None:
+        [(name, parameters)] = entry.items()
+        values = parameters.values() if isinstance(parameters, dict) else ()
+        return " ".join((name, *map(str, values)))
+    resources = said.get("resources", said.get("resource", said.get("notResources", "")))
+    return f"{said.get('effect', 'Allow')} {_join_words(actions)} on {_join_words(resources)}"
+
+
+def _join_words(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _is_digest(value: Json) -> bool:

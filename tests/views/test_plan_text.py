@@ -1,9 +1,18 @@
 """The text of `explain`: the action, the reason, and the changed inputs."""
 
+from typing import Any
+
 import pytest
 
-from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
-from fabric.views.plan_text import explain_text
+from fabric.model.outcomes.planned import (
+    ChangedInput,
+    ExplainOutcome,
+    PlannedFunction,
+    PlannedService,
+    PlanOutcome,
+    PlanSummary,
+)
+from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
 
@@ -24,3 +33,17 @@ def test_task_settings_are_not_called_options() -> None:
     changed = (ChangedInput("option", "mode", "simulated", "real"),)
     outcome = ExplainOutcome("deploy:a/b", "run", "setting mode changed", changed, 3)
     assert explain_text(outcome, Style()).splitlines()[1] == "  setting mode  simulated -> real"
+
+
+def test_changed_permissions_are_shown_as_added_and_removed_entries() -> None:
+    old: list[Any] = [{"S3ReadPolicy": {"BucketName": "b"}}, "ManagedPolicy"]
+    new: list[Any] = [
+        "ManagedPolicy",
+        {"actions": ["a:B", "a:C"], "resources": ["*"]},
+        {"Effect": "Deny", "Action": "d:*", "Resource": "x"},
+    ]
+    row = PlannedFunction("api", (), (), "update", {"permissions": (old, new)})
+    service = PlannedService("shop", "cloud1-lambda", "real", (row,))
+    summary = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
+    text = plan_text(PlanOutcome("dev", "real", (service,), (), (), summary), Style())
+    assert "permissions: + Allow a:B, a:C on *; + Deny d:* on x; - S3ReadPolicy b" in text

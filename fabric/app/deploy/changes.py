@@ -171,6 +171,9 @@ def _is_unknown_upstream(change: Change) -> bool:
 
 def _list_values(name: str, text: str) -> Iterator[tuple[str, Json]]:
     """Yield the values of a setting: one, or those of its map."""
+    if text.startswith("["):
+        yield name, json.loads(text)
+        return
     if not text.startswith("{"):
         yield from [(name, text)] if text else []
         return
@@ -182,7 +185,8 @@ def _format_field_changes(
     change: Change, row: PlannedFunction, was: FunctionRecord
 ) -> Iterator[tuple[str, tuple[Json, Json]]]:
     """Yield the change of a setting, or the changes in its map."""
-    if change.kind != EntryKind.OPTION or "{" not in (change.old[:1], change.new[:1]):
+    is_json = bool({"{", "["} & {change.old[:1], change.new[:1]})
+    if change.kind != EntryKind.OPTION or not is_json:
         yield _format_field_change(change, row, was)
         return
     old, new = (dict(_list_values(change.name, text)) for text in (change.old, change.new))

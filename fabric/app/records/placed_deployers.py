@@ -65,6 +65,7 @@ class PlacedDeployers:
             around=self._build_environment(ref),
             extension=format_json(_find_extension(self._work.config(ref), provider_id)),
             connections=self._connections or Connections(),
+            has_roles=_has_roles(self._work.config(ref)),
         )
 
     def build_redaction(self, ref: RecordRef) -> Redaction:
@@ -131,6 +132,13 @@ class PlacedDeployers:
                 filed=list_env_file_names(placement.env_place, process),
             )
         return self._around[ref]
+
+
+def _has_roles(config: Config | None) -> bool:
+    """Return whether each function has `role` or `permissions`."""
+    return config is not None and all(
+        {"role", "permissions"} & dict(one.settings).keys() for one in config.functions
+    )
 
 
 def collect_hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:

@@ -130,11 +130,25 @@ _CLOUD1 = Fields(
         Field(
             "iam",
             Fields(
-                (Field("role", _ROLE, "Permissions of the execution role.", {"statements": []}),),
+                (
+                    Field("role", _ROLE, "Permissions of the execution role.", {"statements": []}),
+                    Field(
+                        "path",
+                        Text(match_whole(r"/(?:[!-~]{1,510}/)?"), "a path such as `/shop/`"),
+                        "Path of the roles that fabric creates. Default: /.",
+                        "/shop/",
+                    ),
+                    Field(
+                        "boundary",
+                        FILLED,
+                        "ARN of the permissions boundary of the roles that fabric creates.",
+                        "arn:aws:iam::123456789012:policy/edge",
+                    ),
+                ),
                 is_open=True,
             ),
-            "Additional IAM permissions of the functions.",
-            {"role": {"statements": []}},
+            "IAM permissions of the functions, and settings of their roles.",
+            {"path": "/shop/"},
         ),
     ),
     is_open=True,

@@ -4,6 +4,7 @@ The name of a setting is its key in `fabric.yml`. `model/catalog.py` lists the s
 provider supports.
 """
 
+from fabric.config.schema.permissions import PERMISSIONS
 from fabric.config.schema.shapes import (
     Either,
     Field,
@@ -83,6 +84,7 @@ _FILE_SYSTEM = Fields(
 _EXAMPLE_QUEUE = "arn:aws:sqs:eu-central-1:123456789012:failed"
 
 FUNCTION_SETTINGS = (
+    PERMISSIONS,
     Field(
         "description",
         Text(match_whole(r".{1,200}"), "one line of at most 200 characters"),

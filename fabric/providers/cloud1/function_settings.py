@@ -1,19 +1,14 @@
 """Function settings that only AWS Lambda has: from keys of `fabric.yml` to fields of the API."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from fabric.providers.core.contract import FunctionDraft, Unsupported
-from fabric.providers.core.limits import function_problem
-
 Fields: TypeAlias = Mapping[str, Any]
 _MODES = {"active": "Active", "passThrough": "PassThrough"}
-_STANDARD_STORAGE = 512
-# Pairs a family with its first version that can start from a snapshot.
-_SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
+STANDARD_STORAGE = 512
 
 
 class _Row(Struct, frozen=True):
@@ -74,7 +69,7 @@ _ROWS = (
         "ephemeralStorage",
         "EphemeralStorage",
         lambda text: {"Size": int(text)},
-        {"Size": _STANDARD_STORAGE},
+        {"Size": STANDARD_STORAGE},
         _return_same,
     ),
     _Row(
@@ -130,42 +125,3 @@ def _with_log_defaults(logs: Any, name: str) -> object:
     levels = {"ApplicationLogLevel": "INFO", "SystemLogLevel": "INFO"}
     json_only = levels if logs["LogFormat"] == "JSON" else {}
     return {"LogGroup": f"/aws/lambda/{name}", **json_only, **logs}
-
-
-def find_setting_problems(one: FunctionDraft) -> Iterator[Unsupported]:
-    """Find settings that AWS rejects together."""
-    settings = dict(one.settings)
-    for key, why, hint in _find_conflicts(settings):
-        yield Unsupported(one.name, function_problem(one.name, why, hint), keys=(key,))
-
-
-def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    logs = json.loads(settings.get("logs", "{}"))
-    if logs.get("format", "text") != "json" and {"level", "systemLevel"} & logs.keys():
-        yield (
-            "logs",
-            "sets a log level, which requires JSON logs",
-            "set `format: json` below `logs`",
-        )
-    if "fileSystem" in settings and "vpc" not in settings:
-        yield "fileSystem", "has a file system, which requires `vpc`", "add `vpc`"
-    if "snapStart" in settings:
-        yield from _find_snapshot_conflicts(settings)
-
-
-def _find_snapshot_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    runtime = settings.get("runtime", "")
-    if not _can_start_from_snapshot(runtime):
-        why = f"sets `snapStart`, which AWS does not support for the runtime `{runtime}`"
-        yield "snapStart", why, "use Java 11, Python 3.12 or .NET 8, or a later version"
-    if "fileSystem" in settings or int(settings.get("ephemeralStorage", "0")) > _STANDARD_STORAGE:
-        why = "sets `snapStart`, which AWS does not support with a file system or a larger /tmp"
-        yield "snapStart", why, "remove `snapStart`, or the other setting"
-
-
-def _can_start_from_snapshot(runtime: str) -> bool:
-    for family, first in _SNAPSHOTS.items():
-        version = runtime.removeprefix(family)
-        if runtime.startswith(family) and version.isdecimal():
-            return int(version) >= first
-    return runtime == "python"

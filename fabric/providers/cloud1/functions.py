@@ -17,6 +17,7 @@ from fabric.providers.cloud1.client import (
     GONE,
     MAX_PARALLEL,
     ignore_codes,
+    is_busy,
     is_role_too_new,
 )
 from fabric.providers.cloud1.function_attributes import (
@@ -32,6 +33,7 @@ from fabric.providers.cloud1.ownership import (
     refuse_other_account,
     refuse_other_region,
 )
+from fabric.providers.cloud1.roles import has_own_role, prepare_role
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
     build_configuration,
@@ -63,14 +65,11 @@ class _FunctionMaking(Struct, frozen=True):
     work: Cloud1Work
     address: DeploymentAddress
     order: FunctionOrder
+    role: str
 
     @property
     def name(self) -> str:
         return build_function_name(self.address, self.order.name)
-
-    @property
-    def role(self) -> str:
-        return dict(self.order.settings).get("role") or self.work.own.role_arn
 
     def find_changes(self, found: Mapping[str, Any]) -> dict[str, object]:
         return compare_configuration(self.order, self.role, found)
@@ -80,7 +79,7 @@ def deploy_function(
     work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
     refuse_other_region(work, address)
-    making = _FunctionMaking(work, address, order)
+    making = _FunctionMaking(work, address, order, prepare_role(work, address, order))
     then = _find_earlier_version(making)
     if then is not None:
         _refuse_others(making, then)
@@ -190,6 +189,7 @@ def _update_function(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
     """Return the id of a version that matches the order: the newest or a new one. Settings come
     first, because the code update publishes both."""
     functions, order = making.work.functions, making.order
+    settings = dict(order.settings)
     digest = encode_code_hash(order.artifact.sha256)
     changed = making.find_changes(found)
     is_same_code = found["CodeSha256"] == digest and found.get("Architectures", ["x86_64"]) == [
@@ -203,6 +203,7 @@ def _update_function(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
         retry_on_conflict(
             making.work,
             lambda: functions.update_function_configuration(FunctionName=making.name, **changed),
+            lambda error: is_busy(error) or (has_own_role(settings) and is_role_too_new(error)),
         )
         wait_until_ready(making.work, making.name)
     if is_same_code:

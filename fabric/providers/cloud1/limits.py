@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
-from fabric.providers.cloud1.function_settings import find_setting_problems
+from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
 from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
+from fabric.providers.cloud1.permissions import Arn
+from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
 from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
 from fabric.providers.core.contract import (
     DeploymentAddress,
@@ -21,6 +23,9 @@ from fabric.providers.core.limits import (
 )
 
 _MOST_ROUTES = 300
+_ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
+# Pairs a family with its first version that can start from a snapshot.
+_SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
 _RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
@@ -48,7 +53,7 @@ def find_unsupported(
             for problem in _find_trigger_problems(one.name, json.loads(text), address.region):
                 yield Unsupported(one.name, problem, number)
         yield from _find_wire_problems(own, address, one)
-        yield from find_setting_problems(one)
+        yield from _find_setting_problems(one)
     yield from find_bucket_overlaps(functions)
     yield from _find_cors_conflicts(functions)
     yield from _find_excess_routes(functions)
@@ -155,3 +160,59 @@ def _find_excess_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unsuppor
             f"{_MOST_ROUTES} per HTTP API"
         )
         yield Unsupported(name, function_problem(name, why, "split the service in two"), number)
+
+
+def _find_setting_problems(one: FunctionDraft) -> Iterator[Unsupported]:
+    """Find settings that AWS rejects together."""
+    settings = dict(one.settings)
+    for key, why, hint in _find_conflicts(settings):
+        yield Unsupported(one.name, function_problem(one.name, why, hint), keys=(key,))
+
+
+def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    if "permissions" in settings:
+        yield from _find_permission_conflicts(settings)
+    logs = json.loads(settings.get("logs", "{}"))
+    if logs.get("format", "text") != "json" and {"level", "systemLevel"} & logs.keys():
+        yield (
+            "logs",
+            "sets a log level, which requires JSON logs",
+            "set `format: json` below `logs`",
+        )
+    if "fileSystem" in settings and "vpc" not in settings:
+        yield "fileSystem", "has a file system, which requires `vpc`", "add `vpc`"
+    if "snapStart" in settings:
+        yield from _find_snapshot_conflicts(settings)
+
+
+def _find_permission_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    if "role" in settings:
+        why = "has both `permissions`, for which fabric creates a role, and `role`"
+        yield "role", why, "remove one of them"
+    for fault in list_statement_faults(settings["permissions"]):
+        yield "permissions", f"has an incomplete statement: {fault}", ""
+    length = len(build_policies(settings, (), _ANY_PLACE).document)
+    if length > LONGEST_POLICY:
+        why = (
+            f"has permissions of {length:,} characters; the maximum of one role is "
+            f"{LONGEST_POLICY:,}"
+        )
+        yield "permissions", why, "use managed policies, or fewer statements with wildcards"
+
+
+def _find_snapshot_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    runtime = settings.get("runtime", "")
+    if not _can_start_from_snapshot(runtime):
+        why = f"sets `snapStart`, which AWS does not support for the runtime `{runtime}`"
+        yield "snapStart", why, "use Java 11, Python 3.12 or .NET 8, or a later version"
+    if "fileSystem" in settings or int(settings.get("ephemeralStorage", "0")) > STANDARD_STORAGE:
+        why = "sets `snapStart`, which AWS does not support with a file system or a larger /tmp"
+        yield "snapStart", why, "remove `snapStart`, or the other setting"
+
+
+def _can_start_from_snapshot(runtime: str) -> bool:
+    for family, first in _SNAPSHOTS.items():
+        version = runtime.removeprefix(family)
+        if runtime.startswith(family) and version.isdecimal():
+            return int(version) >= first
+    return runtime == "python"

@@ -39,7 +39,7 @@ def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, An
 
 def refuse_elsewhere(address: DeploymentAddress, arn: str) -> None:
     """Raise if a created or found function is in another place than the rest of the service."""
-    there, here = _read_home(address), parse_arn_home(arn)
+    there, here = read_home(address), parse_arn_home(arn)
     if there is not None and there != here:
         raise FabricError(_other_place_problem(address, there, here))
 
@@ -51,13 +51,13 @@ def format_kept_place(functions: Sequence[LiveFunction]) -> dict[str, str]:
 
 def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
     """Return the address with the deployed region, which can differ from the configured one."""
-    there = _read_home(address)
+    there = read_home(address)
     return address if there is None else replace(address, region=there.region)
 
 
 def refuse_other_region(work: Cloud1Work, address: DeploymentAddress) -> None:
     """Raise if the configured region differs from the deployed one, without an API call."""
-    there, region = _read_home(address), str(work.functions.meta.region_name)
+    there, region = read_home(address), str(work.functions.meta.region_name)
     if there is not None and there.region != region:
         raise FabricError(
             _other_place_problem(address, there, Arn(there.partition, region, there.account))
@@ -67,7 +67,7 @@ def refuse_other_region(work: Cloud1Work, address: DeploymentAddress) -> None:
 def find_region_problem(address: DeploymentAddress) -> Problem | None:
     """Return a problem for a region conflict. An omitted region comes from the credentials, which
     only a call can resolve."""
-    there = _read_home(address)
+    there = read_home(address)
     if there is None or address.region in ("", there.region):
         return None
     return _other_place_problem(address, there, Arn(there.partition, address.region, there.account))
@@ -76,14 +76,14 @@ def find_region_problem(address: DeploymentAddress) -> Problem | None:
 def refuse_other_account(work: Cloud1Work, address: DeploymentAddress) -> None:
     """Raise if resources are to be created or deleted in another account. One check covers all of
     them."""
-    there = _read_home(address)
+    there = read_home(address)
     if there is not None:
         here = Arn(there.partition, work.functions.meta.region_name, work.clients.account())
         if here != there:
             raise FabricError(_other_place_problem(address, there, here))
 
 
-def _read_home(address: DeploymentAddress) -> Arn | None:
+def read_home(address: DeploymentAddress) -> Arn | None:
     """Read the recorded place of the service. Service-level resources outlive functions."""
     if address.previous is None:
         return None

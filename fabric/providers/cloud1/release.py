@@ -42,6 +42,7 @@ from fabric.providers.cloud1.gateway import (
 )
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
+from fabric.providers.cloud1.roles import delete_roles, release_roles
 from fabric.providers.cloud1.rules import (
     FoundQueue,
     drop_statements,
@@ -89,6 +90,7 @@ def release_service(
     )
     cut = cut_over(work, functions, kept)
     beside = release_attributes(work, address, functions, kept)
+    roles = release_roles(work, address, functions, kept)
     now = _inspect_wires(releasing, cut)
     gateway = _release_api(releasing, cut, now)
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
@@ -99,6 +101,7 @@ def release_service(
         **format_kept_place(functions),
         **format_kept_versions(functions),
         **beside,
+        **roles,
         **encode_wiring(wiring, kept.salt),
         **prune_versions(work, address, functions, cut, kept),
     }
@@ -163,6 +166,7 @@ def delete_functions(
     refuse_other_account(work, address)
     unwire(plan_unwiring(work, address, functions, read_kept_state(address)))
     _delete(work, address, functions)
+    delete_roles(work, address, functions)
 
 
 def delete_service(
@@ -176,6 +180,7 @@ def delete_service(
     remove_gateway(work, address, kept.texts)
     unwire_service(unwiring)
     _delete(work, address, functions)
+    delete_roles(work, address, functions)
     drop_statements(work, address, kept)
 
 

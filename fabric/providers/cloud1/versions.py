@@ -45,12 +45,20 @@ _MARK = "fabric "
 Fields = Mapping[str, object]
 
 
+class IamSettings(Struct, frozen=True, rename="camel"):
+    """Settings of the roles that fabric creates."""
+
+    path: str = "/"
+    boundary: str = ""
+
+
 class OwnSettings(Struct, frozen=True, rename="camel"):
     """The settings of this provider's section of the config."""
 
     role_arn: str = ""
     artifact_bucket: str = ""
     scheduler_role_arn: str = ""
+    iam: IamSettings = IamSettings()
 
 
 class Cloud1Work(Struct, frozen=True):
@@ -124,7 +132,11 @@ def wait_until_ready(work: Cloud1Work, name: str) -> None:
         raise FabricError(Problem("provider/not-ready", message, hint))
 
 
-def retry_on_conflict(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+def retry_on_conflict(
+    work: Cloud1Work,
+    call: Callable[[], Mapping[str, Any]],
+    is_temporary: Callable[[Any], bool] = is_busy,
+) -> Mapping[str, Any]:
     """Retry a change while another change of the function is in progress."""
     from botocore.exceptions import ClientError
 
@@ -134,7 +146,7 @@ def retry_on_conflict(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -
         try:
             return call()
         except ClientError as error:
-            if not is_busy(error):
+            if not is_temporary(error):
                 raise
             busy.append(error)
             return None
@@ -166,7 +178,7 @@ def build_configuration(order: FunctionOrder, role: str) -> dict[str, object]:
     settings = dict(order.settings)
     return {
         "Description": format_mark(order.mark, settings.get("description", "")),
-        "Role": settings.get("role") or role,
+        "Role": role,
         "Handler": order.artifact.handler,
         "Runtime": RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
         "MemorySize": _count(settings.get("memory", ""), _MEMORY),

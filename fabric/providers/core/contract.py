@@ -134,6 +134,8 @@ class LiveFunction(Struct, frozen=True):
     triggers: tuple[str, ...] = ()
     tags: Pairs = ()
     reserved_concurrency: int | None = None
+    # The recorded settings.
+    settings: Pairs = ()
 
 
 LiveFunctions: TypeAlias = Sequence[LiveFunction]

@@ -75,6 +75,8 @@ class ProviderContext(Struct, frozen=True, kw_only=True):
     extension: str = "{}"
     # Shared by all services of a run. The owner closes them.
     connections: Connections = field(default_factory=Connections)
+    # Each function brings a role, so that the service needs none.
+    has_roles: bool = False
 
     @property
     def env(self) -> Mapping[str, str]:

@@ -262,6 +262,7 @@ class ProviderSite(ABC):
             triggers=one.triggers,
             tags=order.tags if order else (),
             reserved_concurrency=order.reserved_concurrency if order else None,
+            settings=one.settings,
         )
 
     def known(self) -> Record:

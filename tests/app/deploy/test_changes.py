@@ -97,6 +97,12 @@ def test_only_changed_keys_of_a_map_are_shown() -> None:
     assert row.fields == {"logs.level": ("INFO", None), "logs.group": (None, "/shop")}
 
 
+def test_a_list_is_shown_as_in_the_config() -> None:
+    now = live(tasks_of(settings=(("permissions", '["A"]'),)))
+    row = row_of(packed(tasks_of(settings=(("permissions", '["A","B"]'),))), now)
+    assert row.fields == {"permissions": (["A"], ["A", "B"])}
+
+
 def test_changed_triggers_are_shown_as_in_the_config() -> None:
     row = row_of(
         packed(tasks_of(settings=(("memory", "128"), ("triggers", "t2")))), live(tasks_of())

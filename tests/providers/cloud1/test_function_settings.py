@@ -11,19 +11,12 @@ from fabric.model.catalog import FUNCTION_SETTINGS
 from fabric.providers.cloud1.function_settings import (
     build_given_settings,
     find_changed_settings,
-    find_setting_problems,
 )
-from fabric.providers.core.contract import FunctionDraft
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.orders import HTTP
 
 _VPC = json.dumps({"subnetIds": ["subnet-b", "subnet-a"], "securityGroupIds": ["sg-1"]})
 _FILES = json.dumps({"arn": "arn:aws:efs:x", "path": "/mnt/data"})
-
-
-def found_in(**settings: str) -> list[tuple[str, ...]]:
-    draft = FunctionDraft("api", settings=tuple(settings.items()))
-    return [one.keys for one in find_setting_problems(draft)]
 
 
 def test_the_schema_and_the_catalog_list_the_same_settings() -> None:
@@ -81,29 +74,6 @@ def test_reported_log_levels_are_no_change() -> None:
     logs = {"LogFormat": "JSON", "LogGroup": "/aws/lambda/x"}
     reported = {"LoggingConfig": {**logs, "ApplicationLogLevel": "INFO", "SystemLogLevel": "INFO"}}
     assert find_changed_settings({"logs": '{"format": "json"}'}, reported, "x") == {}
-
-
-@pytest.mark.parametrize(
-    ("settings", "keys"),
-    [
-        ({"logs": '{"level": "WARN"}'}, [("logs",)]),
-        ({"logs": '{"level": "WARN", "format": "json"}'}, []),
-        ({"fileSystem": _FILES}, [("fileSystem",)]),
-        ({"fileSystem": _FILES, "vpc": _VPC}, []),
-        ({"snapStart": "true", "runtime": "python3.12"}, []),
-        ({"snapStart": "true", "runtime": "java21"}, []),
-        ({"snapStart": "true", "runtime": "nodejs22.x"}, [("snapStart",)]),
-        ({"snapStart": "true", "runtime": "python3.11"}, [("snapStart",)]),
-        (
-            {"snapStart": "true", "runtime": "python3.13", "ephemeralStorage": "1024"},
-            [("snapStart",)],
-        ),
-    ],
-)
-def test_settings_that_aws_rejects_together_are_found(
-    settings: dict[str, str], keys: list[tuple[str, ...]]
-) -> None:
-    assert found_in(**settings) == keys
 
 
 @pytest.mark.slow

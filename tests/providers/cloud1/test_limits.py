@@ -147,3 +147,39 @@ def test_the_first_route_too_many_is_named() -> None:
     twice = replace(GOOD, name="other", triggers=routes)
     (found,) = find_unsupported(ROLE, address(), (replace(GOOD, triggers=routes), twice))
     assert (found.function, found.trigger) == ("other", 100)
+
+
+_VPC = json.dumps({"subnetIds": ["subnet-a"], "securityGroupIds": ["sg-1"]})
+_FILES = json.dumps({"arn": "arn:aws:efs:x", "path": "/mnt/data"})
+
+
+def found_in(**settings: str) -> list[tuple[str, ...]]:
+    given = {"runtime": "nodejs", **settings}
+    found = find_unsupported(ROLE, address(), [FunctionDraft("api", tuple(given.items()))])
+    return [one.keys for one in found if one.keys]
+
+
+@pytest.mark.parametrize(
+    ("settings", "keys"),
+    [
+        ({"logs": '{"level": "WARN"}'}, [("logs",)]),
+        ({"logs": '{"level": "WARN", "format": "json"}'}, []),
+        ({"permissions": "[]", "role": "arn:aws:iam::1:role/a"}, [("role",)]),
+        ({"permissions": '[{"actions": ["a:B"]}]'}, [("permissions",)]),
+        ({"permissions": json.dumps(["x" * 9] * 9)}, []),
+        ({"fileSystem": _FILES}, [("fileSystem",)]),
+        ({"fileSystem": _FILES, "vpc": _VPC}, []),
+        ({"snapStart": "true", "runtime": "python3.12"}, []),
+        ({"snapStart": "true", "runtime": "java21"}, []),
+        ({"snapStart": "true", "runtime": "nodejs22.x"}, [("snapStart",)]),
+        ({"snapStart": "true", "runtime": "python3.11"}, [("snapStart",)]),
+        (
+            {"snapStart": "true", "runtime": "python3.13", "ephemeralStorage": "1024"},
+            [("snapStart",)],
+        ),
+    ],
+)
+def test_settings_that_aws_rejects_together_are_found(
+    settings: dict[str, str], keys: list[tuple[str, ...]]
+) -> None:
+    assert found_in(**settings) == keys

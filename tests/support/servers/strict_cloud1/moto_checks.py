@@ -1,11 +1,15 @@
 """What moto takes and an account refuses: asked before moto is."""
 
+import json
 import re
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
+from urllib.parse import parse_qsl
 from xml.etree import ElementTree as ET
 
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+from moto.iam.models import AWSManagedPolicy, iam_backends
 from msgspec import Struct
 
 from tests.support.servers.strict_cloud1.accounts import Region
@@ -145,7 +149,21 @@ _LONGEST_IDENTIFIER = 128
 _AT_THE_TOP = 2
 Check = Callable[[Cloud, Region, Asked], Any]
 
+
+def _attached_policy(_: Cloud, region: Region, asked: Asked) -> None:
+    """Policies of AWS itself are there for everybody. moto reads all of them, or none."""
+    arn = dict(parse_qsl(asked.body.decode())).get("PolicyArn", "")
+    there = iam_backends[region.account.number]["aws"].managed_policies
+    name = arn.rpartition("/")[2]
+    data = json.loads(aws_managed_policies_data).get(name) if arn not in there else None
+    if data is not None:
+        made = AWSManagedPolicy.from_data(name, region.account.number, region.name, data)
+        if made.arn == arn:
+            there[arn] = made
+
+
 CHECKS: dict[str, Check] = {
+    "iam.AttachRolePolicy": _attached_policy,
     "s3.PutBucketNotificationConfiguration": _notifications,
     "events.PutRule": _rule,
     "events.PutTargets": _targets,

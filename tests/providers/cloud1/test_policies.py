@@ -1,0 +1,73 @@
+"""What `permissions` become in IAM."""
+
+import json
+
+import pytest
+
+from fabric.providers.cloud1.permissions import Arn
+from fabric.providers.cloud1.policies import RolePolicies, build_policies, list_statement_faults
+
+_HERE = Arn("aws", "eu-central-1", "123456789012")
+
+
+def built(*permissions: object, kinds: tuple[str, ...] = (), **settings: str) -> RolePolicies:
+    return build_policies({"permissions": json.dumps(permissions), **settings}, kinds, _HERE)
+
+
+def statements(policies: RolePolicies) -> list[dict[str, object]]:
+    return [json.loads(one) for one in policies.statements]
+
+
+def test_statements_allow_by_default_and_may_have_the_keys_of_iam() -> None:
+    own = {"actions": ["ses:SendEmail"], "resources": ["*"]}
+    pasted = {"Effect": "Deny", "Action": "s3:*", "Resource": "*", "Condition": {"Bool": {}}}
+    assert statements(built(own, pasted)) == [
+        {"Effect": "Allow", "Action": ["ses:SendEmail"], "Resource": ["*"]},
+        pasted,
+    ]
+
+
+def test_a_template_of_sam_becomes_its_statement() -> None:
+    [statement] = statements(built({"SQSSendMessagePolicy": {"QueueName": "work"}}))
+    assert statement["Resource"] == ["arn:aws:sqs:eu-central-1:123456789012:work"]
+
+
+def test_logs_are_always_allowed_and_settings_bring_what_they_need() -> None:
+    assert built().managed == ("arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",)
+    more = built("AmazonS3ReadOnlyAccess", kinds=("queue",), vpc="{}", tracing="active").managed
+    assert [one.rpartition("/")[2] for one in more] == [
+        "AWSLambdaBasicExecutionRole",
+        "AWSLambdaVPCAccessExecutionRole",
+        "AWSXRayDaemonWriteAccess",
+        "AWSLambdaSQSQueueExecutionRole",
+        "AmazonS3ReadOnlyAccess",
+    ]
+
+
+def test_both_versions_keep_their_permissions_until_the_release() -> None:
+    old = built({"actions": ["a:Old"], "resources": ["*"]}, "OldPolicy")
+    deny = {"effect": "Deny", "actions": ["a:Old"], "resources": ["*"]}
+    new = built({"actions": ["a:New"], "resources": ["*"]}, deny, "NewPolicy")
+    joined = new.join(old)
+    assert [one["Action"] for one in statements(joined)] == [["a:Old"], ["a:New"]]
+    assert set(joined.managed) == {*old.managed, *new.managed}
+
+
+def test_the_order_of_managed_policies_does_not_matter() -> None:
+    assert built("A", "B").digest == built("B", "A").digest
+    assert built("A").digest != built("B").digest
+
+
+@pytest.mark.parametrize(
+    ("entry", "faults"),
+    [
+        ({"actions": ["a:B"], "resources": ["*"]}, []),
+        ({"notActions": ["a:B"], "notResources": ["x"]}, []),
+        ({"actions": ["a:B"]}, ["`permissions[0]` has no `resources`"]),
+        ({"Resource": "*"}, ["`permissions[0]` has no `actions`"]),
+        ({"S3ReadPolicy": {"BucketName": "b"}}, []),
+        ("AmazonS3ReadOnlyAccess", []),
+    ],
+)
+def test_incomplete_statements_are_found(entry: object, faults: list[str]) -> None:
+    assert list(list_statement_faults(json.dumps([entry]))) == faults
