@@ -17,7 +17,7 @@ OLDEST_GLIBC = 17
 # Keys of a function in `fabric.yml` that only some providers support.
 FUNCTION_SETTINGS = (
     *("permissions", "description", "role", "vpc", "ephemeralStorage", "tracing", "logs"),
-    *("deadLetter", "kmsKey", "fileSystem", "snapStart"),
+    *("async", "deadLetter", "kmsKey", "fileSystem", "snapStart", "url"),
 )
 
 

@@ -16,9 +16,11 @@ from fabric.config.schema.shapes import (
     Text,
     match_whole,
 )
+from fabric.config.schema.triggers import CORS
 
 _ARN = Text(match_whole(r"arn:[a-z-]+:[a-z0-9-]+:\S+"), "an ARN, such as `arn:aws:sqs:...`")
 _TEXT = Text(r"\S", "text that is not empty")
+_EXAMPLE_QUEUE = "arn:aws:sqs:eu-central-1:123456789012:failed"
 _LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 _SYSTEM_LEVELS = ("DEBUG", "INFO", "WARN")
 
@@ -61,6 +63,12 @@ _LOGS = Fields(
             "Log group. Default: /aws/lambda/<function name>.",
             "/shop/api",
         ),
+        Field(
+            "retentionDays",
+            Integer(1, 3653),
+            "Days until logs are deleted. Default: never.",
+            14,
+        ),
     )
 )
 _FILE_SYSTEM = Fields(
@@ -81,7 +89,31 @@ _FILE_SYSTEM = Fields(
         ),
     )
 )
-_EXAMPLE_QUEUE = "arn:aws:sqs:eu-central-1:123456789012:failed"
+_ASYNC = Fields(
+    (
+        Field("maximumRetryAttempts", Integer(0, 2), "Retries after an error. Default: 2.", 1),
+        Field(
+            "maximumEventAge",
+            Integer(60, 21_600),
+            "Maximum age of an event, in seconds. Default: 21600.",
+            3600,
+        ),
+        Field("onSuccess", _ARN, "ARN of the destination of results.", _EXAMPLE_QUEUE),
+        Field("onFailure", _ARN, "ARN of the destination of failed events.", _EXAMPLE_QUEUE),
+    )
+)
+_FUNCTION_URL = Fields(
+    (
+        Field(
+            "authorizer",
+            OneOf(("NONE", "AWS_IAM"), "an authorizer"),
+            "Authorization of callers: NONE (the default, open to everybody) or AWS_IAM.",
+            "AWS_IAM",
+        ),
+        Field("cors", CORS, "CORS: `true` for all origins, one origin, or settings.", True),  # noqa: FBT003
+        Field("stream", Flag(), "Whether responses are streamed. Default: false.", example=True),
+    )
+)
 
 FUNCTION_SETTINGS = (
     PERMISSIONS,
@@ -123,6 +155,12 @@ FUNCTION_SETTINGS = (
         {"format": "json", "level": "WARN"},
     ),
     Field(
+        "async",
+        _ASYNC,
+        "Retries and destinations of asynchronous calls (AWS Lambda only).",
+        {"maximumRetryAttempts": 1, "onFailure": _EXAMPLE_QUEUE},
+    ),
+    Field(
         "deadLetter",
         _ARN,
         "ARN of the queue or topic for events that failed (AWS Lambda only).",
@@ -148,5 +186,11 @@ FUNCTION_SETTINGS = (
         Flag(),
         "Whether to start from a snapshot of the initialized function (AWS Lambda only).",
         example=True,
+    ),
+    Field(
+        "url",
+        Either((Flag(), _FUNCTION_URL)),
+        "URL of the function (AWS Lambda only). `true` lets everybody call it.",
+        {"authorizer": "AWS_IAM"},
     ),
 )

@@ -23,6 +23,7 @@ _METHOD = "(?:" + "|".join(METHODS) + ")"
 ROUTE = Text(match_whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
 _PATH = Text(match_whole(r"/\S*"), "a path that starts with `/` and contains no spaces")
 _TEXTS = Many(FILLED)
+CORS = Either((Flag(), FILLED, Fields((), is_open=True)))
 
 
 def _build_kind(
@@ -45,7 +46,7 @@ _HTTP = _build_kind(
         Field("path", _PATH, "Path. `{name}` matches one segment.", "/users/{id}"),
         Field(
             "cors",
-            Either((Flag(), FILLED, Fields((), is_open=True))),
+            CORS,
             "CORS: `true` for all origins, one origin, or provider-specific settings.",
             True,  # noqa: FBT003
         ),

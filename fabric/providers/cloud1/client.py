@@ -86,7 +86,12 @@ def missing_credentials_problem() -> Problem:
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
 _SERVER_ERROR = 500
-GONE = frozenset(("ResourceNotFoundException", "NotFoundException", "NoSuchEntity", "NoSuchBucket"))
+GONE = frozenset(
+    (
+        *("ResourceNotFoundException", "NotFoundException", "NoSuchEntity", "NoSuchBucket"),
+        "ProvisionedConcurrencyConfigNotFoundException",
+    )
+)
 MISSING_QUEUE = frozenset(("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"))
 DENIED = frozenset(("AccessDenied", "AccessDeniedException"))
 # Of a change that is under way, or was made by somebody else just now: after a moment it may do.

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
@@ -23,6 +24,10 @@ from fabric.providers.core.limits import (
 )
 
 _MOST_ROUTES = 300
+_RETENTION_DAYS = (
+    *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557),
+    *(2922, 3288, 3653),
+)
 _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 # Pairs a family with its first version that can start from a snapshot.
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
@@ -69,10 +74,13 @@ def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> I
         why = _explain_bad_variable(name)
         if why:
             yield function_problem(one.name, f"sets `{name}`, {why}", "rename the variable")
-    if one.provisioned_concurrency:
-        hint = "remove it, or use a custom deploy command"
-        why = "sets `provisionedConcurrency`, which fabric does not support for AWS yet"
-        yield function_problem(one.name, why, hint)
+    reserved, provisioned = _parse_counts(dict(one.settings))
+    if provisioned and reserved is not None and provisioned > reserved:
+        why = (
+            f"has `provisionedConcurrency: {provisioned}`, which exceeds its "
+            f"`reservedConcurrency: {reserved}`"
+        )
+        yield function_problem(one.name, why, "increase `reservedConcurrency`")
     for layer in one.layers:
         found = _LAYER.fullmatch(layer)
         if found is None:
@@ -82,6 +90,11 @@ def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> I
         elif address.region and found[1] != address.region:
             why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
             yield function_problem(one.name, why, "use a layer in the region of the function")
+
+
+def _parse_counts(settings: Mapping[str, str]) -> tuple[int | None, int | None]:
+    """Parse the reserved and the provisioned concurrency."""
+    return parse_concurrency(dict(format_settings(tuple(settings.items()))).get("concurrency", ""))
 
 
 def _explain_bad_variable(variable: str) -> str:
@@ -173,6 +186,11 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
     if "permissions" in settings:
         yield from _find_permission_conflicts(settings)
     logs = json.loads(settings.get("logs", "{}"))
+    days = logs.get("retentionDays")
+    if days and days not in _RETENTION_DAYS:
+        near = min(_RETENTION_DAYS, key=lambda one: abs(one - days))
+        why = f"keeps logs for {days} days, which AWS does not support"
+        yield "logs", why, f"use {near}"
     if logs.get("format", "text") != "json" and {"level", "systemLevel"} & logs.keys():
         yield (
             "logs",
@@ -182,6 +200,9 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
     if "fileSystem" in settings and "vpc" not in settings:
         yield "fileSystem", "has a file system, which requires `vpc`", "add `vpc`"
     if "snapStart" in settings:
+        if _parse_counts(settings)[1]:
+            why = "sets `snapStart`, which AWS does not support with `provisionedConcurrency`"
+            yield "snapStart", why, "remove one of them"
         yield from _find_snapshot_conflicts(settings)
 
 

@@ -8,6 +8,11 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
+from fabric.providers.cloud1.alias_settings import (
+    prepare_settings,
+    read_function_urls,
+    release_settings,
+)
 from fabric.providers.cloud1.aliases import (
     CutOver,
     StoredReleaseState,
@@ -88,9 +93,11 @@ def release_service(
     run_parallel(
         lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, MAX_PARALLEL
     )
+    prepared = prepare_settings(work, functions, kept)
     cut = cut_over(work, functions, kept)
     beside = release_attributes(work, address, functions, kept)
     roles = release_roles(work, address, functions, kept)
+    settings = {**prepared, **release_settings(work, functions, kept)}
     now = _inspect_wires(releasing, cut)
     gateway = _release_api(releasing, cut, now)
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
@@ -102,11 +109,14 @@ def release_service(
         **format_kept_versions(functions),
         **beside,
         **roles,
+        **settings,
         **encode_wiring(wiring, kept.salt),
         **prune_versions(work, address, functions, cut, kept),
     }
     endpoint = read_api_endpoint(gateway)
-    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
+    urls = read_function_urls(settings)
+    outputs = _build_outputs(address, endpoint, functions, urls)
+    return Released(endpoint, outputs, tuple(left.items()))
 
 
 def _plan_release(
@@ -146,12 +156,15 @@ def _keep_leaving(releasing: _Releasing) -> dict[str, str]:
 
 
 def _build_outputs(
-    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
+    address: DeploymentAddress,
+    endpoint: str,
+    functions: Sequence[LiveFunction],
+    urls: Mapping[str, str],
 ) -> Pairs:
     """Build the outputs for other services, equal for all versions."""
     outputs = {"url": endpoint, "region": address.region}
     for one in functions:
-        below = build_function_endpoint(endpoint, one.triggers)
+        below = build_function_endpoint(endpoint, one.triggers) or urls.get(one.name)
         if below:
             outputs[f"url_{one.name}"] = below
         outputs[f"arn_{one.name}"] = build_alias_arn(one.resource_id)

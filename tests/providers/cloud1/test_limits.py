@@ -5,6 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from fabric.model.concurrency import encode_concurrency
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.versions import OwnSettings
 from fabric.providers.core.contract import FunctionDraft
@@ -136,9 +137,11 @@ def test_a_second_trigger_of_one_queue_is_named() -> None:
     assert ("`work`" in found.problem.message, found.trigger) == (True, 1)
 
 
-def test_provisioned_concurrency_is_not_passed_over() -> None:
-    (message,) = told(replace(GOOD, provisioned_concurrency=2))
-    assert "provisionedConcurrency" in message
+def test_no_more_instances_than_reserved_are_provisioned() -> None:
+    for reserved, fits in ((1, False), (2, True), (None, True)):
+        settings = (("runtime", "nodejs"), ("concurrency", encode_concurrency(reserved, 2)))
+        found = told(replace(GOOD, settings=settings, provisioned_concurrency=2))
+        assert (found == []) == fits
 
 
 def test_the_first_route_too_many_is_named() -> None:
@@ -167,6 +170,8 @@ def found_in(**settings: str) -> list[tuple[str, ...]]:
         ({"permissions": "[]", "role": "arn:aws:iam::1:role/a"}, [("role",)]),
         ({"permissions": '[{"actions": ["a:B"]}]'}, [("permissions",)]),
         ({"permissions": json.dumps(["x" * 9] * 9)}, []),
+        ({"logs": '{"retentionDays": 13}'}, [("logs",)]),
+        ({"logs": '{"retentionDays": 14}'}, []),
         ({"fileSystem": _FILES}, [("fileSystem",)]),
         ({"fileSystem": _FILES, "vpc": _VPC}, []),
         ({"snapStart": "true", "runtime": "python3.12"}, []),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.support.servers.strict_cloud1.accounts import Accounts, Region
 from tests.support.servers.strict_cloud1.alias_calls import ALIAS_CALLS
+from tests.support.servers.strict_cloud1.alias_setting_calls import ALIAS_SETTING_CALLS
 from tests.support.servers.strict_cloud1.children import Children
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.function_calls import FUNCTION_CALLS
@@ -30,7 +31,12 @@ from tests.support.servers.strict_cloud1.refusals import (
 from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
 
 _OPERATIONS = {
-    "lambda": FUNCTION_CALLS | ALIAS_CALLS | PERMISSION_CALLS | SETTING_CALLS | MAPPING_CALLS,
+    "lambda": FUNCTION_CALLS
+    | ALIAS_CALLS
+    | PERMISSION_CALLS
+    | SETTING_CALLS
+    | MAPPING_CALLS
+    | ALIAS_SETTING_CALLS,
     "apigatewayv2": GATEWAY_CALLS,
 }
 OWN_SERVICES = frozenset(_OPERATIONS)

@@ -87,6 +87,11 @@ class Function:
     policies: dict[str, list[Fields]] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
     reserved: int | None = None
+    # By version.
+    provisioned: dict[str, Fields] = field(default_factory=dict)
+    # By qualifier.
+    event_settings: dict[str, Fields] = field(default_factory=dict)
+    urls: dict[str, Fields] = field(default_factory=dict)
     next_number: int = 1
     is_changed: bool = True
 

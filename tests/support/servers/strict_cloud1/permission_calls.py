@@ -52,6 +52,12 @@ def _statement(asked: Fields, resource: str) -> Fields:
         condition["ArnLike"] = {"AWS:SourceArn": asked["SourceArn"]}
     if "SourceAccount" in asked:
         condition["StringEquals"] = {"AWS:SourceAccount": asked["SourceAccount"]}
+    if "FunctionUrlAuthType" in asked:
+        urls = {"lambda:FunctionUrlAuthType": asked["FunctionUrlAuthType"]}
+        condition.setdefault("StringEquals", {}).update(urls)
+    if "InvokedViaFunctionUrl" in asked:
+        said = str(asked["InvokedViaFunctionUrl"]).lower()
+        condition["Bool"] = {"lambda:InvokedViaFunctionUrl": said}
     return {**row, "Condition": condition} if condition else row
 
 
@@ -105,7 +111,9 @@ def _is_like(arn: str, pattern: str) -> bool:
 
 PERMISSION_CALLS = {
     "AddPermission": heeding(
-        "FunctionName StatementId Action Principal SourceArn SourceAccount Qualifier", _add
+        "FunctionName StatementId Action Principal SourceArn SourceAccount Qualifier"
+        " FunctionUrlAuthType InvokedViaFunctionUrl",
+        _add,
     ),
     "GetPolicy": heeding("FunctionName Qualifier", _get),
     "RemovePermission": heeding("FunctionName StatementId Qualifier", _remove),
