@@ -1,10 +1,19 @@
 """Trigger nodes to trigger values, one section per kind."""
 
 from collections.abc import Callable
+from collections.abc import Mapping as Mapping_
 
 from fabric.config.schedule import normalize_schedule
-from fabric.config.schema.triggers import TRIGGER
-from fabric.config.sections import Section, find_json
+from fabric.config.schema.shapes import Field
+from fabric.config.schema.triggers import (
+    CRON_OPTIONS,
+    EVENTBUS_OPTIONS,
+    PUBSUB_OPTIONS,
+    QUEUE_OPTIONS,
+    STREAM_OPTIONS,
+    TRIGGER,
+)
+from fabric.config.sections import Reader, Section, find_json
 from fabric.config.values import (
     AmqpTrigger,
     CronTrigger,
@@ -17,7 +26,7 @@ from fabric.config.values import (
     Trigger,
 )
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, convert_to_plain, find_child
 from fabric.model.names import TriggerKind
 
 _KINDS = {kind.value: kind for kind in TriggerKind}
@@ -50,6 +59,18 @@ def _read_schedule(node: Node | None, key: str) -> str:
     return normalize_schedule(read.read_text(node, key))
 
 
+def _read_options(fields: tuple[Field, ...]) -> Mapping_[str, Reader]:
+    """Return the reader of the keys that only some providers support: one JSON value."""
+    keys = [one.name for one in fields]
+
+    def find(node: Node | None, _key: str) -> str | None:
+        found = {key: child for key in keys if (child := find_child(node, key)) is not None}
+        said = {key: convert_to_plain(child) for key, child in found.items()}
+        return read.encode_canonical(said) if said else None
+
+    return {"options": find}
+
+
 _KEYS = dict(TRIGGER.kinds)
 _HTTP = Section(
     HttpTrigger,
@@ -75,12 +96,25 @@ def _parse_http(node: Node) -> HttpTrigger:
 _READERS: dict[TriggerKind, Callable[[Node], Trigger]] = {
     TriggerKind.HTTP: _parse_http,
     TriggerKind.CRON: Section(
-        CronTrigger, _KEYS[TriggerKind.CRON], readers={"schedule": _read_schedule}
+        CronTrigger,
+        _KEYS[TriggerKind.CRON],
+        readers={"schedule": _read_schedule, **_read_options(CRON_OPTIONS)},
     ).read,
-    TriggerKind.QUEUE: Section(QueueTrigger, _KEYS[TriggerKind.QUEUE], keys=_QUEUE).read,
+    TriggerKind.QUEUE: Section(
+        QueueTrigger,
+        _KEYS[TriggerKind.QUEUE],
+        keys=_QUEUE,
+        readers=_read_options(QUEUE_OPTIONS),
+    ).read,
     TriggerKind.STORAGE: Section(StorageTrigger, _KEYS[TriggerKind.STORAGE]).read,
-    TriggerKind.EVENTBUS: Section(EventbusTrigger, _KEYS[TriggerKind.EVENTBUS]).read,
-    TriggerKind.PUBSUB: Section(PubsubTrigger, _KEYS[TriggerKind.PUBSUB]).read,
-    TriggerKind.LOGSTREAM: Section(LogstreamTrigger, _KEYS[TriggerKind.LOGSTREAM]).read,
+    TriggerKind.EVENTBUS: Section(
+        EventbusTrigger, _KEYS[TriggerKind.EVENTBUS], readers=_read_options(EVENTBUS_OPTIONS)
+    ).read,
+    TriggerKind.PUBSUB: Section(
+        PubsubTrigger, _KEYS[TriggerKind.PUBSUB], readers=_read_options(PUBSUB_OPTIONS)
+    ).read,
+    TriggerKind.LOGSTREAM: Section(
+        LogstreamTrigger, _KEYS[TriggerKind.LOGSTREAM], readers=_read_options(STREAM_OPTIONS)
+    ).read,
     TriggerKind.AMQP: Section(AmqpTrigger, _KEYS[TriggerKind.AMQP]).read,
 }

@@ -27,6 +27,8 @@ class HttpTrigger(Struct, frozen=True):
 class CronTrigger(Struct, frozen=True):
     schedule: str
     timezone: str = ""
+    # Canonical JSON of the keys that only some providers support, as in other triggers.
+    options: str = ""
 
 
 class QueueTrigger(Struct, frozen=True):
@@ -35,6 +37,7 @@ class QueueTrigger(Struct, frozen=True):
     window_seconds: int = 0
     response_type: str = ""
     enabled: bool = True
+    options: str = ""
 
 
 class StorageTrigger(Struct, frozen=True):
@@ -50,11 +53,13 @@ class EventbusTrigger(Struct, frozen=True):
 
     pattern: str = ""
     bus: str = "default"
+    options: str = ""
 
 
 class PubsubTrigger(Struct, frozen=True):
     topic: str = ""
     subscription: str = ""
+    options: str = ""
 
 
 class LogstreamTrigger(Struct, frozen=True):
@@ -63,6 +68,8 @@ class LogstreamTrigger(Struct, frozen=True):
     group_id: str = ""
     batch_size: int = 0
     starting_position: str = ""
+    stream: str = ""
+    options: str = ""
 
 
 class AmqpTrigger(Struct, frozen=True):

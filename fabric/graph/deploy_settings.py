@@ -27,7 +27,7 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
         ("memory", str(function.capacity.memory)),
         ("timeout", str(function.capacity.timeout)),
         ("architecture", function.capacity.architecture),
-        ("triggers", hash_fields((repr(function.triggers),))),
+        ("triggers", hash_fields((_describe_triggers(function),))),
         ("layers", hash_fields((repr(list_layers(unit, function)),))),
         ("tags", hash_fields((repr(function.tags),))),
         (
@@ -40,6 +40,14 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
     env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
     settings += (*function.settings, *list_deploy_secrets(unit.config, function))
     return function.name, settings, env
+
+
+def _describe_triggers(function: Function) -> str:
+    """Describe the triggers. Without newer keys the text is that of older versions of fabric."""
+    text = repr(function.triggers)
+    for empty in (", stream=''", ", options=''"):
+        text = text.replace(empty, "")
+    return text
 
 
 def list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:

@@ -98,6 +98,8 @@ class ProviderTraits(Struct, frozen=True):
     hides_secrets: bool = False
     # A version that fits the config is used again, whatever else of the function changed.
     reuses_versions: bool = False
+    # Takes the options of triggers, and `logstream` with `stream`.
+    takes_trigger_options: bool = False
 
 
 class ProviderFacts(Struct, frozen=True):
@@ -157,7 +159,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         common_names=("aws", "amazon", "lambda", "aws-lambda"),
         title="AWS Lambda",
         prefix="CLOUD1",
-        triggers=_EVENTS | {TriggerKind.EVENTBUS},
+        triggers=_EVENTS | {TriggerKind.EVENTBUS, TriggerKind.PUBSUB},
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
@@ -183,6 +185,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             long_batches_wait=True,
             deletes_by_own_switch=True,
             reuses_versions=True,
+            takes_trigger_options=True,
         ),
         platform=ProviderPlatform(
             settings=FUNCTION_SETTINGS,

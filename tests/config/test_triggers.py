@@ -1,7 +1,10 @@
 """Each kind of trigger: its fields, defaults, limits, and who supports it."""
 
+import json
+
 import pytest
 
+from fabric.app.project.plan_rows import encode_trigger
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.values import (
@@ -249,3 +252,14 @@ def test_the_catalog_names_the_variables_of_a_provider() -> None:
 def test_a_schedule_that_never_fires_is_refused(schedule: str) -> None:
     with pytest.raises(ScheduleError, match="never run"):
         normalize_schedule(schedule)
+
+
+def test_keys_of_some_providers_are_one_value_of_the_trigger() -> None:
+    options = "maximumConcurrency: 3, filters: [{body: {}}]"
+    first = trigger_of(f"{{type: queue, queue: q, {options}}}")
+    second = trigger_of("{type: queue, queue: q}")
+    assert isinstance(first, QueueTrigger)
+    assert isinstance(second, QueueTrigger)
+    assert json.loads(first.options) == {"filters": [{"body": {}}], "maximumConcurrency": 3}
+    assert second.options == ""
+    assert encode_trigger(first, frozenset())["maximumConcurrency"] == 3

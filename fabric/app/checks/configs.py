@@ -15,7 +15,7 @@ from fabric.app.records.placed_deployers import find_health_misfits
 from fabric.app.records.scope import DeployScope
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys
-from fabric.config.values import Config
+from fabric.config.values import Config, Function
 from fabric.graph.judge import find_dropped_functions
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import (
@@ -183,6 +183,17 @@ def _find_unsupported_settings(config: Config) -> Iterator[Unsupported]:
                 hint = "remove it, or use a custom deploy command"
                 problem = Problem("config/unfit", f"function `{one.name}` {why}", hint)
                 yield Unsupported(one.name, problem, keys=(key,))
+        if facts is None or not facts.traits.takes_trigger_options:
+            yield from _find_unsupported_options(config.provider.id, one)
+
+
+def _find_unsupported_options(provider_id: str, one: Function) -> Iterator[Unsupported]:
+    for number, trigger in enumerate(one.triggers):
+        for key in json.loads(getattr(trigger, "options", "") or "{}"):
+            why = f"sets `{key}` of a trigger, which fabric does not support for {provider_id}"
+            hint = "remove it, or use a custom deploy command"
+            problem = Problem("config/unfit", f"function `{one.name}` {why}", hint)
+            yield Unsupported(one.name, problem, number)
 
 
 def _build_function_path(one: Unsupported) -> FunctionPath:

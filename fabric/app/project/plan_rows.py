@@ -46,6 +46,7 @@ def encode_trigger(trigger: Trigger, secrets: frozenset[str]) -> JsonObject:
     }
     if isinstance(fields.get("pattern"), str):
         fields["pattern"] = json.loads(fields["pattern"])
+    fields |= json.loads(fields.pop("options", "{}"))
     return {"type": kind, **{name: _redact_value(value, secrets) for name, value in fields.items()}}
 
 

@@ -17,7 +17,7 @@ from fabric.config.values import (
     Trigger,
 )
 from fabric.model.backends import back_end_facts
-from fabric.model.catalog import format_provider_title
+from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place, Problem
 
@@ -65,6 +65,8 @@ def _find_trigger_problems(
     config: Config, function: Function, trigger: Trigger
 ) -> Iterator[Problem]:
     match trigger:
+        case LogstreamTrigger(stream=stream) if stream and _takes_options(config):
+            pass
         case LogstreamTrigger() | AmqpTrigger():
             yield _trigger_support_problem(config, function, _get_kind(trigger))
         case _:
@@ -76,12 +78,19 @@ def _find_trigger_problems(
         yield Problem("config/missing-key", message)
 
 
+def _takes_options(config: Config) -> bool:
+    facts = find_provider_facts(config.provider.id)
+    return facts is not None and facts.traits.takes_trigger_options
+
+
 def _list_missing_fields(trigger: Trigger) -> tuple[str, ...]:
     match trigger:
         case EventbusTrigger(pattern=pattern):
             needs = {"pattern": pattern not in ("", "{}")}
         case PubsubTrigger(topic=topic):
             needs = {"topic": bool(topic)}
+        case LogstreamTrigger(stream=stream, starting_position=position) if stream:
+            needs = {"startingPosition": bool(position)}
         case LogstreamTrigger(topic=topic, brokers=brokers):
             needs = {"topic": bool(topic), "brokers": bool(brokers)}
         case AmqpTrigger(queue=queue):

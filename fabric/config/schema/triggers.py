@@ -12,6 +12,7 @@ from fabric.config.schema.shapes import (
     Kinds,
     Many,
     OneOf,
+    Table,
     Text,
     match_whole,
 )
@@ -24,6 +25,141 @@ ROUTE = Text(match_whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:
 _PATH = Text(match_whole(r"/\S*"), "a path that starts with `/` and contains no spaces")
 _TEXTS = Many(FILLED)
 CORS = Either((Flag(), FILLED, Fields((), is_open=True)))
+_FILTERS = Field(
+    "filters",
+    Many(Anything(), 1),
+    "Patterns of the messages to receive (AWS Lambda only). One of them must match.",
+    [{"body": {"kind": ["order"]}}],
+)
+_ON_FAILURE = "arn:aws:sqs:eu-central-1:123456789012:failed"
+_DEAD_LETTER = Field(
+    "deadLetter",
+    FILLED,
+    "ARN of the queue for events that could not be delivered (AWS Lambda only).",
+    _ON_FAILURE,
+)
+_INPUT = Field(
+    "input", Anything(), "Event that the function receives (AWS Lambda only).", {"job": "report"}
+)
+_ENABLED = Field("enabled", Flag(), "Whether events are delivered. Default: true.", example=False)
+_RETRY = Field(
+    "retry",
+    Fields(
+        (
+            Field("maximumRetryAttempts", Integer(0, 185), "Retries. Default: 185.", 3),
+            Field(
+                "maximumEventAge",
+                Integer(60, 86_400),
+                "Maximum age of an event, in seconds. Default: 86400.",
+                3600,
+            ),
+        )
+    ),
+    "Retries of the delivery (AWS Lambda only).",
+    {"maximumRetryAttempts": 3},
+)
+# Keys that only some providers support. They are part of a trigger as one JSON value.
+CRON_OPTIONS = (_INPUT, _ENABLED, _RETRY, _DEAD_LETTER)
+QUEUE_OPTIONS = (
+    _FILTERS,
+    Field(
+        "maximumConcurrency",
+        Integer(2, 1000),
+        "Maximum number of concurrent invocations by this queue (AWS Lambda only).",
+        10,
+    ),
+)
+EVENTBUS_OPTIONS = (
+    _INPUT,
+    Field("inputPath", FILLED, "Part of the event to send (AWS Lambda only).", "$.detail"),
+    Field(
+        "inputTransformer",
+        Fields(
+            (
+                Field("paths", Table(FILLED, sample="order"), "Values by name.", {"id": "$.id"}),
+                Field(
+                    "template",
+                    FILLED,
+                    "Text with `<name>` for values.",
+                    '{"id": <id>}',
+                    True,  # noqa: FBT003
+                ),
+            )
+        ),
+        "Event built from parts of the original (AWS Lambda only).",
+        {"paths": {"id": "$.detail.id"}, "template": '{"id": <id>}'},
+    ),
+    _ENABLED,
+    _RETRY,
+    _DEAD_LETTER,
+)
+PUBSUB_OPTIONS = (
+    Field(
+        "filter",
+        Fields((), is_open=True),
+        "Filter policy of the subscription (AWS Lambda only).",
+        {"kind": ["paid"]},
+    ),
+    Field(
+        "filterScope",
+        OneOf(("attributes", "body"), "a scope"),
+        "Part of a message that the filter tests (AWS Lambda only). Default: attributes.",
+        "body",
+    ),
+    _DEAD_LETTER,
+)
+STREAM_OPTIONS = (
+    _FILTERS,
+    Field(
+        "maximumBatchingWindowSeconds",
+        Integer(0, 300),
+        "How long to wait for a full batch, in seconds (AWS Lambda only).",
+        5,
+    ),
+    Field(
+        "parallelizationFactor",
+        Integer(1, 10),
+        "Concurrent batches per shard (AWS Lambda only). Default: 1.",
+        2,
+    ),
+    Field(
+        "bisectOnError",
+        Flag(),
+        "Whether a failed batch is split in two (AWS Lambda only). Default: false.",
+        example=True,
+    ),
+    Field(
+        "maximumRetryAttempts",
+        Integer(-1, 10_000),
+        "Retries of a failed batch (AWS Lambda only). Default: -1, until the records expire.",
+        3,
+    ),
+    Field(
+        "maximumRecordAge",
+        Integer(-1, 604_800),
+        "Maximum age of a record, in seconds (AWS Lambda only). Default: -1, no limit.",
+        3600,
+    ),
+    Field(
+        "tumblingWindowSeconds",
+        Integer(0, 900),
+        "Length of a tumbling window, in seconds (AWS Lambda only).",
+        60,
+    ),
+    Field(
+        "functionResponseType",
+        OneOf(("ReportBatchItemFailures",), "a response type"),
+        "Whether the function can report failed records (AWS Lambda only).",
+        "ReportBatchItemFailures",
+    ),
+    Field(
+        "onFailure",
+        FILLED,
+        "ARN of the queue or topic for failed batches (AWS Lambda only).",
+        _ON_FAILURE,
+    ),
+    _ENABLED,
+)
 
 
 def _build_kind(
@@ -70,6 +206,7 @@ _CRON = _build_kind(
             required=True,
         ),
         Field("timezone", FILLED, "IANA time zone of the schedule. Default: UTC.", "Europe/Berlin"),
+        *CRON_OPTIONS,
     ],
 )
 _QUEUE = _build_kind(
@@ -91,6 +228,7 @@ _QUEUE = _build_kind(
             "ReportBatchItemFailures",
         ),
         Field("enabled", Flag(), "Whether messages are delivered. Default: true.", example=False),
+        *QUEUE_OPTIONS,
     ],
 )
 _STORAGE = _build_kind(
@@ -136,6 +274,7 @@ _EVENTBUS = _build_kind(
             {"source": ["shop.orders"]},
         ),
         Field("bus", FILLED, "Event bus. Default: `default`.", "orders"),
+        *EVENTBUS_OPTIONS,
     ],
 )
 _PUBSUB = _build_kind(
@@ -148,6 +287,7 @@ _PUBSUB = _build_kind(
             "Name of the subscription. Default: created by fabric.",
             "orders-worker",
         ),
+        *PUBSUB_OPTIONS,
     ],
 )
 _LOGSTREAM = _build_kind(
@@ -158,6 +298,14 @@ _LOGSTREAM = _build_kind(
         Field("groupId", FILLED, "Consumer group.", "clicks-worker"),
         _build_batch_field(10_000),
         Field("startingPosition", FILLED, "Where a new consumer group starts to read.", "LATEST"),
+        Field(
+            "stream",
+            FILLED,
+            "ARN of the Kinesis or DynamoDB stream to read, instead of `topic` and `brokers` (AWS "
+            "Lambda only).",
+            "arn:aws:kinesis:eu-central-1:123456789012:stream/clicks",
+        ),
+        *STREAM_OPTIONS,
     ],
 )
 _AMQP = _build_kind(

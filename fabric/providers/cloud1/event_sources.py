@@ -16,6 +16,8 @@ from fabric.providers.cloud1.events import (
     RuleWire,
     ScheduleWire,
     ServiceWires,
+    StreamWire,
+    TopicWire,
     Wire,
     build_owner_prefix,
     decode_wires,
@@ -26,6 +28,12 @@ from fabric.providers.cloud1.events import (
     name_prefix,
     strip_settings,
 )
+from fabric.providers.cloud1.mappings import (
+    drop_mapping,
+    list_mappings,
+    read_mapping,
+    set_mapping,
+)
 from fabric.providers.cloud1.permissions import (
     build_bucket_permission,
     build_rule_permission,
@@ -34,16 +42,13 @@ from fabric.providers.cloud1.permissions import (
     shut_out,
 )
 from fabric.providers.cloud1.rules import (
-    drop_queue,
     drop_rule,
     drop_schedule,
     find_schedules,
-    list_mappings,
-    queue_in,
-    set_queue,
     set_rule,
     set_schedule,
 )
+from fabric.providers.cloud1.topics import drop_topic, set_topic
 from fabric.providers.cloud1.versions import Cloud1Work, build_alias_arn
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.errors import attach_error_spot
@@ -82,7 +87,7 @@ def fetch_wires(
     )
     listed: dict[str, list[Wire]] = {}
     for mapping in list_mappings(work, only):
-        listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))
+        listed.setdefault(mapping["FunctionArn"], []).append(read_mapping(mapping))
     for alias, schedules in find_schedules(work, name_prefix(address)).items():
         listed.setdefault(alias, []).extend(schedules)
     by_name = dict(zip(names, sources, strict=True))
@@ -101,6 +106,8 @@ def _parse_sources(sources: Iterable[str]) -> list[Wire]:
             found.append(RuleWire(bus or "default", name))
         elif service == "s3":
             found.append(BucketWire(rest))
+        elif service == "sns":
+            found.append(TopicWire(rest))
     return found
 
 
@@ -185,8 +192,10 @@ def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
             set_rule(work, wire, alias)
         case ScheduleWire():
             set_schedule(work, wire, alias)
-        case QueueWire():
-            set_queue(work, wire, alias)
+        case QueueWire() | StreamWire():
+            set_mapping(work, wire, alias)
+        case TopicWire():
+            set_topic(work, wire, alias)
         case BucketWire(bucket=bucket):  # which is told of all its functions at once, after this
             let_in(work, alias, build_bucket_permission(alias, bucket))
 
@@ -231,8 +240,10 @@ def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:
             drop_rule(work, wire)
         case ScheduleWire():
             drop_schedule(work, wire)
-        case QueueWire():
-            drop_queue(work, wire, alias)
+        case QueueWire() | StreamWire():
+            drop_mapping(work, wire, alias)
+        case TopicWire():
+            drop_topic(work, wire, alias)
         case BucketWire():  # told already
             return
 
@@ -300,7 +311,7 @@ def _collect_wires(unwiring: Unwiring) -> list[Wire]:
 def _delete_all(unwiring: Unwiring, name: str) -> None:
     for wire in unwiring.wires[name]:
         drop_wire(unwiring.work, wire, unwiring.aliases[name])
-    stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
+    stays = [one for one in unwiring.wires[name] if not isinstance(one, RuleWire | ScheduleWire)]
     if stays:
         listed = ", ".join(map(format_wire, stays))
         unwiring.work.scope.watch.hear(

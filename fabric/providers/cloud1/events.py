@@ -1,6 +1,7 @@
 """Event sources of functions other than HTTP: rules, schedules, queues and buckets. No effects."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -105,6 +106,8 @@ class RuleWire(Struct, frozen=True, tag="rule", omit_defaults=True):
     name: str
     schedule: str = ""
     pattern: str = ""
+    # JSON of the trigger's other keys, as in other event sources.
+    options: str = ""
 
 
 class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
@@ -114,6 +117,7 @@ class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
     schedule: str = ""
     zone: str = ""
     role: str = ""
+    options: str = ""
 
 
 class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
@@ -126,6 +130,22 @@ class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
     is_enabled: bool = True
     # Set if the config contains one.
     arn: str = ""
+    options: str = ""
+
+
+class StreamWire(Struct, frozen=True, tag="stream", omit_defaults=True):
+    """A Kinesis or DynamoDB stream, by its ARN."""
+
+    stream: str
+    position: str = ""
+    options: str = ""
+
+
+class TopicWire(Struct, frozen=True, tag="topic", omit_defaults=True):
+    """A subscription to an SNS topic, by its name or ARN."""
+
+    topic: str
+    options: str = ""
 
 
 class BucketWire(Struct, frozen=True, tag="bucket", omit_defaults=True):
@@ -137,7 +157,7 @@ class BucketWire(Struct, frozen=True, tag="bucket", omit_defaults=True):
     is_existing: bool = False
 
 
-Wire: TypeAlias = RuleWire | ScheduleWire | QueueWire | BucketWire
+Wire: TypeAlias = RuleWire | ScheduleWire | QueueWire | StreamWire | TopicWire | BucketWire
 
 
 class Wired(Struct, frozen=True):
@@ -222,9 +242,15 @@ def _build_wires(address: DeploymentAddress, one: LiveFunction, text: str) -> It
             yield _build_timed_wire(name, one.name, trigger)
         case "eventbus":
             pattern = json.dumps(trigger.get("pattern", {}), sort_keys=True)
-            yield RuleWire(read_last_part(trigger.get("bus", "default")), name, pattern=pattern)
+            bus = read_last_part(trigger.get("bus", "default"))
+            yield RuleWire(bus, name, pattern=pattern, options=_encode_options(trigger))
         case "queue":
             yield _queue(trigger)
+        case "logstream":
+            position = trigger.get("startingPosition", "LATEST")
+            yield StreamWire(trigger["stream"], position, _encode_options(trigger))
+        case "pubsub":
+            yield TopicWire(trigger["topic"], _encode_options(trigger))
         case "storage":
             yield _build_bucket_wire(build_owner_prefix(address) + ident, trigger)
         case _:
@@ -238,8 +264,8 @@ def _build_timed_wire(name: str, function: str, trigger: Mapping[str, Any]) -> W
     except ValueError as error:
         raise FabricError(_schedule_problem(function, said, str(error))) from error
     if is_bound_to(zone, schedule):
-        return ScheduleWire(name, schedule, zone)
-    return RuleWire("default", name, schedule)
+        return ScheduleWire(name, schedule, zone, options=_encode_options(trigger))
+    return RuleWire("default", name, schedule, options=_encode_options(trigger))
 
 
 def _schedule_problem(function: str, said: str, why: str) -> Problem:
@@ -255,7 +281,32 @@ def _queue(trigger: Mapping[str, Any]) -> QueueWire:
         response=trigger.get("functionResponseType", ""),
         is_enabled=trigger.get("enabled", True),
         arn=trigger["queue"] if trigger["queue"].startswith("arn:") else "",
+        options=_encode_options(trigger),
     )
+
+
+# Keys that the wires have as fields.
+_FIELDS = frozenset(
+    (
+        *("type", "schedule", "timezone", "pattern", "bus", "stream", "startingPosition", "topic"),
+        "queue",
+    )
+)
+_QUEUE_FIELDS = frozenset(
+    ("batchSize", "maximumBatchingWindowSeconds", "functionResponseType", "enabled")
+)
+
+
+def _encode_options(trigger: Mapping[str, Any]) -> str:
+    known = _FIELDS | (_QUEUE_FIELDS if trigger["type"] == "queue" else frozenset())
+    rest = {key: value for key, value in trigger.items() if key not in known}
+    return json.dumps(rest, sort_keys=True) if rest else ""
+
+
+def read_options(wire: "Wire") -> dict[str, Any]:
+    """Read the keys of the trigger that only this provider supports."""
+    said: dict[str, Any] = json.loads(getattr(wire, "options", "") or "{}")
+    return said
 
 
 def _build_bucket_wire(name: str, trigger: Mapping[str, Any]) -> BucketWire:
@@ -288,8 +339,23 @@ def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]
                 )
             case QueueWire(queue=queue):
                 queues.add(queue)
+            case StreamWire(stream=stream) if not _STREAM.fullmatch(stream):
+                why = f"has the stream `{stream}`, which is not the ARN of a Kinesis or DynamoDB stream"
+                yield Problem("config/unfit", f"function `{function}` {why}")
+            case StreamWire(position=position) if position not in _POSITIONS:
+                why = f"has the starting position `{position}`"
+                hint = f"use {' or '.join(_POSITIONS)}"
+                yield Problem("config/unfit", f"function `{function}` {why}", hint)
+            case RuleWire() if len(_INPUTS & read_options(wire).keys()) > 1:
+                why = "sets more than one of `input`, `inputPath` and `inputTransformer`"
+                yield Problem("config/unfit", f"function `{function}` {why}", "keep one")
             case _:
                 continue
+
+
+_STREAM = re.compile(r"arn:[a-z-]+:(?:kinesis:.*:stream/.+|dynamodb:.*:table/.+/stream/.+)")
+_INPUTS = frozenset(("input", "inputPath", "inputTransformer"))
+_POSITIONS = ("LATEST", "TRIM_HORIZON")
 
 
 def _missing_role_problem(function: str, zone: str) -> Problem:
@@ -313,6 +379,10 @@ def strip_settings(wire: Wire) -> Wire:
             return ScheduleWire(name)
         case QueueWire(queue=queue):
             return QueueWire(queue)
+        case StreamWire(stream=stream):
+            return StreamWire(stream)
+        case TopicWire(topic=topic):
+            return TopicWire(read_last_part(topic))
         case BucketWire(bucket=bucket):
             return BucketWire(bucket)
 
@@ -333,6 +403,10 @@ def format_wire(wire: Wire) -> str:
             return f"schedule `{name}`"
         case QueueWire(queue=queue):
             return f"queue `{queue}`"
+        case StreamWire(stream=stream):
+            return f"stream `{stream}`"
+        case TopicWire(topic=topic):
+            return f"topic `{topic}`"
         case BucketWire(bucket=bucket):
             return f"bucket `{bucket}`"
 

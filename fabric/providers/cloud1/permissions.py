@@ -54,6 +54,10 @@ def build_bucket_permission(alias: str, bucket: str) -> Permission:
     return Permission(_name_statement("bucket", source), "s3.amazonaws.com", source, home.account)
 
 
+def build_topic_permission(topic: str) -> Permission:
+    return Permission(_name_statement("topic", topic), "sns.amazonaws.com", topic)
+
+
 def format_rule_path(bus: str, name: str) -> str:
     return f"rule/{name}" if bus == "default" else f"rule/{bus}/{name}"
 

@@ -101,6 +101,9 @@ def _list_needed(settings: Mapping[str, str], trigger_kinds: Iterable[str]) -> I
         yield "AWSXRayDaemonWriteAccess"
     if "queue" in trigger_kinds:
         yield "service-role/AWSLambdaSQSQueueExecutionRole"
+    if "logstream" in trigger_kinds:
+        yield "service-role/AWSLambdaKinesisExecutionRole"
+        yield "service-role/AWSLambdaDynamoDBExecutionRole"
 
 
 def _build_managed_arn(name: str, place: Arn) -> str:

@@ -46,12 +46,11 @@ from fabric.providers.cloud1.gateway import (
     remove_gateway,
 )
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
+from fabric.providers.cloud1.mappings import FoundQueue, find_queue
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
 from fabric.providers.cloud1.roles import delete_roles, release_roles
 from fabric.providers.cloud1.rules import (
-    FoundQueue,
     drop_statements,
-    find_queue,
     has_bus,
     set_statements,
 )

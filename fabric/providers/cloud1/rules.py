@@ -1,5 +1,6 @@
 """EventBridge rules by pattern or schedule, and EventBridge schedules with a time zone."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,13 +9,12 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.aliases import StoredReleaseState
-from fabric.providers.cloud1.client import CONFLICT, DENIED, GONE, MISSING_QUEUE, ignore_codes
-from fabric.providers.cloud1.events import QueueWire, RuleWire, ScheduleWire, read_last_part
-from fabric.providers.cloud1.permissions import build_rule_permission, let_in, parse_arn_home
+from fabric.providers.cloud1.client import CONFLICT, DENIED, GONE, ignore_codes
+from fabric.providers.cloud1.events import RuleWire, ScheduleWire, read_options
+from fabric.providers.cloud1.permissions import build_rule_permission, let_in
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.payloads import format_json, read_role_statements
-from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import shorten_name
 from fabric.system.cloud1_account import REFUSED, read_error_code
 
@@ -42,14 +42,44 @@ def set_rule(work: Cloud1Work, wire: RuleWire, alias: str) -> None:
     when = {"ScheduleExpression": wire.schedule} if wire.schedule else {}
     asked = when or {"EventPattern": wire.pattern}
     which = {"Name": wire.name, "EventBusName": wire.bus}
-    retry_on_conflict(work, lambda: events.put_rule(**which, **asked, State="ENABLED"))
+    state = "ENABLED" if read_options(wire).get("enabled", True) else "DISABLED"
+    retry_on_conflict(work, lambda: events.put_rule(**which, **asked, State=state))
     let_in(work, alias, build_rule_permission(alias, wire.bus, wire.name))
-    targets = [{"Id": _TARGET, "Arn": alias}]
+    targets = [{"Id": _TARGET, "Arn": alias, **_build_target_options(read_options(wire))}]
     answer = retry_on_conflict(
         work,
         lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
     )
     _refuse_failed(wire, answer)
+
+
+def _build_target_options(options: Mapping[str, Any]) -> dict[str, object]:
+    """Build the input, the retries and the dead-letter queue of a rule's target."""
+    found: dict[str, object] = {}
+    if "input" in options:
+        found["Input"] = json.dumps(options["input"])
+    if "inputPath" in options:
+        found["InputPath"] = options["inputPath"]
+    if "inputTransformer" in options:
+        said = options["inputTransformer"]
+        transformer = {"InputTemplate": said["template"]}
+        if said.get("paths"):
+            transformer["InputPathsMap"] = said["paths"]
+        found["InputTransformer"] = transformer
+    return {**found, **_build_delivery_options(options)}
+
+
+def _build_delivery_options(options: Mapping[str, Any]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    if "retry" in options:
+        said = options["retry"]
+        found["RetryPolicy"] = {
+            "MaximumRetryAttempts": said.get("maximumRetryAttempts", 185),
+            "MaximumEventAgeInSeconds": said.get("maximumEventAge", 86_400),
+        }
+    if "deadLetter" in options:
+        found["DeadLetterConfig"] = {"Arn": options["deadLetter"]}
+    return found
 
 
 def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
@@ -70,14 +100,19 @@ def drop_rule(work: Cloud1Work, wire: RuleWire) -> None:
 
 
 def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:
-    scheduler = work.clients.of("scheduler")
+    scheduler, options = work.clients.of("scheduler"), read_options(wire)
     asked = {
         "Name": wire.name,
         "ScheduleExpression": wire.schedule,
         "ScheduleExpressionTimezone": wire.zone,
         "FlexibleTimeWindow": {"Mode": "OFF"},
-        "State": "ENABLED",
-        "Target": {"Arn": alias, "RoleArn": wire.role},
+        "State": "ENABLED" if options.get("enabled", True) else "DISABLED",
+        "Target": {
+            "Arn": alias,
+            "RoleArn": wire.role,
+            **({"Input": json.dumps(options["input"])} if "input" in options else {}),
+            **_build_delivery_options(options),
+        },
     }
 
     def put() -> Mapping[str, Any]:
@@ -113,133 +148,6 @@ def _list_schedules(work: Cloud1Work, prefix: str) -> Iterator[Mapping[str, Any]
     pages = work.clients.of("scheduler").get_paginator("list_schedules")
     for page in pages.paginate(NamePrefix=prefix):
         yield from page["Schedules"]
-
-
-_OF_QUEUES = ":sqs:"
-
-
-class FoundQueue(Struct, frozen=True):
-    """An existing queue."""
-
-    arn: str
-    # Its visibility timeout in seconds.
-    hidden_for: int
-
-
-def find_queue(work: Cloud1Work, queue: str) -> FoundQueue | None:
-    from botocore.exceptions import ClientError
-
-    queues = work.clients.of("sqs")
-    try:
-        url = queues.get_queue_url(QueueName=queue)["QueueUrl"]
-        names = ["QueueArn", "VisibilityTimeout"]
-        found = queues.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    except ClientError as error:
-        if read_error_code(error) in MISSING_QUEUE:
-            return None
-        raise
-    return FoundQueue(found["QueueArn"], int(found["VisibilityTimeout"]))
-
-
-def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
-    """Create or update the mapping. A mapping in deletion is waited for."""
-    source, asked = _build_queue_arn(wire, alias), _build_mapping_settings(wire)
-
-    def put() -> bool | None:
-        there = next(
-            (one for one in list_mappings(work, alias) if _read_source_arn(one) == source), None
-        )
-        done = False
-        # One that is on its way out is in the way, and then it is gone.
-        with ignore_codes(CONFLICT, GONE):
-            if there is None:
-                retry_on_conflict(work, lambda: _create_mapping(work, alias, source, asked))
-            elif there["State"] != "Deleting" and _is_different(there, asked):
-                retry_on_conflict(work, lambda: _update_mapping(work, there, asked))
-            done = there is None or there["State"] != "Deleting"
-        return done or None
-
-    if poll_until(put, work.scope.waiting, work.scope.watch) is None:
-        message = f"the event source mapping of the queue `{wire.queue}` is still being deleted"
-        raise FabricError(Problem("provider/not-ready", message, "deploy again in a minute"))
-
-
-def _build_mapping_settings(wire: QueueWire) -> dict[str, object]:
-    return {
-        "BatchSize": wire.batch_size,
-        "MaximumBatchingWindowInSeconds": wire.window,
-        "FunctionResponseTypes": [wire.response] if wire.response else [],
-        "Enabled": wire.is_enabled,
-    }
-
-
-def _create_mapping(
-    work: Cloud1Work, alias: str, source: str, asked: Mapping[str, object]
-) -> Mapping[str, Any]:
-    made: Mapping[str, Any] = work.functions.create_event_source_mapping(
-        FunctionName=alias, EventSourceArn=source, **asked
-    )
-    return made
-
-
-def _update_mapping(
-    work: Cloud1Work, there: Mapping[str, Any], asked: Mapping[str, object]
-) -> Mapping[str, Any]:
-    made: Mapping[str, Any] = work.functions.update_event_source_mapping(
-        UUID=there["UUID"], **asked
-    )
-    return made
-
-
-def _is_different(there: Mapping[str, Any], asked: Mapping[str, object]) -> bool:
-    shown = {**there, "Enabled": there["State"] not in ("Disabled", "Disabling")}
-    return any((shown.get(name) or type(value)()) != value for name, value in asked.items())
-
-
-def drop_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
-    """Delete the mapping only; messages stay in the queue."""
-    source = _build_queue_arn(wire, alias)
-    for one in list_mappings(work, alias):
-        if _read_source_arn(one) == source and one["State"] != "Deleting":
-            _drop_mapping(work, one["UUID"])
-
-
-def _drop_mapping(work: Cloud1Work, uuid: str) -> None:
-    with ignore_codes(GONE):
-        retry_on_conflict(work, lambda: _delete_mapping(work, uuid))
-
-
-def _delete_mapping(work: Cloud1Work, uuid: str) -> Mapping[str, Any]:
-    made: Mapping[str, Any] = work.functions.delete_event_source_mapping(UUID=uuid)
-    return made
-
-
-def list_mappings(work: Cloud1Work, alias: str = "") -> list[Mapping[str, Any]]:
-    """List the queue mappings of an alias, or of the whole account."""
-    which = {"FunctionName": alias} if alias else {}
-    found: list[Mapping[str, Any]] = []
-    with ignore_codes(GONE):
-        found += (
-            one for one in _fetch_mappings(work, which) if _OF_QUEUES in _read_source_arn(one)
-        )
-    return found
-
-
-def _fetch_mappings(work: Cloud1Work, which: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-    for page in work.functions.get_paginator("list_event_source_mappings").paginate(**which):
-        yield from page["EventSourceMappings"]
-
-
-def queue_in(mapping: Mapping[str, Any]) -> QueueWire:
-    return QueueWire(read_last_part(_read_source_arn(mapping)))
-
-
-def _read_source_arn(mapping: Mapping[str, Any]) -> str:
-    return str(mapping.get("EventSourceArn", ""))
-
-
-def _build_queue_arn(wire: QueueWire, alias: str) -> str:
-    return parse_arn_home(alias).of("sqs", wire.queue)
 
 
 _KEPT = "statements"

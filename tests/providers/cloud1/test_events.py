@@ -133,6 +133,99 @@ def test_settings_of_a_queue_follow_the_config(
     assert (found["State"], found["BatchSize"], window) == shown
 
 
+def test_filters_and_concurrency_of_a_queue_follow_the_config(site: Cloud1Site) -> None:
+    make_queue(site.cloud1)
+    lambdas = site.cloud1.client("lambda")
+    filters = [{"body": {"kind": ["order"]}}]
+    site.up(
+        site.order("hello", trigger("queue", queue="work", filters=filters, maximumConcurrency=5))
+    )
+    [mapping] = lambdas.list_event_source_mappings()["EventSourceMappings"]
+    [row] = mapping["FilterCriteria"]["Filters"]
+    assert (json.loads(row["Pattern"]), mapping["ScalingConfig"]) == (
+        filters[0],
+        {"MaximumConcurrency": 5},
+    )
+    site.up(site.order("hello", trigger("queue", queue="work")))
+    [mapping] = lambdas.list_event_source_mappings()["EventSourceMappings"]
+    assert not {"FilterCriteria", "ScalingConfig"} & mapping.keys()
+
+
+def make_stream(site: Cloud1Site) -> str:
+    kinesis = site.cloud1.client("kinesis")
+    kinesis.create_stream(StreamName="clicks", ShardCount=1)
+    found = kinesis.describe_stream_summary(StreamName="clicks")["StreamDescriptionSummary"]
+    return str(found["StreamARN"])
+
+
+def test_settings_of_a_stream_follow_the_config(site: Cloud1Site) -> None:
+    stream, lambdas = make_stream(site), site.cloud1.client("lambda")
+    failed = f"arn:aws:sqs:us-east-1:{site.cloud1.account}:failed"
+    more = {"bisectOnError": True, "maximumRetryAttempts": 3, "onFailure": failed, "batchSize": 7}
+    source = {"stream": stream, "startingPosition": "TRIM_HORIZON"}
+    site.up(site.order("hello", trigger("logstream", **source, **more)))
+    [mapping] = lambdas.list_event_source_mappings()["EventSourceMappings"]
+    assert (mapping["StartingPosition"], mapping["BatchSize"]) == ("TRIM_HORIZON", 7)
+    assert mapping["BisectBatchOnFunctionError"]
+    assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": failed}}
+    site.up(site.order("hello", trigger("logstream", **source)))
+    [mapping] = lambdas.list_event_source_mappings()["EventSourceMappings"]
+    assert (mapping["BatchSize"], mapping["MaximumRetryAttempts"]) == (100, -1)
+    assert "DestinationConfig" not in mapping
+    site.up(site.order("hello"))
+    found = lambdas.list_event_source_mappings()["EventSourceMappings"]
+    assert {one["State"] for one in found} <= {"Deleting"}
+
+
+def test_a_topic_delivers_messages_that_match_the_filter(site: Cloud1Site) -> None:
+    sns = site.cloud1.client("sns")
+    topic = sns.create_topic(Name="orders")["TopicArn"]
+    paid = {"kind": ["paid"]}
+    site.up(site.order("hello", trigger("pubsub", topic="orders", filter=paid, filterScope="body")))
+    for kind in ("open", "paid"):
+        sns.publish(TopicArn=topic, Message=json.dumps({"kind": kind}))
+    [record] = came(site)[0]["Records"]
+    assert json.loads(record["Sns"]["Message"]) == {"kind": "paid"}
+    site.up(site.order("hello", trigger("pubsub", topic=topic)))
+    sns.publish(TopicArn=topic, Message="anything")
+    assert came(site, count=2)[1]["Records"][0]["Sns"]["Message"] == "anything"
+    site.up(site.order("hello"))
+    assert sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"] == []
+
+
+def test_a_rule_sends_the_configured_input(site: Cloud1Site) -> None:
+    given = {"input": {"job": "report"}, "retry": {"maximumRetryAttempts": 1}}
+    site.up(site.order("hello", trigger("cron", schedule="rate(1 hour)", **given)))
+    (rule,) = site.cloud1.left()["rules"]
+    name = rule.removeprefix("default/")
+    [target] = site.cloud1.client("events").list_targets_by_rule(Rule=name)["Targets"]
+    assert target["RetryPolicy"]["MaximumRetryAttempts"] == 1
+    site.cloud1.fire_rule(name)
+    assert came(site)[0] == {"job": "report"}
+
+
+def test_a_disabled_rule_stays(site: Cloud1Site) -> None:
+    site.up(site.order("hello", trigger("cron", schedule="rate(1 hour)", enabled=False)))
+    (rule,) = site.cloud1.left()["rules"]
+    events = site.cloud1.client("events")
+    assert events.describe_rule(Name=rule.removeprefix("default/"))["State"] == "DISABLED"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        trigger("logstream", stream="clicks", startingPosition="LATEST"),
+        trigger("logstream", stream="arn:aws:kinesis:r:1:stream/a", startingPosition="FIRST"),
+        trigger("cron", schedule="rate(1 hour)", input={}, inputPath="$.a"),
+    ],
+)
+def test_options_that_cloud1_rejects_are_refused_before_any_change(
+    site: Cloud1Site, wrong: str
+) -> None:
+    (problem,) = refused(site, wrong)
+    assert problem.code == "config/unfit"
+
+
 def test_a_queue_may_be_named_by_its_arn(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     arn = f"arn:aws:sqs:{site.cloud1.region}:{site.cloud1.account}:work"

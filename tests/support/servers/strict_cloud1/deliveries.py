@@ -13,6 +13,7 @@ from moto.events.models import Rule, events_backends
 from moto.events.utils import EventTemplateParser
 from moto.s3 import notifications
 from moto.scheduler.models import scheduler_backends
+from moto.sns.models import Subscription
 
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
@@ -20,6 +21,7 @@ from tests.support.servers.strict_cloud1.constraints import Fields
 
 
 def take_over(cloud: Cloud) -> None:
+    _take_over_topics(cloud)
     by_moto = Rule.send_to_targets
 
     def send(rule: Rule, event: Any, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002
@@ -40,6 +42,42 @@ def take_over(cloud: Cloud) -> None:
 
     Rule.send_to_targets = send  # type: ignore[method-assign, assignment]
     notifications._invoke_awslambda = invoke  # noqa: SLF001
+
+
+def _take_over_topics(cloud: Cloud) -> None:
+    by_sns = Subscription.publish
+
+    def publish(subscription: Subscription, message: str, message_id: str, **more: Any) -> None:
+        if subscription.protocol != "lambda":
+            by_sns(subscription, message, message_id, **more)
+            return
+        attributes, matcher = more.get("message_attributes"), subscription._filter_policy_matcher  # noqa: SLF001
+        region = cloud.region_of(subscription.account_id, subscription.endpoint)
+        if region and (matcher is None or matcher.matches(attributes, message)):
+            event = _notification(subscription, message, message_id, more)
+            source = subscription.topic.arn
+            cloud.send(region, subscription.endpoint, "sns.amazonaws.com", source, event)
+
+    Subscription.publish = publish  # type: ignore[method-assign, assignment]
+
+
+def _notification(
+    subscription: Subscription, message: str, message_id: str, more: Fields
+) -> Fields:
+    said = more.get("message_attributes") or {}
+    notification = {
+        "Type": "Notification",
+        "MessageId": message_id,
+        "TopicArn": subscription.topic.arn,
+        "Subject": more.get("subject"),
+        "Message": message,
+        "Timestamp": _now(),
+        "MessageAttributes": {
+            name: {"Type": one["type"], "Value": one["value"]} for name, one in said.items()
+        },
+    }
+    row = {"EventSource": "aws:sns", "EventVersion": "1.0"}
+    return {"Records": [{**row, "EventSubscriptionArn": subscription.arn, "Sns": notification}]}
 
 
 def _fits(rule: Rule, event: Fields) -> bool:

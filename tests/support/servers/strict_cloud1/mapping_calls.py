@@ -1,9 +1,11 @@
 """Lambda's calls about queues that functions are fed from; a mapping outlives its function."""
 
+import json
 import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+from moto.kinesis.models import kinesis_backends
 from moto.sqs.models import Queue, sqs_backends
 
 from tests.support.servers.strict_cloud1.accounts import EventSourceMapping, Region
@@ -18,12 +20,26 @@ from tests.support.servers.strict_cloud1.refusals import (
     wrong_value,
 )
 
-_SETTINGS = "BatchSize MaximumBatchingWindowInSeconds FunctionResponseTypes"
+_SETTINGS = (
+    "BatchSize MaximumBatchingWindowInSeconds FunctionResponseTypes FilterCriteria ScalingConfig"
+    " ParallelizationFactor BisectBatchOnFunctionError MaximumRetryAttempts"
+    " MaximumRecordAgeInSeconds TumblingWindowInSeconds DestinationConfig"
+)
+_STREAM_SETTINGS = {
+    "BatchSize": 100,
+    "ParallelizationFactor": 1,
+    "BisectBatchOnFunctionError": False,
+    "MaximumRetryAttempts": -1,
+    "MaximumRecordAgeInSeconds": -1,
+    "TumblingWindowInSeconds": 0,
+}
+_OF_STREAMS = frozenset({*_STREAM_SETTINGS, "DestinationConfig"} - {"BatchSize"})
+_OF_QUEUES = frozenset({"ScalingConfig"})
 _WITHOUT_WINDOW = 10
 
 
 def queue_of(region: Region, arn: str) -> Queue | None:
-    _, _, service, place, number, name = arn.split(":")
+    _, _, service, place, number, name = arn.split(":", 5)
     if (service, place, number) != ("sqs", region.name, region.account.number):
         return None
     return sqs_backends[number][place].queues.get(name)
@@ -38,7 +54,7 @@ def _create(region: Region, asked: Fields) -> Fields:
     reference, source = Reference.of(asked["FunctionName"]), asked.get("EventSourceArn", "")
     function = region.function(reference)
     timeout = function.version(reference.qualifier).settings["Timeout"]
-    _check_queue(region, source, timeout)
+    is_queue = _check_source(region, asked, timeout)
     arn = function.arn(reference.qualifier)
     _must_be_new(region, arn, source)
     shown = {
@@ -48,24 +64,56 @@ def _create(region: Region, asked: Fields) -> Fields:
         "BatchSize": 10,
         "MaximumBatchingWindowInSeconds": 0,
         "FunctionResponseTypes": [],
+        **({} if is_queue else {**_STREAM_SETTINGS, "StartingPosition": asked["StartingPosition"]}),
         **_settings_in(asked),
         "State": "Enabled" if asked.get("Enabled", True) else "Disabled",
         "StateTransitionReason": "USER_INITIATED",
         "LastModified": datetime.now(UTC),  # noqa: TID251 - shown only
     }
-    _check_batch(shown)
+    if is_queue:
+        _check_batch(shown)
     mapping = EventSourceMapping(shown, region.account.looks, "Creating")
     region.mappings[shown["UUID"]] = mapping
     return _shown(mapping)
 
 
 def _settings_in(asked: Fields) -> Fields:
+    for row in asked.get("FilterCriteria", {}).get("Filters", ()):
+        if not isinstance(json.loads(row["Pattern"]), dict):
+            raise wrong_value("Invalid filter pattern definition.")
     return {name: asked[name] for name in _SETTINGS.split() if name in asked}
 
 
 def _shown(mapping: EventSourceMapping) -> Fields:
+    """Empty settings are not shown."""
+    full = {name: one for name, one in mapping.shown.items() if one not in _HIDDEN}
     state = {"State": mapping.transition} if mapping.looks else {}
-    return {**mapping.shown, **state}
+    return {**full, **state}
+
+
+_HIDDEN: tuple[object, ...] = ({}, {"Filters": []}, {"OnFailure": {}})
+
+
+def _check_source(region: Region, asked: Fields, timeout: int) -> bool:
+    """Whether it is a queue."""
+    source = asked.get("EventSourceArn", "")
+    if not source.startswith(("arn:aws:kinesis:", "arn:aws:dynamodb:")):
+        _refuse_settings(asked, _OF_STREAMS | {"StartingPosition"})
+        _check_queue(region, source, timeout)
+        return True
+    _refuse_settings(asked, _OF_QUEUES)
+    if asked.get("StartingPosition") not in ("LATEST", "TRIM_HORIZON"):
+        raise wrong_value("1 validation error detected: StartingPosition must not be null.")
+    name = source.rpartition("/")[2]
+    streams = kinesis_backends[region.account.number][region.name].streams
+    if ":kinesis:" in source and name not in streams:
+        raise wrong_value(f"Stream not found: {source}")
+    return False
+
+
+def _refuse_settings(asked: Fields, names: frozenset[str]) -> None:
+    for name in sorted(names & asked.keys()):
+        raise wrong_value(f"Unsupported parameter for this event source: {name}")
 
 
 def _check_queue(region: Region, source: str, timeout: int) -> None:
@@ -159,7 +207,10 @@ def _update(region: Region, asked: Fields) -> Fields:
         shown["FunctionArn"] = function.arn(reference.qualifier)
     if "Enabled" in asked:
         shown["State"] = "Enabled" if asked["Enabled"] else "Disabled"
-    _check_batch(shown)
+    is_queue = ":sqs:" in shown["EventSourceArn"]
+    _refuse_settings(asked, _OF_STREAMS if is_queue else _OF_QUEUES)
+    if is_queue:
+        _check_batch(shown)
     mapping.shown, mapping.looks, mapping.transition = shown, region.account.looks, "Updating"
     return _shown(mapping)
 
@@ -174,7 +225,7 @@ def _delete(region: Region, asked: Fields) -> Fields:
 
 MAPPING_CALLS = {
     "CreateEventSourceMapping": heeding(
-        f"EventSourceArn FunctionName Enabled {_SETTINGS}", _create
+        f"EventSourceArn FunctionName Enabled StartingPosition {_SETTINGS}", _create
     ),
     "GetEventSourceMapping": heeding("UUID", _get),
     "ListEventSourceMappings": heeding("FunctionName EventSourceArn Marker MaxItems", _list),

@@ -119,7 +119,9 @@ _SCHEDULER_ROLE = (
 
 def _targets(cloud: Cloud, region: Region, asked: Asked) -> None:
     for one in asked.members["Targets"]:
-        unheeded = set(one) - {"Id", "Arn", "Input", "InputTransformer"}
+        unheeded = set(one) - {
+            *("Id", "Arn", "Input", "InputTransformer", "RetryPolicy", "DeadLetterConfig"),
+        }
         if ":lambda:" in one["Arn"] and unheeded:
             raise not_written(f"{sorted(unheeded)} of a target")
 
