@@ -340,8 +340,9 @@ def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]
             case QueueWire(queue=queue):
                 queues.add(queue)
             case StreamWire(stream=stream) if not _STREAM.fullmatch(stream):
-                why = f"has the stream `{stream}`, which is not the ARN of a Kinesis or DynamoDB stream"
-                yield Problem("config/unfit", f"function `{function}` {why}")
+                why = f"has the stream `{stream}`"
+                hint = "use the ARN of a Kinesis or DynamoDB stream"
+                yield Problem("config/unfit", f"function `{function}` {why}", hint)
             case StreamWire(position=position) if position not in _POSITIONS:
                 why = f"has the starting position `{position}`"
                 hint = f"use {' or '.join(_POSITIONS)}"
