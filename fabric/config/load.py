@@ -15,6 +15,7 @@ from fabric.config.parse import Loaded, parse_config
 from fabric.config.redact import mark_credentials
 from fabric.config.resolve.binding_scope import (
     BindingScope,
+    ReadLookup,
     ReadSecret,
     ReadText,
     refuse_files,
@@ -43,6 +44,7 @@ from fabric.config.yaml.nodes import (
     Scalar,
     Sequence,
     find,
+    find_child,
     is_unfilled,
     remove_keys,
     with_entry,
@@ -79,6 +81,7 @@ class BindingInputs(Struct, frozen=True):
     read_secret: ReadSecret = refuse_managers
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
+    read_lookup: ReadLookup | None = None
 
 
 class ConfigText(Struct, frozen=True):
@@ -146,6 +149,8 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         read_secret=source.bindings.read_secret,
         withheld=source.bindings.withheld,
         secret_use=source.bindings.secret_use,
+        read_lookup=source.bindings.read_lookup,
+        region=_find_region(root),
     )
     filled = fill(remove_keys(root, *_LATER), scope)
     root = _with_later(filled.node, root)
@@ -178,6 +183,17 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         warnings=(),
     )
     return loaded, list(_redact_findings(findings, values))
+
+
+def _find_region(root: Mapping) -> str:
+    """Find the region of the service, if it is written out."""
+    provider = find_child(root, "provider")
+    name = find_child(provider, "name")
+    found = find_child(provider, "region")
+    if found is None and isinstance(name, Scalar):
+        found = find_child(root, "extensions", name.text, "region")
+    is_plain = isinstance(found, Scalar) and not is_unfilled(found)
+    return found.text if isinstance(found, Scalar) and is_plain else ""
 
 
 def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Finding]:

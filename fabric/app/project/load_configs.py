@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -39,11 +40,18 @@ from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.backends import is_of_other_back_end
 from fabric.model.bindable import EVERYTHING, SecretUse
+from fabric.model.catalog import PROVIDERS
+from fabric.model.lookups import NamedLookup
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import REDACTED
 from fabric.model.secret import Secret
+from fabric.model.switches import is_on
+
+if TYPE_CHECKING:
+    from fabric.system.aws_lookups import AwsLookups
 
 GIVEN_NAME = "request body"
+_SHOWN_REFERENCES = 5
 
 
 class SuppliedConfig(Struct, frozen=True):
@@ -151,6 +159,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     files = BoundFiles(place.folder)
     reads = asked.reads_secrets and bindable.secrets is SecretUse.READ
     managers = ManagedSecrets(env, settings.env, reads=reads)
+    lookups = _open_lookups(env, place, text) if reads else None
     config = load_config(
         ConfigText(
             file=file,
@@ -168,6 +177,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
                 read_secret=managers.read,
                 withheld=variables.withheld,
                 secret_use=bindable.secrets,
+                read_lookup=lookups.read if lookups else None,
             ),
         )
     )
@@ -175,11 +185,42 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     bindings = replace(
         config.document.bindings,
         files=frozenset(map(str, files.looked_at)),
-        asked_managers=managers.were_asked,
+        asked_managers=managers.were_asked or bool(lookups and lookups.were_asked),
     )
+    if reads and lookups is None:
+        warnings |= dict.fromkeys(_warn_of_unread_references(file, text))
     return replace(config, document=replace(config.document, bindings=bindings)).with_warnings(
         warnings
     )
+
+
+def _open_lookups(env: Mapping[str, str], place: EnvPlace, text: bytes) -> "AwsLookups | None":
+    """Open the values that references read; None in simulated runs, which call nothing."""
+    names = tuple(dict.fromkeys(NamedLookup.find_all(text.decode(errors="replace"))))
+    if not names or not _reads_references(env):
+        return None
+    from fabric.system.aws_lookups import AwsLookups  # boto3, for few configs
+
+    return AwsLookups(env, place.folder, names)
+
+
+def _reads_references(env: Mapping[str, str]) -> bool:
+    """Return whether something can be deployed for real."""
+    switches = ("FABRIC_LOOKUPS", "FABRIC_REAL_DEPLOY")
+    own = (facts.real_deploy_variable for facts in PROVIDERS)
+    commands = (env.get(facts.deploy_command_variable) for facts in PROVIDERS)
+    return any(is_on(name, env) for name in (*switches, *own)) or any(commands)
+
+
+def _warn_of_unread_references(file: str, text: bytes) -> Iterator[Problem]:
+    names = tuple(dict.fromkeys(NamedLookup.find_all(text.decode(errors="replace"))))
+    if names:
+        shown = ", ".join(f"`{one.text}`" for one in names[:_SHOWN_REFERENCES])
+        more = len(names) - _SHOWN_REFERENCES
+        listed = f"{shown} and {more} more" if more > 0 else shown
+        message = f"references are not read in simulated runs: {listed}"
+        hint = "set FABRIC_LOOKUPS=1 to read them"
+        yield Problem("config/unread-reference", message, hint, Place(file))
 
 
 def _read_config_text(path: Path, asked: ConfigRequest, settings: Settings) -> tuple[str, bytes]:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from fabric.config.yaml.nodes import Scalar
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
+from fabric.model.lookups import LookupKind, LookupValue
 from fabric.model.problems import FabricError, Problem
 
 ReadText: TypeAlias = Callable[[str], str | None]
@@ -15,6 +16,10 @@ ReadText: TypeAlias = Callable[[str], str | None]
 
 # The scheme of a reference and what follows it, to the value that a secret manager has.
 ReadSecret: TypeAlias = Callable[[str, str], str]
+
+
+# Kind, name and region of a reference, to its value.
+ReadLookup: TypeAlias = Callable[[LookupKind, str, str], LookupValue | None]
 
 
 def refuse_files(_path: str) -> str | None:
@@ -44,6 +49,10 @@ class BindingScope(Struct, frozen=True):
     read_secret: ReadSecret = refuse_managers
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
+    # Reads a reference; None if references are not read.
+    read_lookup: ReadLookup | None = None
+    # The region in which references are read.
+    region: str = ""
 
     def missing(self, name: str) -> str:
         """Return why a variable has no value, as the end of a sentence."""

@@ -1,4 +1,5 @@
-"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}` and `${file:PATH}` into a tree.
+"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}`, `${file:PATH}` and references such
+as `${ssm:NAME}` into a tree.
 
 All except `stage` and `secret` can have a default, as in `${env:X,default}`.
 """
@@ -13,6 +14,7 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
+from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_secret_name
 from fabric.model.spelling import find_nearest
@@ -21,13 +23,14 @@ MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.
 MAX_PARTS = 50_000
 MAX_LETTERS = 16 << 20
-_WORDS = ("env", "secret", "stage", "param", "file")
+_WORDS = ("env", "secret", "stage", "param", "file", "cfn", "ssm", "secretsmanager")
+_LOOKUPS = frozenset(LookupKind)
 _WITHOUT_DEFAULT = ("secret", "stage")
 _OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
-_NAMES = {"param": PARAM_NAME, "file": _PATH}
+_NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH, **LOOKUP_NAMES}
 _BRACE = re.compile(r"[{}]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
@@ -84,7 +87,7 @@ def split_bindings(text: str, depth: int = 0) -> Iterator[_Part]:
         )
     position = 0
     for found in _OPENING.finditer(text):
-        if found.start() < position or not _is_ours(found[1]):
+        if found.start() < position or not _is_ours(found[1], text[found.end() :]):
             continue
         if found.start() > position:
             yield _Literal(text[position : found.start()])
@@ -100,9 +103,13 @@ def _suggest_binding(word: str) -> str:
     return find_nearest(word, _WORDS)
 
 
-def _is_ours(word: str) -> bool:
-    if word in _WORDS:
+def _is_ours(word: str, rest: str) -> bool:
+    if word == LookupKind.AWS:
+        return LOOKUP_NAMES[LookupKind.AWS].match(rest.removeprefix(":")) is not None
+    if word in _WORDS or word in _LOOKUPS:
         return True
+    if rest.startswith("::"):
+        return False  # CloudFormation's own
     meant = _suggest_binding(word)
     if meant:
         message = f"unknown binding `${{{format_excerpt(word)}…}}`"
@@ -135,8 +142,17 @@ def _parse_binding(word: str, rest: str) -> _Binding:
             "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
             "or ${stage}"
         )
+        hint = _LOOKUP_HINTS.get(word, hint)
         raise BindingError("config/bad-binding", message, hint)
     return _Binding(word, name, default if comma else None)
+
+
+_LOOKUP_HINTS = {
+    "cfn": "write ${cfn:STACK.OUTPUT}",
+    "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
+    "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
+    "tf": "write ${tf:FILE#OUTPUT} or ${tf:s3://BUCKET/KEY#OUTPUT}",
+}
 
 
 class _Filler:
@@ -210,8 +226,9 @@ class _Filler:
                 return self._fill_param(part, depth)
             case "file":
                 return self._fill_file(part, depth)
-            case _:
-                return _PlainText(self._scope.stage)
+            case word:
+                is_stage = word == "stage"
+                return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
 
     def _fill_variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)
@@ -256,6 +273,30 @@ class _Filler:
         message = f"file `{format_excerpt(part.name)}` not found in the project"
         hint = "use a path relative to the directory of fabric.yml"
         return self._fill_default(part, depth, BindingError("config/missing-file", message, hint))
+
+    def _fill_lookup(self, part: _Binding, depth: int) -> _PlainText:
+        """Fill a reference. If none are read, it gets its default or stays unchanged."""
+        shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
+        if self._scope.secret_use is SecretUse.REFUSED:
+            message = f"`{shown}` is not available in requests without an API key"
+            hint = "start the server with --api-key-file"
+            raise BindingError("config/unresolved-reference", message, hint)
+        if self._scope.read_lookup is None:
+            if part.default is None:
+                return _PlainText(f"${{{part.word}:{part.name}}}")
+            return self._fill(part.default, depth + 1) or _PlainText(part.default)
+        try:
+            kind = LookupKind(part.word)
+            found = self._scope.read_lookup(kind, part.name, self._scope.region)
+        except FabricError as error:
+            first = error.first
+            raise BindingError(first.code, first.message, first.hint) from error
+        if found is not None:
+            return _PlainText(found.text, found.is_secret)
+        message = f"`{shown}` does not exist and has no default"
+        hint = f"create it, or write ${{{part.word}:{format_excerpt(part.name, 60)},default}}"
+        missing = BindingError("config/unresolved-reference", message, hint)
+        return self._fill_default(part, depth, missing)
 
     def _fill_secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:

@@ -1,0 +1,47 @@
+"""References of a config to values outside of the project, such as `${ssm:/shop/mail-url}`."""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class LookupKind(StrEnum):
+    AWS = "aws"
+    CFN = "cfn"
+    SECRETS_MANAGER = "secretsmanager"
+    SSM = "ssm"
+    TF = "tf"
+
+
+# What may follow the colon. Other words after `aws:` belong to IAM and CloudFormation.
+LOOKUP_NAMES: dict[str, re.Pattern[str]] = {
+    LookupKind.AWS: re.compile(r"accountId|region|partition"),
+    LookupKind.CFN: re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[A-Za-z0-9]+"),
+    LookupKind.SECRETS_MANAGER: re.compile(r"[A-Za-z0-9/_+=.@:-]+(?:#[^\s${},]+)?"),
+    LookupKind.SSM: re.compile(r"[A-Za-z0-9_./-]+(?::[A-Za-z0-9_.-]+)?"),
+    LookupKind.TF: re.compile(r"[^\s${},#]+#[A-Za-z0-9_-]+"),
+}
+_ANYWHERE = re.compile(rf"\$\{{({'|'.join(LookupKind)}):([^{{}},]+)")
+
+
+class LookupValue(Struct, frozen=True):
+    text: str
+    is_secret: bool = False
+
+
+class NamedLookup(Struct, frozen=True):
+    """One reference: its kind, and the name of the value there."""
+
+    kind: LookupKind
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"${{{self.kind}:{self.name}}}"
+
+    @classmethod
+    def find_all(cls, text: str) -> Iterator["NamedLookup"]:
+        """Find the references in a text, without checking them."""
+        yield from (cls(LookupKind(one[1]), one[2]) for one in _ANYWHERE.finditer(text))

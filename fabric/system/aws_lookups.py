@@ -1,0 +1,231 @@
+"""Values that references of a config read: AWS parameters, secrets and stack outputs, and
+Terraform states.
+
+Each is read once per command. The config layer gets them through a function.
+"""
+
+import json
+import urllib.parse
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.lookups import LookupKind, LookupValue, NamedLookup
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.system.cloud1_account import (
+    REFUSED,
+    Cloud1Account,
+    Trying,
+    open_boto_client,
+    open_boto_session,
+    read_error_code,
+    resolve_cloud1_account,
+)
+from fabric.system.disk import read_bytes
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
+_PATIENT = Trying("standard", 4, 8, 10.0)
+# So many names one call takes.
+_BATCH = 10
+_MISSING = frozenset(
+    (
+        *("ResourceNotFoundException", "ParameterNotFound", "ValidationError", "NoSuchKey"),
+        *("NoSuchBucket", "404"),
+    )
+)
+
+
+class _Found(Struct, frozen=True):
+    text: Secret[str]
+    is_secret: bool = False
+
+    def reveal(self) -> LookupValue:
+        return LookupValue(self.text.reveal(), self.is_secret)
+
+
+class AwsLookups:
+    """The lookups of one command. `names` are all that its configs contain, so that parameters are
+    read in batches."""
+
+    def __init__(
+        self, env: Mapping[str, str], folder: Path, names: Iterable[NamedLookup] = ()
+    ) -> None:
+        self._account = resolve_cloud1_account(env, _ENDPOINTS)
+        self._folder = folder
+        self._names = tuple(names)
+        self._session: Any = None
+        self._clients: dict[tuple[str, str], Any] = {}
+        self._known: dict[tuple[NamedLookup, str], _Found | None] = {}
+        self._documents: dict[str, Any] = {}
+
+    @property
+    def were_asked(self) -> bool:
+        return bool(self._known)
+
+    def read(self, kind: LookupKind, name: str, region: str) -> LookupValue | None:
+        """Return a value, or None if it does not exist."""
+        key = (NamedLookup(kind, name), region)
+        if key not in self._known:
+            self._fetch(*key)
+        found = self._known[key]
+        return None if found is None else found.reveal()
+
+    def _fetch(self, one: NamedLookup, region: str) -> None:
+        """Read a value, and with a parameter all others."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            if one.kind is LookupKind.SSM:
+                asked = [other for other in self._names if other.kind is one.kind]
+                self._fetch_parameters(dict.fromkeys((one, *asked)), region)
+            else:
+                self._known[one, region] = self._read_one(one, region)
+        except ClientError as error:
+            if read_error_code(error) not in _MISSING:
+                raise FabricError(_rejection_problem(one, error)) from error
+            self._known[one, region] = None
+        except BotoCoreError as error:
+            raise FabricError(_unreachable_problem(one, type(error).__name__)) from error
+
+    def _read_one(self, one: NamedLookup, region: str) -> _Found | None:
+        match one.kind:
+            case LookupKind.SECRETS_MANAGER:
+                return self._read_secret(one.name, region)
+            case LookupKind.CFN:
+                return self._read_output(one.name, region)
+            case LookupKind.TF:
+                return self._read_terraform(one.name, region)
+            case _:
+                return self._describe_account(one.name, region)
+
+    def _fetch_parameters(self, asked: Iterable[NamedLookup], region: str) -> None:
+        names = [one.name for one in asked]
+        for start in range(0, len(names), _BATCH):
+            batch = names[start : start + _BATCH]
+            answer = self._open("ssm", region).get_parameters(Names=batch, WithDecryption=True)
+            found = {one["Name"] + one.get("Selector", ""): one for one in answer["Parameters"]}
+            for name in batch:
+                # Some servers omit the selector, which is the version or label after the colon.
+                row = found.get(name) or found.get(name.partition(":")[0])
+                self._known[NamedLookup(LookupKind.SSM, name), region] = (
+                    None
+                    if row is None
+                    else _Found(Secret(row["Value"]), row["Type"] == "SecureString")
+                )
+
+    def _read_secret(self, name: str, region: str) -> _Found | None:
+        ident, _, key = name.partition("#")
+        text = self._remember(
+            f"secret {ident} {region}",
+            lambda: self._open("secretsmanager", region).get_secret_value(SecretId=ident),
+        ).get("SecretString", "")
+        if not key:
+            return _Found(Secret(text), is_secret=True)
+        try:
+            value = json.loads(text).get(key)
+        except (ValueError, AttributeError):
+            return None
+        return None if value is None else _Found(Secret(_format(value)), is_secret=True)
+
+    def _read_output(self, name: str, region: str) -> _Found | None:
+        stack, _, output = name.rpartition(".")
+        answer = self._remember(
+            f"stack {stack} {region}",
+            lambda: self._open("cloudformation", region).describe_stacks(StackName=stack),
+        )
+        outputs = answer["Stacks"][0].get("Outputs", ()) if answer["Stacks"] else ()
+        texts = {one["OutputKey"]: one["OutputValue"] for one in outputs}
+        return _Found(Secret(texts[output])) if output in texts else None
+
+    def _read_terraform(self, name: str, region: str) -> _Found | None:
+        source, _, output = name.partition("#")
+        state = self._remember(f"state {source}", lambda: self._read_state(source, region))
+        row = state.get("outputs", {}).get(output)
+        if row is None:
+            return None
+        return _Found(Secret(_format(row["value"])), bool(row.get("sensitive")))
+
+    def _read_state(self, source: str, region: str) -> Any:
+        address = urllib.parse.urlsplit(source)
+        if address.scheme == "s3":
+            body = self._open("s3", region).get_object(
+                Bucket=address.netloc, Key=address.path.lstrip("/")
+            )["Body"]
+            return _parse_state(source, body.read())
+        if address.scheme:
+            message = f"unsupported address `{address.scheme}://` of a Terraform state"
+            hint = "use a file of the project, or s3://bucket/key"
+            raise FabricError(Problem("config/unresolved-reference", message, hint))
+        try:
+            return _parse_state(source, read_bytes(self._folder / source))
+        except FileNotFoundError:
+            return {}
+
+    def _describe_account(self, name: str, region: str) -> _Found:
+        client = self._open("sts", region)
+        if name == "region":
+            return _Found(Secret(str(client.meta.region_name)))
+        if name == "partition":
+            return _Found(Secret(str(client.meta.partition)))
+        identity = self._remember("identity", client.get_caller_identity)
+        return _Found(Secret(str(identity["Account"])))
+
+    def _remember(self, name: str, read: Callable[[], Any]) -> Any:
+        if name not in self._documents:
+            self._documents[name] = read()
+        return self._documents[name]
+
+    def _open(self, service: str, region: str) -> Any:
+        key = (service, region)
+        if key not in self._clients:
+            account = _place_account(self._account, region)
+            self._session = self._session or open_boto_session(account)
+            self._clients[key] = open_boto_client(self._session, service, account, _PATIENT)
+        return self._clients[key]
+
+
+def _place_account(account: Cloud1Account, region: str) -> Cloud1Account:
+    from msgspec.structs import replace
+
+    return replace(account, region=region or account.region)
+
+
+def _format(value: object) -> str:
+    """Format a value like Terraform and AWS show it: text as it is, others as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _parse_state(source: str, content: bytes) -> Any:
+    try:
+        state = json.loads(content)
+    except ValueError as error:
+        message = f"the Terraform state `{source}` is not valid JSON"
+        raise FabricError(Problem("config/unresolved-reference", message)) from error
+    if not isinstance(state, dict) or state.get("version") != _STATE_VERSION:
+        message = f"the Terraform state `{source}` is not of version {_STATE_VERSION}"
+        hint = "use a state of Terraform 0.12 or later, or of OpenTofu"
+        raise FabricError(Problem("config/unresolved-reference", message, hint))
+    return state
+
+
+_STATE_VERSION = 4
+
+
+def _rejection_problem(one: NamedLookup, error: Any) -> Problem:
+    code = read_error_code(error)
+    message = f"cannot read `{one.text}`: AWS rejected `{error.operation_name}` ({code})"
+    if code in REFUSED:
+        hint = f"check the credentials and their permission for `{error.operation_name}`"
+        return Problem("credentials/refused", message, hint)
+    return Problem("provider/refused", message, "check the reference and the region")
+
+
+def _unreachable_problem(one: NamedLookup, why: str) -> Problem:
+    message = f"cannot read `{one.text}`: {why}"
+    if "Credentials" in why:
+        hint = "set CLOUD1_ACCESS_KEY_ID and CLOUD1_SECRET_ACCESS_KEY, or a profile"
+        return Problem("credentials/missing", message, hint)
+    return Problem("provider/unreachable", message, "check the network and the endpoint")
