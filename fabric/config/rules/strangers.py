@@ -34,10 +34,7 @@ def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Fin
     """Find forbidden settings. `own_backend` is the server's backend section as canonical JSON."""
     functions = [node for _, node in list_named_entries(find_child(root, "functions"))]
     yield from _check_steps(root)
-    for _, layer in list_layer_nodes(root):
-        yield from _check_commands(find_child(layer, "build"), "layers.build.command")
-        for leaf in _list_leaves(find_child(layer, "path")):
-            yield from _check_path(leaf)
+    yield from _check_layers(root)
     for node in (root, *functions):
         yield from _check_commands(find_child(node, "build"))
         for leaf in _list_leaves(find_child(node, "build", "tsconfig")):
@@ -77,6 +74,13 @@ def _check_steps(root: Mapping) -> Iterator[Finding]:
     for one in list_step_nodes(root):
         message = f"the step `{one.name}` is not allowed in requests: it would run on the server"
         yield _forbidden_setting_finding(message, one.node)
+
+
+def _check_layers(root: Mapping) -> Iterator[Finding]:
+    for _, layer in list_layer_nodes(root):
+        yield from _check_commands(find_child(layer, "build"), "layers.build.command")
+        for leaf in _list_leaves(find_child(layer, "path")):
+            yield from _check_path(leaf)
 
 
 def _check_path(leaf: Scalar) -> Iterator[Finding]:
