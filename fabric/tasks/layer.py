@@ -45,6 +45,8 @@ class LayerKind:
         record = self._tools.records.record(get_record_ref(inputs))
         was = record.layer(inputs.name) if record else None
         if was is not None and was.key == key and was.retain == inputs.retain:
+            if self._tools.force:
+                return Decision(Action.RUN, "--force was given", key, count)
             return Decision(Action.SKIP, UP_TO_DATE, key, count, known=build_layer_output(was))
         return Decision(Action.RUN, _format_reason(was, key, content), key, count)
 
@@ -60,7 +62,7 @@ class LayerKind:
         [(owner, archive)] = upstream.items()
         key = _compute_key(inputs, self.code(task), archive.digest)
         row = next((one for one in locked_record.record.layers if one.key == key), None)
-        if row is None:
+        if row is None or self._tools.force:
             content = task_tools.content(owner, archive.files[0])
             with task_tools.away():
                 path = self._tools.archives.keep(ref, content)

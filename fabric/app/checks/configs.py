@@ -117,7 +117,7 @@ def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Pro
 def find_unsupported_functions(scope: DeployScope) -> Iterator[Problem]:
     """Find unsupported settings. A simulated deploy checks only that the provider has the keys of
     functions, and a command checks itself."""
-    for ref, placement in sorted(scope.placements.items()):
+    for ref in sorted(scope.placements):
         config = scope.work.config(ref)
         if config is not None:
             found = [*_find_mode_problems(scope, ref, config)]

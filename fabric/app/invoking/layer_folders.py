@@ -1,6 +1,5 @@
 """The files of layers on this machine: unpacked where local calls find them like below `/opt`."""
 
-import os
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -48,7 +47,7 @@ def _unpack(layer: LayerArchive, target: Path) -> str:
             message = f"cannot unpack the layer `{layer.title}`: {str(error).lower()}"
             raise FabricError(Problem("local/bad-layer", message)) from error
         try:
-            os.rename(made / "files", target)
+            (made / "files").rename(target)
         except OSError:
             if not target.is_dir():  # another process was faster
                 raise
