@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from fabric.config.rules.locations import build_layer_pointer
 from fabric.config.values import Function, Layer, LayerBuild
 from fabric.graph.deploy_settings import choose_runtime
 from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.model.catalog import find_provider_facts
+from fabric.model.problems import Place
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import LayerArchiveInputs, LayerInputs, VendorInputs
@@ -77,8 +79,16 @@ def build_layer_archive_task(
         runtime=runtime if layer.packages else "",
         architecture=used.user.capacity.architecture if layer.packages else "",
         lock=lock,
+        place=_find_place(unit, layer),
     )
     return Task(build_layer_archive_id(unit, layer), inputs, (*wheels, *steps))
+
+
+def _find_place(unit: ServiceUnit, layer: Layer) -> tuple[str, int, int]:
+    pointer = build_layer_pointer(layer.name)
+    found = (one.where for one in unit.config.document.locations if one.pointer == pointer)
+    where = next(found, Place(unit.config.document.file))
+    return where.file, where.line, where.column
 
 
 def _list_lock_values(vendor: Task) -> tuple[object, ...]:

@@ -309,6 +309,8 @@ class LayerArchiveInputs(_Inputs, frozen=True):
     architecture: str = ""
     # The values of the vendor inputs, if the lock has no wheel tasks.
     lock: tuple[Any, ...] = ()
+    # Of the layer in the config: file, line and column.
+    place: tuple[str, int, int] = ("", 0, 0)
 
     @property
     def lane(self) -> Lane:
@@ -320,7 +322,7 @@ class LayerArchiveInputs(_Inputs, frozen=True):
 
     def entries(self) -> tuple[InputEntry, ...]:
         rows = VendorInputs(*self.lock).entries() if self.lock else ()
-        skipped = ("service", "name", "provider", "lock", "timeout")
+        skipped = ("service", "name", "provider", "lock", "place", "timeout")
         return (*list_option_entries(self, *skipped), *rows)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem, replace_problems
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import LayerArchiveInputs
@@ -57,6 +58,18 @@ class LayerArchiveKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
+        try:
+            return self._build(task, upstream, task_tools)
+        except FabricError as error:
+            if type(error) is not FabricError:
+                raise
+            where = Place(*_require_inputs(task).place)
+            placed = [replace(one, where=one.where or where) for one in error.problems]
+            raise replace_problems(error, placed) from error
+
+    def _build(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
         from fabric.runtimes.layers import collect_layer_files
 
         inputs = _require_inputs(task)
@@ -65,7 +78,7 @@ class LayerArchiveKind:
         say = partial(task_tools.say, task.id)
         found = collect_layer_files(task_tools.workspace, inputs, self._env, say)
         seen = found.seen
-        return msgspec.structs.replace(
+        return replace(
             _pack(inputs, tuple(map(pack_file, found.files))),
             read=(*seen.files, *seen.folders),
             absent=seen.absent,

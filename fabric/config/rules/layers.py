@@ -13,6 +13,7 @@ from fabric.config.schema.check import Finding
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
+from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import Problem
 
 # A name is a part of the name at the provider, of a file name and of a task id.
@@ -25,7 +26,9 @@ def check_layers(root: Mapping) -> Iterator[Finding]:
     for name, node in list_layer_nodes(root):
         yield from _check_name(name, node)
         yield from _check_source(name, node)
-    users = [*_list_users(root)]
+    facts = find_provider_facts(read.read_text(find_child(root, "provider"), "name"))
+    is_ignored = facts is not None and not facts.traits.attaches_layers
+    users = [] if is_ignored else [*_list_users(root)]
     for name, node in list_layer_nodes(root):
         attached = [one for one in users if name in one.layers]
         yield from (found for one in attached for found in _check_target(one, name, node))
@@ -91,7 +94,7 @@ def _check_source(name: str, node: Mapping) -> Iterator[Finding]:
 
 
 def _check_target(one: _User, name: str, layer: Mapping) -> Iterator[Finding]:
-    """Compare runtime and architecture of a function with those that a layer is for."""
+    """Compare the target of a function with the targets of a layer."""
     runtimes = read.read_texts(layer, "runtimes")
     if runtimes and not any(_is_same_runtime(one.runtime, said) for said in runtimes):
         yield _target_finding(one, f"the runtime `{format_excerpt(one.runtime)}`", name, runtimes)
