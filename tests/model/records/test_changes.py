@@ -130,6 +130,7 @@ def test_without_a_planned_call_nothing_is_in_doubt() -> None:
         (Intent(TASK, Operation.DEPLOY), ["hello"]),
         (Intent(TASK, Operation.REMOVE), ["hello"]),
         (Intent(TASK, Operation.RELEASE), []),
+        (Intent(TASK, Operation.LAYER), []),
     ],
 )
 def test_a_planned_call_without_names_means_all_functions(intent: Intent, names: list[str]) -> None:
