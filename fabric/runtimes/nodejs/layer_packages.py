@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import LayerArchiveInputs
 from fabric.runtimes.contract import Built, BuiltFile
 from fabric.runtimes.entry import EntryFile
@@ -17,7 +17,7 @@ from fabric.runtimes.nodejs.external import NativeTarget, pack_packages
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
-from fabric.runtimes.recorded_inputs import Probe, merge, place
+from fabric.runtimes.recorded_inputs import Probe, merge
 
 _MANIFEST = "package.json"
 
@@ -25,7 +25,7 @@ _MANIFEST = "package.json"
 def collect_node_packages(workspace: Path, inputs: LayerArchiveInputs) -> Built:
     entry = _locate_manifest(workspace, inputs)
     found = {name: find_manifest(entry.root, name) for name in inputs.packages}
-    problems = [*_find_problems(entry, inputs, found)]
+    problems = [*_find_problems(inputs, found)]
     if problems:
         raise FabricError(*problems)
     target = NativeTarget(f"layer `{inputs.name}`", inputs.architecture)
@@ -45,22 +45,19 @@ def _locate_manifest(workspace: Path, inputs: LayerArchiveInputs) -> EntryFile:
     return EntryFile(base, root, path, _MANIFEST, "", (path,), Probe(base))
 
 
-def _find_problems(
-    entry: EntryFile, inputs: LayerArchiveInputs, found: Mapping[str, str]
-) -> Iterator[Problem]:
-    where = Place(place(entry.workspace, entry.path)) if os.path.isfile(entry.path) else None
+def _find_problems(inputs: LayerArchiveInputs, found: Mapping[str, str]) -> Iterator[Problem]:
     for name, manifest in found.items():
         if not manifest:
             message = f"layer `{inputs.name}`: the package `{name}` is not installed"
             hint = f"run: npm install {name}"
-            yield Problem("layer/missing-package", message, hint, where)
+            yield Problem("layer/missing-package", message, hint)
         elif _is_only_module(read_jsonc(manifest)):
             message = (
                 f"layer `{inputs.name}`: the package `{name}` is only an ES module, which "
                 "Node.js does not find in layers"
             )
             hint = "remove it from `packages`: it is then part of the bundles"
-            yield Problem("layer/only-module", message, hint, where)
+            yield Problem("layer/only-module", message, hint)
 
 
 def _is_only_module(manifest: Mapping[str, object]) -> bool:

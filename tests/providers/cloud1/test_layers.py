@@ -1,11 +1,18 @@
 """Layers of the project at AWS: published once for each change, attached, rolled back, deleted."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from fabric.model.hashing import hash_bytes
+from fabric.model.problems import FabricError
+from fabric.providers.core.contract import DeploymentAddress, LayerOrder
 from tests.support.cloud1_shop import Shop
+from tests.support.cloud1_site import Cloud1Site
+from tests.support.function_archive import archive
 from tests.support.in_process import project
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.until import until
@@ -29,9 +36,9 @@ class LayeredShop(Shop):
 
     def has(self, name: str, word: str, *triggers: str) -> None:
         self.functions[name] = [f"{{type: http, path: /{name}}}", *triggers]
+        answer = f"{{ statusCode: 200, body: {json.dumps(word)} + word }}"
         text = (
-            'import { word } from "greeting";\n'
-            f"export const handler = async () => ({{ statusCode: 200, body: {json.dumps(word)} + word }});\n"
+            f'import {{ word }} from "greeting";\nexport const handler = async () => ({answer});\n'
         )
         self.project.write({f"{name}.mjs": text})
 
@@ -136,3 +143,87 @@ def test_one_function_publishes_what_it_needs(shop: LayeredShop) -> None:
     calls = shop.ran("deploy", "--function", "hello")
     assert calls[_PUBLISH] == 1
     assert shop.said("hello") == "hello 1"
+
+
+def order(folder: Path, mark: str = "1" * 32, **changes: object) -> LayerOrder:
+    path = folder / "layer.zip"
+    path.write_bytes(archive(**{"bin/run": "x"}))
+    made = LayerOrder("shared", path, hash_bytes(path.read_bytes()), mark)
+    return replace(made, **changes)
+
+
+def publish(site: Cloud1Site, one: LayerOrder) -> str:
+    address = DeploymentAddress("shop", "dev", "cloud1-lambda", "cloud1-lambda", site.region)
+    return site.deployer.publish_layer(address, one)
+
+
+def test_a_version_has_the_settings_of_its_layer(site: Cloud1Site, tmp_path: Path) -> None:
+    settings = {"license": "MIT", "runtimes": ("python",), "architectures": ("arm64",)}
+    arn = publish(site, order(tmp_path, description="d" * 300, **settings))
+    client = site.cloud1.client("lambda")
+    [one] = client.list_layer_versions(LayerName="shop-dev-shared")["LayerVersions"]
+    assert one["LayerVersionArn"] == arn
+    assert len(one["Description"]) == 256
+    assert one["Description"].endswith(f"ddd [fabric {'1' * 32}]")
+    assert one["LicenseInfo"] == "MIT"
+    assert one["CompatibleRuntimes"] == ["python3.12"]
+    assert one["CompatibleArchitectures"] == ["arm64"]
+
+
+def test_a_version_is_found_by_its_mark_among_others(site: Cloud1Site, tmp_path: Path) -> None:
+    first = publish(site, order(tmp_path))
+    second = publish(site, order(tmp_path, "2" * 32))
+    assert first != second
+    site.cloud1.reset()
+    assert publish(site, order(tmp_path)) == first
+    assert _PUBLISH not in site.cloud1.calls()
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_a_publish_without_a_response_is_looked_up(
+    site: Cloud1Site, tmp_path: Path, *, half: bool
+) -> None:
+    site.cloud1.fault(_PUBLISH, **({"half": True} if half else {"after": True}))
+    assert publish(site, order(tmp_path)).endswith(":1")
+    assert site.cloud1.calls()[_PUBLISH] == 1
+
+
+@pytest.mark.parametrize(("status", "count"), [(429, 2), (503, 2)])
+def test_a_publish_that_was_throttled_is_repeated(
+    site: Cloud1Site, tmp_path: Path, status: int, count: int
+) -> None:
+    site.cloud1.fault(_PUBLISH, status=status, code="TooManyRequestsException")
+    assert publish(site, order(tmp_path)).endswith(":1")
+    assert site.cloud1.calls()[_PUBLISH] == count
+
+
+def test_a_publish_that_is_refused_is_not_repeated(site: Cloud1Site, tmp_path: Path) -> None:
+    site.cloud1.fault(_PUBLISH, status=403, code="AccessDeniedException")
+    with pytest.raises(FabricError, match="layer `shared`: `PublishLayerVersion` was rejected"):
+        publish(site, order(tmp_path))
+    assert site.cloud1.calls()[_PUBLISH] == 1
+
+
+def test_a_large_archive_is_uploaded_through_a_bucket(site: Cloud1Site, tmp_path: Path) -> None:
+    made = order(tmp_path)
+    with zipfile.ZipFile(made.archive, "w") as stored:
+        stored.writestr(zipfile.ZipInfo("zeros"), bytes(51 << 20))
+    with pytest.raises(FabricError, match="the archive of the layer `shared` has"):
+        publish(site, made)
+    bucket = f"archives-{site.cloud1.account}"
+    site.cloud1.client("s3").create_bucket(Bucket=bucket)
+    site.extension["artifactBucket"] = bucket
+    assert publish(site, made).endswith(":1")
+
+
+def test_a_version_that_cannot_be_deleted_is_kept_for_later(
+    site: Cloud1Site, tmp_path: Path
+) -> None:
+    arns = [publish(site, order(tmp_path, mark * 32)) for mark in "12"]
+    address = DeploymentAddress("shop", "dev", "cloud1-lambda", "cloud1-lambda", site.region)
+    site.cloud1.fault("lambda.DeleteLayerVersion", status=403, code="AccessDeniedException")
+    left = set(arns) - set(site.deployer.delete_layers(address, arns))
+    assert len(left) == 1
+    assert set(site.cloud1.left()["layers"]) == left
+    simulated = "cloud1-lambda:eu-west-1:layer:shop-dev-shared:12ab"
+    assert [*site.deployer.delete_layers(address, [*left, simulated])] == [*left, simulated]

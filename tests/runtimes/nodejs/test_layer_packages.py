@@ -1,7 +1,6 @@
 """Packages of Node.js layers: what they contain, and bundles that load them with `require`."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -106,7 +105,7 @@ def called(built: Built, layer: Built, folder: Path) -> object:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content)
     program = [str(find_node(ENVIRONMENT)), "-e", CALL, built.handler]
-    env = {**os.environ, "NODE_PATH": str(folder / "opt/nodejs/node_modules")}
+    env = {**ENVIRONMENT, "NODE_PATH": str(folder / "opt/nodejs/node_modules")}
     done = subprocess.run(program, cwd=folder / "task", env=env, check=True, capture_output=True)
     return json.loads(done.stdout)
 
