@@ -111,7 +111,7 @@ def _require_publisher(tools: DeployTools, ref: RecordRef, mode: Mode) -> LayerP
 
 
 def no_publisher_problem(title: str) -> Problem:
-    message = f"{title} has layers of the project, which a custom deploy command cannot publish"
+    message = f"{title} has layers of the project, which only built-in deploys publish"
     hint = "publish them with another tool, and use their ARNs"
     return Problem("config/unfit", message, hint)
 

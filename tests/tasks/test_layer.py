@@ -151,7 +151,7 @@ def test_a_changed_retain_is_recorded_without_a_call() -> None:
 
 
 def test_a_deployer_without_layers_is_an_error() -> None:
-    with pytest.raises(FabricError, match="which a custom deploy command cannot publish"):
+    with pytest.raises(FabricError, match="which only built-in deploys publish"):
         publish(Deploys(HeldRecord(record()), FakeDeployer()))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fabric.model.names import Digest
 from fabric.model.problems import FabricError
 from fabric.model.task import Output, OutputFile, Task
 from fabric.model.task_id import TaskId
@@ -40,13 +41,15 @@ def stored(
     outputs: Mapping[str, Sequence[WrittenFile]],
 ) -> tuple[dict[TaskId, Output], dict[tuple[str, str], bytes]]:
     upstream = {
-        TaskId(owner): Output(
-            owner, tuple(OutputFile(one.path, one.path, len(one.content)) for one in files)
-        )
+        TaskId(owner): Output(Digest(owner), tuple(map(_describe, files)))
         for owner, files in outputs.items()
     }
     contents = {(owner, one.path): one.content for owner, files in outputs.items() for one in files}
     return upstream, contents
+
+
+def _describe(file: WrittenFile) -> OutputFile:
+    return OutputFile(file.path, Digest(file.path), len(file.content))
 
 
 def packed(files: Mapping[str, str]) -> tuple[WrittenFile, ...]:

@@ -28,7 +28,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
-from fabric.providers.core.contract import Unsupported
+from fabric.providers.core.contract import LayerPublisher, Unsupported
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
@@ -146,6 +146,7 @@ def _find_deployer_problems(
             *deployer.unfit(deployers.address(ref), scope.values.drafts(ref)),
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
+            *(() if isinstance(deployer, LayerPublisher) else _find_unpublished_layers(config)),
         ]
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
@@ -208,7 +209,8 @@ def _find_unsupported_options(provider_id: str, one: Function) -> Iterator[Unsup
 
 
 def _find_unpublished_layers(config: Config) -> Iterator[Unsupported]:
-    """Find layers of the project, which a custom command cannot publish."""
+    """Find layers of the project, which a custom command or an installed provider cannot
+    publish."""
     facts = find_provider_facts(config.provider.id)
     if facts is None or not facts.traits.attaches_layers:
         return

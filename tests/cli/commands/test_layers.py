@@ -135,7 +135,7 @@ def test_a_custom_command_cannot_publish_layers(tmp_path: Path) -> None:
     done = made.json("deploy", env=real)
     problems = done.error["problems"]
     assert {one["code"] for one in problems} == {"config/unfit"}, problems
-    assert "which a custom deploy command cannot publish" in problems[0]["message"]
+    assert "which only built-in deploys publish" in problems[0]["message"]
 
 
 PYTHON = """\

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -139,6 +140,36 @@ def test_a_layer_that_no_function_uses_is_deleted_unless_it_is_retained(shop: La
     assert shop.layers == ["1"]
 
 
+def test_a_failed_first_deploy_is_rolled_back_with_its_layer(shop: LayeredShop) -> None:
+    shop.cloud1.fault(
+        "lambda.CreateFunction", status=400, code="InvalidParameterValueException", times=9
+    )
+    assert shop.run("deploy", "--rollback-on-failure").code != 0
+    assert not shop.cloud1.left()
+
+
+def test_a_failed_deploy_keeps_the_version_that_functions_use(shop: LayeredShop) -> None:
+    shop.ran("deploy")
+    shop.installs("2")
+    shop.cloud1.fault(
+        _NEW_VERSION, status=400, code="InvalidParameterValueException", times=9, skip=1
+    )
+    assert shop.run("deploy", "--rollback-on-failure").code != 0
+    shop.cloud1.reset()
+    assert (shop.said("hello"), shop.said("bye")) == ("hello 1", "bye 1")
+    assert _PUBLISH not in shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("hello 2", "bye 2")
+
+
+def test_a_forced_deploy_publishes_a_version_that_was_deleted(shop: LayeredShop) -> None:
+    shop.ran("deploy")
+    client = shop.cloud1.client("lambda")
+    client.delete_layer_version(LayerName="shop-dev-shared", VersionNumber=1)
+    assert shop.ran("deploy") == {}
+    assert shop.ran("deploy", "--force")[_PUBLISH] == 1
+    assert (shop.layers, shop.said("hello")) == (["2"], "hello 1")
+
+
 def test_one_function_publishes_what_it_needs(shop: LayeredShop) -> None:
     calls = shop.ran("deploy", "--function", "hello")
     assert calls[_PUBLISH] == 1
@@ -158,7 +189,11 @@ def publish(site: Cloud1Site, one: LayerOrder) -> str:
 
 
 def test_a_version_has_the_settings_of_its_layer(site: Cloud1Site, tmp_path: Path) -> None:
-    settings = {"license": "MIT", "runtimes": ("python",), "architectures": ("arm64",)}
+    settings: dict[str, Any] = {
+        "license": "MIT",
+        "runtimes": ("python",),
+        "architectures": ("arm64",),
+    }
     arn = publish(site, order(tmp_path, description="d" * 300, **settings))
     client = site.cloud1.client("lambda")
     [one] = client.list_layer_versions(LayerName="shop-dev-shared")["LayerVersions"]

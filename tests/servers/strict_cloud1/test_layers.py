@@ -34,7 +34,11 @@ def delete(cloud1: StrictCloud1, number: int) -> None:
 def test_each_publish_is_a_new_version_and_the_newest_is_listed_first(
     cloud1: StrictCloud1,
 ) -> None:
-    settings = {"Description": "d", "LicenseInfo": "MIT", "CompatibleRuntimes": ["python3.12"]}
+    settings: dict[str, Any] = {
+        "Description": "d",
+        "LicenseInfo": "MIT",
+        "CompatibleRuntimes": ["python3.12"],
+    }
     first = publish(cloud1, **settings)
     assert {name: first[name] for name in settings} == settings
     assert publish(cloud1)["LayerVersionArn"].endswith(":layer:shared:2")
@@ -70,7 +74,7 @@ def test_a_deleted_version_works_on_and_cannot_be_attached(cloud1: StrictCloud1)
     ],
 )
 def test_a_layer_for_another_target_is_refused(
-    settings: dict[str, list[str]], message: str, cloud1: StrictCloud1
+    settings: dict[str, Any], message: str, cloud1: StrictCloud1
 ) -> None:
     arn = publish(cloud1, **settings)["LayerVersionArn"]
     with refused("InvalidParameterValueException", message):
