@@ -57,26 +57,13 @@ class LayerKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         inputs = _require_layer_inputs(task)
-        ref = get_record_ref(inputs)
-        locked_record = self._tools.records.lock_record(ref)
+        locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         [(owner, archive)] = upstream.items()
         key = _compute_key(inputs, self.code(task), archive.digest)
         row = next((one for one in locked_record.record.layers if one.key == key), None)
         if row is None or self._tools.force:
             content = task_tools.content(owner, archive.files[0])
-            with task_tools.away():
-                path = self._tools.archives.keep(ref, content)
-            settings = dict(inputs.settings)
-            order = LayerOrder(
-                name=inputs.name,
-                archive=path,
-                sha256=archive.fact("sha256"),
-                mark=key[:_MARK_LENGTH],
-                description=settings.get("description", ""),
-                license=settings.get("license", ""),
-                runtimes=tuple(settings.get("runtimes", "").split()),
-                architectures=tuple(settings.get("architectures", "").split()),
-            )
+            order = self._build_order(inputs, key, archive, content)
             row = LayerRecord(
                 name=inputs.name,
                 key=key,
@@ -90,14 +77,29 @@ class LayerKind:
         locked_record.add(LayerDone(task.id, row))
         return TaskResult(build_layer_output(row).digest, keep=False)
 
+    def _build_order(
+        self, inputs: LayerInputs, key: Digest, archive: Output, content: bytes
+    ) -> LayerOrder:
+        """Build the order, with the archive beside the record, as local calls need it."""
+        settings = dict(inputs.settings)
+        return LayerOrder(
+            name=inputs.name,
+            archive=self._tools.archives.keep(get_record_ref(inputs), content),
+            sha256=archive.fact("sha256"),
+            mark=key[:_MARK_LENGTH],
+            description=settings.get("description", ""),
+            license=settings.get("license", ""),
+            runtimes=tuple(settings.get("runtimes", "").split()),
+            architectures=tuple(settings.get("architectures", "").split()),
+        )
+
     def _publish(
         self, task: Task, locked_record: OpenRecord, order: LayerOrder, task_tools: TaskTools
     ) -> str:
-        inputs = _require_layer_inputs(task)
-        ref = get_record_ref(inputs)
+        ref = get_record_ref(task.inputs)
         locked_record.require_lock()
         address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        publisher = _require_publisher(self._tools, ref, Mode(inputs.mode))
+        publisher = _require_publisher(self._tools, ref, Mode(_require_layer_inputs(task).mode))
         task_tools.go_on()
         with task_tools.away():
             return publisher.publish_layer(address, order, watch_of(task, task_tools))
