@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.in_process import project
+from tests.support.git import under_git
+from tests.support.in_process import compose, project
 from tests.support.project import Project
 from tests.support.wheels import environment, write_wheel
 
@@ -164,3 +165,39 @@ def test_a_python_layer_has_the_versions_of_the_lock(lock: str, tmp_path: Path) 
     found = result(made, "invoke", "run", "--function", "one", env=env)
     assert found["response"] == ["1.0", "1.0", "1.0"]
     assert json.loads((made.root / ".fabric/dev.json").read_text())["deployments"]
+
+
+def test_a_layer_outside_of_a_service_affects_it(tmp_path: Path) -> None:
+    made = compose(tmp_path, api=(), web=())
+    made.write({"tools/run": "1"})
+    path = made.root / "api/fabric.yml"
+    text = path.read_text().replace("entry:", "layers: [x], entry:")
+    path.write_text(f"{text}layers: [{{name: x, path: ../tools}}]\n")
+    under_git(made)
+    assert made.fabric("compose", "package").code == 0
+    assert not made.json("compose", "plan", "--affected").result["services"]
+    made.write({"tools/run": "2"})
+    rows = made.json("compose", "plan", "--affected").result["services"]
+    assert [one["service"] for one in rows] == ["api"]
+
+
+def test_a_saved_plan_knows_the_inputs_of_layers(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    assert made.fabric("plan", "--out", "plan.json").code == 0
+    assert made.fabric("deploy", "--plan", "plan.json").code == 0
+    made.write({"tools.sh": TOOLS % "?"})
+    assert made.fabric("plan", "--out", "plan.json").code == 0
+    made.write({"tools.sh": TOOLS % "!!"})
+    assert made.json("deploy", "--plan", "plan.json").error["code"] == "plan/stale"
+
+
+def test_each_target_has_its_own_versions(tmp_path: Path) -> None:
+    spare = "providerOverrides: {spare: {name: cloud1-lambda}}\n"
+    made = shop(tmp_path, f"{CONFIG}{spare}fabric: {{targets: [cloud1-lambda, spare]}}\n")
+    result(made, "deploy")
+    assert result(made, "deploy")["summary"]["ran"] == 0
+    for label in ("cloud1-lambda", "spare"):
+        rows = result(made, "plan", "--provider", label)["tasks"]
+        assert {one["id"] for one in rows if one["kind"] == "layer"} == {
+            f"layer:shop/{name}@{label}" for name in ("shared", "tools")
+        }
