@@ -16,6 +16,7 @@ from fabric.app.request import Request, ServiceChoice
 from fabric.app.session import open_session
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
+from fabric.graph.layers import build_layer_archive_id
 from fabric.graph.selection import Territory, select_affected
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.steps import list_step_ids
@@ -89,7 +90,17 @@ def _list_used_packages(
     for task, decision in zip(made.graph.tasks, made.decisions, strict=True):
         if task.kind == "build":
             traces.setdefault(task.inputs.service, []).append(decision.trace)
-    return [_join_packages(traces.get(unit.service, [None]), project) for unit in project.units]
+    return [
+        None
+        if _has_layer_packages(unit)
+        else _join_packages(traces.get(unit.service, [None]), project)
+        for unit in project.units
+    ]
+
+
+def _has_layer_packages(unit: ServiceUnit) -> bool:
+    """Return whether packages belong to layers, which a build does not read."""
+    return any(one.packages for one in unit.config.supplies.layers)
 
 
 def _join_packages(traces: Sequence[Trace | None], project: Project) -> _UsedPackages | None:
@@ -167,6 +178,7 @@ def _list_territories(request: Request, project: Project, settings: Settings) ->
 def _list_build_tasks(unit: ServiceUnit) -> Iterator[TaskId]:
     yield from (build_task_id("build", unit.service, one.name) for one in unit.config.functions)
     yield from list_step_ids(unit.config, *CACHED_EVENTS)
+    yield from (build_layer_archive_id(unit, one) for one in unit.config.supplies.layers)
 
 
 def _build_territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:

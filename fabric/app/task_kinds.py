@@ -16,6 +16,7 @@ from fabric.runtimes.wheel_downloads import WheelDownloads
 from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
+from fabric.tasks.layer_archive import LayerArchiveKind
 from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
 from fabric.tasks.wheel import WheelKind
@@ -42,6 +43,7 @@ def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) ->
         "before": BeforeKind(workspace, env),
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
+        "layer-archive": LayerArchiveKind(workspace, env),
     }
 
 
@@ -51,6 +53,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     from fabric.tasks.deploy_tools import PlacedKind
     from fabric.tasks.dns_sync import DnsSyncKind
     from fabric.tasks.hook import HookKind
+    from fabric.tasks.layer import LayerKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
@@ -64,6 +67,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
         "hook": HookKind(
             hooked, tools.records.lock_record, env, tools.deployers.list_hidden_values
         ),
+        "layer": PlacedKind(LayerKind(tools), tools.places),
         "remove": PlacedKind(RemoveKind(tools), tools.places),
         "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),

@@ -1,18 +1,47 @@
-"""Layers: the names that functions use, and their addresses."""
+"""Layers: the names that functions use, the addresses of existing layers, and those of the project.
+
+A layer of the project has a source instead of an ARN.
+"""
 
 import re
+from collections.abc import Iterator
 
 from fabric.config.resolve.stages import list_named_entries
+from fabric.config.schema.entries import LAYER, LAYER_BUILD
+from fabric.config.sections import Section
+from fabric.config.steps import find_command
+from fabric.config.values import Layer, LayerBuild
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, find_child
 
 _NUMBERED = re.compile(r".*:[0-9]+")
+# The keys of which a layer of the project has exactly one.
+SOURCES = ("packages", "path", "build")
+_BUILD = Section(LayerBuild, LAYER_BUILD, readers={"command": find_command})
+_LAYER = Section(Layer, LAYER, readers={"build": _BUILD.find_child}, given=("name",))
 
 
 def map_layer_addresses(root: Node) -> dict[str, str]:
-    """Map names to `<arn>:<version>`. An ARN that ends in a number stays unchanged."""
+    """Map names of existing layers to `<arn>:<version>`. An ARN that ends in a number stays
+    unchanged."""
     entries = list_named_entries(find_child(root, "layers"))
-    return {_name(name, node): _format_address(node) for name, node in entries}
+    return {
+        _name(name, node): _format_address(node) for name, node in entries if not has_source(node)
+    }
+
+
+def list_layer_nodes(root: Node) -> Iterator[tuple[str, Mapping]]:
+    """List the layers of the project, by their names in the document."""
+    entries = list_named_entries(find_child(root, "layers"))
+    return ((name, node) for name, node in entries if has_source(node))
+
+
+def has_source(node: Node) -> bool:
+    return any(find_child(node, key) is not None for key in SOURCES)
+
+
+def parse_layers(root: Node) -> tuple[Layer, ...]:
+    return tuple(_LAYER.read(node, name=name) for name, node in list_layer_nodes(root))
 
 
 def is_address(item: str) -> bool:

@@ -11,7 +11,7 @@ from fabric.config.environment import (
     build_supply,
     list_secret_env_names,
 )
-from fabric.config.layers import list_function_layers, map_layer_addresses
+from fabric.config.layers import list_function_layers, map_layer_addresses, parse_layers
 from fabric.config.redact import encode_redacted_config
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import list_named_entries, list_overlays
@@ -103,7 +103,8 @@ def parse_config(loaded: Loaded) -> Config:
             find_child(root, "deploy"), is_protected=_is_protected(root, loaded.scope.stage)
         ),
         supplies=Supplies(
-            supply.resources, supply.addons, _parse_workflows(root), parse_steps(root, build.ignore)
+            *(supply.resources, supply.addons, _parse_workflows(root)),
+            *(parse_steps(root, build.ignore), parse_layers(root)),
         ),
         targets=_TARGETS.read(
             find_child(root, "fabric"),

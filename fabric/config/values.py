@@ -257,14 +257,39 @@ class Step(Struct, frozen=True, kw_only=True):
     simulated: bool = False
 
 
+class LayerBuild(Struct, frozen=True):
+    """A command that writes the files of a layer."""
+
+    command: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    # In seconds.
+    timeout: int = 600
+
+
+class Layer(Struct, frozen=True, kw_only=True):
+    """A layer of the project, from exactly one of `packages`, `path` and `build`."""
+
+    name: str
+    packages: tuple[str, ...] = ()
+    path: str = ""
+    build: LayerBuild | None = None
+    runtimes: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+    description: str = ""
+    license: str = ""
+    retain: bool = False
+
+
 class Supplies(Struct, frozen=True):
-    """The resources, addons and workflows of the functions, and the commands of the service in the
-    order of their events."""
+    """The resources, addons and workflows of the functions, the commands of the service in the
+    order of their events, and the layers of the project."""
 
     resources: tuple[Resource, ...] = ()
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
     steps: tuple[Step, ...] = ()
+    layers: tuple[Layer, ...] = ()
 
 
 class BindingUse(Struct, frozen=True):
@@ -299,6 +324,7 @@ class Config(Struct, frozen=True):
     """One service, resolved for one stage.
 
     Function `env`, `layers` and `build` are final, with service env, resources and addons merged.
+    A layer is an ARN, or the name of one of `supplies.layers`.
     """
 
     service: str

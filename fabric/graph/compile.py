@@ -20,6 +20,15 @@ from fabric.graph.deploy_settings import (
     describe_release_place,
     list_layers,
 )
+from fabric.graph.layers import (
+    build_layer_archive_id,
+    build_layer_archive_task,
+    build_layer_id,
+    build_layer_task,
+    list_function_layers,
+    list_layer_packages,
+    list_used_layers,
+)
 from fabric.graph.name_tasks import build_dns_sync_tasks
 from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.graph.steps import (
@@ -217,14 +226,41 @@ def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
             PackageInputs(
                 unit.service, function.name, unit.root, _list_runtime_modules(unit, function), apart
             ),
-            (built, *((vendor.id,) if vendor else ()), *steps),
+            (
+                *(built, *((vendor.id,) if vendor else ())),
+                *(_list_layers_with_packages(unit, function) if vendor else ()),
+                *steps,
+            ),
         )
+
+
+def _list_layers_with_packages(unit: ServiceUnit, function: Function) -> Iterator[TaskId]:
+    """List the archives of layers whose packages a Python archive does not contain."""
+    layers = list_function_layers(unit, function)
+    return (build_layer_archive_id(unit, one) for one in layers if one.packages)
+
+
+def _layer_archives(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
+    steps = list_step_ids(scene.by_service[unit.service].config, StepEvent.BEFORE_BUILD)
+    for used in list_used_layers(unit, functions):
+        asked = unit.packages_of(used.user.name)
+        vendor = _vendor_task(unit, used.user) if used.layer.packages and asked else None
+        if vendor and asked:
+            vendor = replace(vendor, needs=tuple(map(_build_wheel_id, asked.wheels)))
+        yield build_layer_archive_task(unit, used, vendor, steps)
+
+
+def _layers(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    return (build_layer_task(unit, used.layer) for used in list_used_layers(unit, functions))
 
 
 def _list_archive_facts(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:
     """List the inputs of an archive beside the build."""
     vendor = _vendor_task(unit, function)
-    return vendor.id if vendor else "", _list_runtime_modules(unit, function)
+    layers = tuple(_list_layers_with_packages(unit, function)) if vendor else ()
+    return vendor.id if vendor else "", _list_runtime_modules(unit, function), layers
 
 
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
@@ -251,7 +287,11 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
                 () if name else others,
                 unit.needs.outside,
             ),  # fmt: skip
-            (*(_build_archive_id(services, unit, function) for function in together), *waits),
+            (
+                *(_build_archive_id(services, unit, function) for function in together),
+                *(build_layer_id(unit, used.layer) for used in list_used_layers(unit, together)),
+                *waits,
+            ),
         )
 
 
@@ -304,10 +344,10 @@ Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
 _STRICT_BUILD: tuple[Recipe, ...] = (_build_steps, _build_checked)
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_steps, _build_alone),
-    Verb.PACKAGE: (_build_steps, _package_steps, _vendor, _build, _package),
+    Verb.PACKAGE: (_build_steps, _package_steps, _vendor, _build, _package, _layer_archives),
     Verb.DEPLOY: (
-        *(_build_steps, _package_steps, _vendor, _build, _package),
-        *(_deploy, _release, _hooks, _name),
+        *(_build_steps, _package_steps, _vendor, _build, _package, _layer_archives),
+        *(_layers, _deploy, _release, _hooks, _name),
     ),
 }
 
@@ -391,7 +431,10 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         return inputs
     inputs = with_handlers(unit.config.provider.id, inputs)
     is_bundled = inputs.runtime.startswith("nodejs")
-    return add_bundler_settings(unit.config, function, inputs) if is_bundled else inputs
+    if not is_bundled:
+        return inputs
+    inputs = add_bundler_settings(unit.config, function, inputs)
+    return replace(inputs, layered=list_layer_packages(unit, function))
 
 
 def _has_packages(unit: ServiceUnit, function: Function) -> bool:

@@ -266,12 +266,15 @@ _FIRST = {
     "vendor": "packages not downloaded yet",
     "before": "first run",
     "wheel": "not downloaded yet",
+    "layer-archive": "first build",
 }
 _ANEW = {
     "before": "outputs changed",
     "build": "was rebuilt",
     "package": "archive changed",
     "vendor": "packages changed",
+    "layer-archive": "files changed",
+    "layer": "has a new version",
     "release": "address changed",
 }
 

@@ -25,10 +25,10 @@ def _encode_option(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def build_output_folder(root: str, service: str, apart: str = "") -> str:
+def build_output_folder(root: str, service: str, apart: str = "", what: str = "build") -> str:
     """Build the output directory of a service, for one of several targets."""
     prefix = "" if root in ("", ".") else f"{root}/"
-    return f"{prefix}.fabric/build/{service}{'@' if apart else ''}{apart}"
+    return f"{prefix}.fabric/{what}/{service}{'@' if apart else ''}{apart}"
 
 
 class _Inputs(Struct, frozen=True):
@@ -182,7 +182,7 @@ _NAMES = (
 )  # fmt: skip
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
-    "keep_names", "banner", "handlers", "methods",
+    "keep_names", "banner", "handlers", "methods", "layered",
 )  # fmt: skip
 
 
@@ -235,6 +235,8 @@ class BuildInputs(_Inputs, frozen=True):
     is_portable: bool = False
     # Steps of the service write files that it may read.
     is_after_steps: bool = False
+    # The packages of its layers, which are external and not packed.
+    layered: tuple[str, ...] = ()
 
     @property
     def lane(self) -> Lane:
@@ -281,6 +283,69 @@ class PackageInputs(_Inputs, frozen=True):
     def entries(self) -> tuple[InputEntry, ...]:
         """Return the entries: only the parts count. `brought` affects warnings, not the archive."""
         return ()
+
+
+class LayerArchiveInputs(_Inputs, frozen=True):
+    """The archive of a layer of the project, from exactly one of `packages`, `path` and
+    `command`."""
+
+    kind = "layer-archive"
+
+    service: str
+    name: str
+    root: str
+    provider: str
+    packages: tuple[str, ...] = ()
+    path: str = ""
+    command: tuple[str, ...] = ()
+    # Globs of the service directory that the command reads; without inputs all files count.
+    inputs: tuple[str, ...] = ()
+    # Globs of the written files; without outputs all belong to the layer.
+    outputs: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    timeout: int = 600
+    # The target of the packages.
+    runtime: str = ""
+    architecture: str = ""
+    # The values of the vendor inputs, if the lock has no wheel tasks.
+    lock: tuple[Any, ...] = ()
+    # Of the layer in the config: file, line and column.
+    place: tuple[str, int, int] = ("", 0, 0)
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+    @property
+    def shown_in(self) -> str:
+        return build_output_folder(self.root, self.service, self.provider, "layers")
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        rows = VendorInputs(*self.lock).entries() if self.lock else ()
+        skipped = ("service", "name", "provider", "lock", "place", "timeout")
+        return (*list_option_entries(self, *skipped), *rows)
+
+
+class LayerInputs(_Inputs, frozen=True):
+    """A layer of the project at a provider. Each change publishes a version."""
+
+    kind = "layer"
+
+    service: str
+    name: str
+    provider: str
+    stage: str
+    mode: str
+    place: Pairs
+    # Description, license, runtimes and architectures.
+    settings: Pairs = ()
+    # Affects no version, but which versions are deleted.
+    retain: bool = False
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
+        pairs = (("name", self.name), *shared, *self.place, *self.settings)
+        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
 
 
 # One function of a deploy: its name, its settings, and its environment as digests.
@@ -415,7 +480,7 @@ def is_late_hook(inputs: TaskInputs) -> bool:
 
 # Tasks that change more than files on this machine.
 RECORD_KINDS = frozenset(
-    cls.kind for cls in (DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
+    cls.kind for cls in (LayerInputs, DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
 )
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
@@ -426,6 +491,8 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         BuildInputs,
         PackageInputs,
         HookInputs,
+        LayerArchiveInputs,
+        LayerInputs,
         DeployInputs,
         ReleaseInputs,
         RemoveInputs,

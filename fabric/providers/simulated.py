@@ -11,6 +11,7 @@ from fabric.providers.core.contract import (
     Deployed,
     DeploymentAddress,
     FunctionOrder,
+    LayerOrder,
     LiveFunction,
     LiveFunctions,
     Released,
@@ -19,6 +20,7 @@ from fabric.providers.core.deployer import UnqueriedDeployer
 from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
+_MARK = 12
 
 
 class Simulated(UnqueriedDeployer, frozen=True):
@@ -49,6 +51,24 @@ class Simulated(UnqueriedDeployer, frozen=True):
                 outputs[f"url_{one.name}"] = one.endpoint
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
+
+    def publish_layer(
+        self,
+        address: DeploymentAddress,
+        order: LayerOrder,
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
+    ) -> str:
+        name = format_resource_name(address, order.name)
+        region = _choose_region(address)
+        return f"{address.provider_id}:{region}:layer:{name}:{order.mark[:_MARK]}"
+
+    def delete_layers(
+        self,
+        address: DeploymentAddress,  # noqa: ARG002 - the protocol
+        layers: Sequence[str],
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002
+    ) -> Sequence[str]:
+        return layers
 
 
 def _simulate_function(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:

@@ -35,6 +35,8 @@ from fabric.system.owned_folder import create_temporary_folder
 from fabric.system.process import CannotStartError, run_child
 
 _NAMED = 3
+# The event of a command that writes a layer, beside those of steps.
+LAYER_EVENT = "layer"
 _UP = "../"
 _WILD = frozenset("*?[")
 # The last lines of each stream, in frames and of cached commands.
@@ -84,7 +86,7 @@ def run_step(
         _write_given(folder / "given", given)
         own = {"FABRIC_INPUT_DIR": str(folder / "given")} if given else {}
         stage = {"FABRIC_STAGE": inputs.stage} if inputs.stage else {}
-        env = {**_base_variables(inputs, parent), **stage, **own}
+        env = {**build_step_variables(inputs, parent), **stage, **own}
         say(run_command(inputs, Path(root), folder, env).last_lines())
     files = tuple(_collect_outputs(base, root, inputs))
     return Built(
@@ -114,7 +116,7 @@ def run_command(
         if error.first.code != "process/timeout":
             raise
         what = f"did not end within {inputs.timeout} s"
-        hint = "set `timeout` of the step, in seconds"
+        hint = f"set `timeout` of the {_format_kind(inputs)}, in seconds"
         raise FabricError(_failure_problem(inputs, what, hint, show=show)) from error
     output = StepOutput(show(done.stdout).strip(), show(done.stderr).strip())
     if done.code:
@@ -135,7 +137,7 @@ def _list_last_lines(*streams: str) -> Iterator[str]:
 
 
 def _name_step(inputs: BeforeInputs | HookInputs, problem: Problem, show: Show) -> Problem:
-    message = f"step `{inputs.name}` of `{inputs.service}`: {problem.message}"
+    message = f"{_format_title(inputs)}: {problem.message}"
     return replace(problem, message=show(message.encode(errors="replace")))
 
 
@@ -153,8 +155,17 @@ def build_hook_variables(
     }
 
 
-def _base_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str, str]:
+def build_step_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str, str]:
+    """Build the environment of a cached command."""
     return {**dict(select_inherited(parent)), **LOCALE, "FABRIC_SERVICE": inputs.service}
+
+
+def _format_title(inputs: BeforeInputs | HookInputs) -> str:
+    return f"{_format_kind(inputs)} `{inputs.name}` of `{inputs.service}`"
+
+
+def _format_kind(inputs: BeforeInputs | HookInputs) -> str:
+    return "layer" if inputs.event == LAYER_EVENT else "step"
 
 
 def _failure_problem(
@@ -165,7 +176,7 @@ def _failure_problem(
     show: Show = _show_output,
 ) -> Problem:
     command = show(shlex.join(inputs.command).encode(errors="replace"))
-    message = f"step `{inputs.name}` of `{inputs.service}`: the command `{command}` {what}"
+    message = f"{_format_title(inputs)}: the command `{command}` {what}"
     return Problem("step/failed", message, hint=hint, frame=frame)
 
 

@@ -29,6 +29,7 @@ class Invocation(Struct, frozen=True):
     env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
     brought: Pairs = ()
+    opt: tuple[str, ...] = ()
     caller: CallingProvider = AS_EVENT
 
     @property
@@ -42,6 +43,7 @@ class Invocation(Struct, frozen=True):
             env=self.env,
             timeout=self.timeout,
             brought=self.brought,
+            opt=self.opt,
             caller=self.caller,
         )
 

@@ -104,16 +104,33 @@ def _build_target(inputs: VendorInputs) -> PythonTarget:
 
 
 def _download_packages(workspace: Path, inputs: VendorInputs, tool: PackageTool) -> Built:
-    text, target = _with_passwords(workspace, inputs), _build_target(inputs)
+    text = _with_passwords(workspace, inputs)
     locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
-    with create_temporary_folder("vendor") as folder:
-        wheels = tool.download(text, target, folder, locked=locked)
-        parts = [tuple(list_wheel_files(wheel)) for wheel in wheels]
+    wheels = _download_wheels(text, inputs, tool)
+    parts = wheels.values()
     files = {file.path: file for part in parts for file in part}
-    unlisted = sorted({read_wheel_name(one.title) for one in wheels} - list_required_names(text))
+    unlisted = sorted({read_wheel_name(one) for one in wheels} - list_required_names(text))
     metadata = [found.content for found in map(find_metadata, parts) if found]
     lacking = _find_missing_packages(inputs, metadata) if locked else ()
     return Built(_sort_files(files), InputTrace(), (*_warn_unlisted(unlisted), *lacking))
+
+
+def _download_wheels(
+    text: str, inputs: VendorInputs, tool: PackageTool
+) -> dict[str, tuple[BuiltFile, ...]]:
+    """Download the wheels of the requirements, and return the files of each by its title."""
+    locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
+    with create_temporary_folder("vendor") as folder:
+        wheels = tool.download(text, _build_target(inputs), folder, locked=locked)
+        return {wheel.title: tuple(list_wheel_files(wheel)) for wheel in wheels}
+
+
+def download_wheels(
+    workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
+) -> tuple[tuple[BuiltFile, ...], ...]:
+    """Return the files of each package of a lock, for layers with some of them."""
+    text = _with_passwords(workspace, inputs)
+    return tuple(_download_wheels(text, inputs, PackageTool(environment)).values())
 
 
 def complete_wheels(workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:

@@ -210,6 +210,29 @@ def list_unmet_dependencies(
     return tuple(sorted(unmet.items()))
 
 
+def list_with_dependencies(
+    metadata: Iterable[bytes], requirements: Iterable[str], environment: Mapping[str, str]
+) -> frozenset[str]:
+    """List the packages of requirements with all their dependencies that have METADATA here."""
+    there = dict(map(_parse_metadata, metadata))
+    waiting = [*filter(None, map(parse_requirement, requirements))]
+    needed: dict[str, set[str]] = {}
+    while waiting:
+        one = waiting.pop()
+        name = canonicalize_name(one.name)
+        if name not in there or (name in needed and one.extras <= needed[name]):
+            continue
+        extras = needed.setdefault(name, set())
+        extras.update(one.extras)
+        waiting += (it for it in there[name] if _is_needed(it, extras, environment))
+    return frozenset(needed)
+
+
+def read_package_name(metadata: bytes) -> str:
+    """Return the normalized package name in METADATA."""
+    return _parse_metadata(metadata)[0]
+
+
 def _collect_extras(requirements: str) -> Mapping[str, set[str]]:
     extras: dict[str, set[str]] = {}
     for requirement in filter(None, map(parse_requirement, list_requirement_lines(requirements))):

@@ -33,6 +33,7 @@ from fabric.providers.core.contract import Artifact, Deployed, FunctionOrder, Li
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, get_record_ref, watch_of
+from fabric.tasks.layer import refuse_large_layers, resolve_layers
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
 _VERSION = "1"
@@ -79,9 +80,13 @@ class DeployKind:
         stale = {one.name for one in find_stale_functions(locked_record.record, asked)}
         values = {one.name: self._tools.values.values(ref, one.name) for one in asked}
         _refuse_other_values(inputs, values)
+        values = {
+            name: _with_layer_addresses(one, locked_record.record) for name, one in values.items()
+        }
         shares = []
         for one in asked:
             artifact = self._keep_artifact(ref, one, upstream, task_tools)
+            refuse_large_layers(artifact, values[one.name].layers, locked_record.record)
             artifact = replace(artifact, changed=one.name in stale)
             share = _add_mark(_build_share(one, values[one.name], artifact), salt)
             shares.append(_ask_for_version(share, locked_record.record))
@@ -219,6 +224,12 @@ class DeployKind:
         if was and is_same and kept_values.is_as_good(was.sealed_values):
             return was.sealed_values
         return kept_values.seal(owner, values.declared.reveal())
+
+
+def _with_layer_addresses(values: Values, record: Record) -> Values:
+    """Replace names of layers of the project with the addresses of their current versions."""
+    shown = replace(values.shown, layers=resolve_layers(values.shown.layers, record))
+    return replace(values, layers=resolve_layers(values.layers, record), shown=shown)
 
 
 def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> FunctionOrder:

@@ -34,6 +34,10 @@ class OpenRecord(Protocol):
     @property
     def record(self) -> Record: ...
     @property
+    def base(self) -> Record:
+        """Return the record before this run."""
+
+    @property
     def unsettled(self) -> tuple[Intent, ...]:
         """Return the intents of a dead run that are not settled yet."""
 

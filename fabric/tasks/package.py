@@ -10,17 +10,21 @@ from fabric.model.task_inputs import PackageInputs
 from fabric.runtimes.archive import PackedFile, build_archive, hash_contents, pack_file, pack_files
 from fabric.runtimes.contract import BuiltFile
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.layer_archive import read_layer_packages
 from fabric.tasks.packed import has_packed, read_packed_output
 from fabric.tasks.unknown_imports import find_unknown_imports
 
 _VERSION = "2"
 _WITH_PACKAGES = "3"
+_WITH_LAYERS = "1 of layers"
 
 
 class PackageKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         has_packages = any(is_kind(need, "vendor") for need in task.needs)
         version = _WITH_PACKAGES if has_packages else _VERSION
+        if any(is_kind(need, "layer-archive") for need in task.needs):
+            version = _WITH_LAYERS
         return (InputEntry(EntryKind.CODE, "package", version),)
 
     def run(
@@ -33,7 +37,9 @@ class PackageKind:
         if packages is None:
             count, digest, content = len(own), hash_contents(own), build_archive(own)
         else:
-            files = _require_distinct_files(task.id, (*map(pack_file, own), *packages))
+            layers = read_layer_packages(upstream, task_tools)
+            left = (one for one in packages if not any(layer.has(one, task.id) for layer in layers))
+            files = _require_distinct_files(task.id, (*map(pack_file, own), *left))
             packed = pack_files(files)
             count, digest, content = len(files), packed.digest, packed.archive
         return TaskResult(
@@ -70,7 +76,7 @@ def _read_own(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> list[
     return [
         BuiltFile(one.path, task_tools.content(owner, one), one.executable)
         for owner, output in upstream.items()
-        if not has_packed(output)
+        if not has_packed(output) and not is_kind(owner, "layer-archive")
         for one in output.files
     ]
 

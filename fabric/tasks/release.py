@@ -26,6 +26,7 @@ from fabric.tasks.deploy_tools import (
     get_record_ref,
     watch_of,
 )
+from fabric.tasks.layer import delete_layer_versions, list_unused_layers
 
 _VERSION = "1"
 
@@ -71,6 +72,10 @@ class ReleaseKind:
         done = ReleaseDone(task.id, released.endpoint, released.outputs, key, released.kept)
         # Only a real release reaches anybody: another follows from its deploys, any time again.
         locked_record.add(done, durable=mode is Mode.REAL)
+        unused = list_unused_layers(locked_record.base, locked_record.record)
+        if unused:
+            with task_tools.away():
+                delete_layer_versions(self._tools, task, unused, locked_record, watch)
         output = release_output(locked_record.record)
         return TaskResult(output.digest, facts=output.facts, keep=False)
 

@@ -43,6 +43,9 @@ class HeldRecord:
     changes: list[RecordChange] = field(default_factory=list)
     unsettled: tuple[Intent, ...] = ()
 
+    def __post_init__(self) -> None:
+        self.base = self.record
+
     def require_lock(self) -> None:
         return
 

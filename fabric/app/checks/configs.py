@@ -28,9 +28,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
-from fabric.providers.core.contract import Unsupported
+from fabric.providers.core.contract import LayerPublisher, Unsupported
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
+from fabric.tasks.layer import no_publisher_problem
 
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 _CODE = "deploy/whole-service"
@@ -116,13 +117,23 @@ def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Pro
 def find_unsupported_functions(scope: DeployScope) -> Iterator[Problem]:
     """Find unsupported settings. A simulated deploy checks only that the provider has the keys of
     functions, and a command checks itself."""
-    for ref, placement in sorted(scope.placements.items()):
+    for ref in sorted(scope.placements):
         config = scope.work.config(ref)
-        if config is not None and placement.mode != Mode.COMMAND:
-            found = [*_find_unsupported_settings(config)]
-            if placement.mode == Mode.REAL:
-                found += _find_deployer_problems(scope, ref, config)
+        if config is not None:
+            found = [*_find_mode_problems(scope, ref, config)]
             yield from _place_problems(scope, ref, config, found) if found else ()
+
+
+def _find_mode_problems(
+    scope: DeployScope, ref: RecordRef, config: Config
+) -> Iterator[Unsupported]:
+    mode = scope.placements[ref].mode
+    if mode == Mode.COMMAND:
+        yield from _find_unpublished_layers(config)
+        return
+    yield from _find_unsupported_settings(config)
+    if mode == Mode.REAL:
+        yield from _find_deployer_problems(scope, ref, config)
 
 
 def _find_deployer_problems(
@@ -135,6 +146,7 @@ def _find_deployer_problems(
             *deployer.unfit(deployers.address(ref), scope.values.drafts(ref)),
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
+            *(() if isinstance(deployer, LayerPublisher) else _find_unpublished_layers(config)),
         ]
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
@@ -194,6 +206,19 @@ def _find_unsupported_options(provider_id: str, one: Function) -> Iterator[Unsup
             hint = "remove it, or use a custom deploy command"
             problem = Problem("config/unfit", f"function `{one.name}` {why}", hint)
             yield Unsupported(one.name, problem, number)
+
+
+def _find_unpublished_layers(config: Config) -> Iterator[Unsupported]:
+    """Find layers of the project, which a custom command or an installed provider cannot
+    publish."""
+    facts = find_provider_facts(config.provider.id)
+    if facts is None or not facts.traits.attaches_layers:
+        return
+    own = {layer.name for layer in config.supplies.layers}
+    for one in config.functions:
+        if own.intersection(one.layers):
+            problem = no_publisher_problem(f"function `{one.name}`")
+            yield Unsupported(one.name, problem, keys=("layers",))
 
 
 def _build_function_path(one: Unsupported) -> FunctionPath:

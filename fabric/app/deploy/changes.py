@@ -14,7 +14,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Pairs, Task
-from fabric.model.task_id import TaskId, package_of, remove_target_suffix
+from fabric.model.task_id import TaskId, is_kind, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs, RemoveInputs, Spec
 
 Fields = dict[str, tuple[Json, Json]]
@@ -27,13 +27,15 @@ _SHOWN = 12
 
 
 class PlannedDeploy(Struct, frozen=True):
-    """The known facts of one function before a run: the decisions on its deploy and its archive."""
+    """The known facts of one function before a run: the decisions on its deploy, its archive and
+    its layers."""
 
     inputs: DeployInputs
     spec: Spec
     decision: Decision
     package: Decision
     upstream: Pairs
+    layers: tuple[Decision, ...] = ()
 
 
 def compare_with_deployed(
@@ -80,7 +82,9 @@ def _list_planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
             upstream = tuple(sorted(_list_input_hashes(task, decisions)))
             for spec in task.inputs.functions:
                 package = decisions[package_of(task.needs, task.inputs.service, spec[0])]
-                yield PlannedDeploy(task.inputs, spec, decisions[task.id], package, upstream)
+                layers = tuple(decisions[need] for need in task.needs if is_kind(need, "layer"))
+                decision = decisions[task.id]
+                yield PlannedDeploy(task.inputs, spec, decision, package, upstream, layers)
 
 
 def _get_target(one: DeployInputs | RemoveInputs | PlannedService) -> tuple[str, str]:
@@ -159,6 +163,9 @@ def _compare_fields(
     fields = dict(field for change in changes for field in _format_field_changes(change, row, was))
     if planned.package.output is None:
         fields["code"] = (was.artifact_sha256[:_SHOWN], planned.package.reason)
+    moved = [one.reason for one in planned.layers if one.output is None]
+    if moved:
+        fields["layers"] = (was.layers, moved[0])
     if not fields and not was.key:
         fields["state"] = ("unknown", "deployed")
     return fields

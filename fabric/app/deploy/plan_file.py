@@ -24,6 +24,7 @@ from fabric.system.parallel import run_for_each
 from fabric.system.schemas import find_misfits, format_misfits
 from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
+from fabric.tasks.layer_archive import LayerArchiveKind
 
 # The input files of a saved plan: all files that its builds read, with their hashes.
 # Another checkout can be compared with them: they use workspace paths, without times or traces.
@@ -108,17 +109,18 @@ def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
     """Record the inputs of tasks without a cached result. No command runs."""
     graph = made.graph
     late = {graph.ids[number] for number in _list_after_steps(made)}
+    kinds = ("before", "build", "layer-archive")
     rows = zip(graph.tasks, made.decisions, strict=True)
     unknown = [
         task
         for task, decision in rows
-        if task.kind in ("before", "build") and not decision.trace and task.id not in late
+        if task.kind in kinds and not decision.trace and task.id not in late
     ]
     found: dict[str, InputTrace] = {}
 
     def look_through(task: Task) -> None:
         kind = session.registry[task.kind]
-        if isinstance(kind, BuildKind | BeforeKind):
+        if isinstance(kind, BuildKind | BeforeKind | LayerArchiveKind):
             found[task.id] = kind.record_inputs(task)
 
     problems = run_for_each(unknown, look_through)

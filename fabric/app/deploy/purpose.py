@@ -84,4 +84,4 @@ def has_moved(locked: LockedRecord) -> bool:
 
 
 def _list_facts(record: Record) -> tuple[object, ...]:
-    return record.functions, record.endpoint, record.outputs, record.release_key
+    return record.functions, record.endpoint, record.outputs, record.release_key, record.layers

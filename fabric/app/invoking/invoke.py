@@ -16,6 +16,7 @@ from fabric.app.invoking.deployed_function import (
     select_called_function,
     select_project_entries,
 )
+from fabric.app.invoking.layer_folders import LayerArchive, unpack_layers
 from fabric.app.observing.noted_calls import CallNotes
 from fabric.app.project.files import find_config_in
 from fabric.app.project.opened import Project
@@ -108,7 +109,7 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
     env = _build_environment(called, project, settings)
     call = Invocation(
         function=called.name,
-        archive=_read_archive(called, home, project, settings),
+        archive=_read_archive(called, called.entry.artifacts.get(called.name, ""), place),
         handler=called.function.handler,
         runtime=called.function.runtime,
         event=event,
@@ -117,6 +118,7 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
         brought=list_runtime_packages(project, unit, called.function.runtime)
         if project and unit
         else (),
+        opt=_unpack_layers(called, place),
         caller=find_calling_provider(called.entry, called.function, unit.config if unit else None),
     )
     secrets = unit.config.document.secret_values.reveal() if unit else ()
@@ -141,8 +143,17 @@ def _redact_problem(problem: Problem, hide: Callable[[str], str]) -> Problem:
     return replace(problem, message=hide(problem.message), frame=hide(problem.frame))
 
 
-def _read_archive(called: Called, home: Path, project: Project | None, settings: Settings) -> bytes:
-    sha256 = called.entry.artifacts.get(called.name, "")
+def _unpack_layers(called: Called, place: _Place) -> tuple[str, ...]:
+    """Unpack the layers that the deployment published."""
+    digests = called.function.layer_archives
+    for sha256 in digests:
+        _read_archive(called, sha256, place)
+    found = [LayerArchive(called.name, one, build_archive_path(place.home, one)) for one in digests]
+    return unpack_layers(found, place.home / "layers" / "opt")
+
+
+def _read_archive(called: Called, sha256: str, place: _Place) -> bytes:
+    home, project, settings = place.home, place.project, place.settings
     if project is None or build_archive_path(home, sha256).is_file():
         return build_archive_path(home, sha256).read_bytes()
     placement = build_placement(project.units[0], project.workspace, project.home)

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.command import start_command
+from fabric.app.invoking.layer_folders import LayerArchive
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.running.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
@@ -18,6 +19,7 @@ from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import Problem
 from fabric.model.task import Task
+from fabric.model.task_id import name_of
 from fabric.runtimes.build import Runtimes
 
 
@@ -25,6 +27,13 @@ class PackagedFunction(Struct, frozen=True):
     path: Path
     sha256: str
     handler: str
+
+
+class PackagedLayers(Struct, frozen=True):
+    """The archives of layers of the project by name, and the layers that could not be built."""
+
+    archives: Mapping[str, LayerArchive]
+    broken: Mapping[str, Problem]
 
 
 class Artifacts(Struct, frozen=True):
@@ -37,6 +46,7 @@ class Artifacts(Struct, frozen=True):
 
     packages: Mapping[str, PackagedFunction]
     broken: Mapping[str, Problem]
+    layers: PackagedLayers
     # All paths that affected it, including missing ones.
     looked_at: frozenset[str]
     # Searched directories.
@@ -66,6 +76,7 @@ def build_artifacts(
     return Artifacts(
         packages=dict(_list_packages(result, workspace)),
         broken=dict(_list_broken_functions(result)),
+        layers=_group_layers(result, workspace),
         looked_at=frozenset(str(workspace / path) for path in _list_input_paths(work, result)),
         searched=frozenset(workspace / path for path in _list_searched_folders(result)),
         root=workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
@@ -89,13 +100,27 @@ def _list_packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, Pa
             yield task.inputs.function, PackagedFunction(path, file.digest, handler)
 
 
+def _group_layers(result: RunResult, workspace: Path) -> PackagedLayers:
+    archives: dict[str, LayerArchive] = {}
+    broken: dict[str, Problem] = {}
+    for task, outcome in _list_outcomes(result, "layer-archive"):
+        name = name_of(task.id).function
+        if outcome.output is None:
+            broken[name] = next(iter((*outcome.problems, _UNKNOWN)))
+        else:
+            file = outcome.output.files[0]
+            path = workspace / task.inputs.shown_in / file.path
+            archives[name] = LayerArchive(name, file.digest, path)
+    return PackagedLayers(archives, broken)
+
+
 def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
     """List the functions that could not be packaged, because of their build or vendored
     packages."""
     builds = {task.inputs.function: outcome for task, outcome in _list_outcomes(result, "build")}
     shared = [
         problem
-        for kind in ("wheel", "vendor")
+        for kind in ("wheel", "vendor", "layer-archive")
         for _, outcome in _list_outcomes(result, kind)
         for problem in outcome.problems
     ]

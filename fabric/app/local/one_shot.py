@@ -49,7 +49,7 @@ def invoke_local(
     artifacts = build_artifacts(one, settings, make_listeners)
     service = build_local_service(project, artifacts, settings)
     warnings = (*artifacts.warnings, *service.warnings)
-    _refuse_broken(artifacts, name)
+    _refuse_broken(artifacts, service, name)
     function = service.functions[name]
     end = call_once(function, encode_call_event(event), settings.env)
     with contextlib.closing(open_local_calls(project, settings)) as notes:
@@ -95,11 +95,11 @@ def _match_route(call: OneCall, config: Config, http: HttpInput) -> Matched:
     )
 
 
-def _refuse_broken(artifacts: Artifacts, name: str) -> None:
+def _refuse_broken(artifacts: Artifacts, service: LocalService, name: str) -> None:
     if artifacts.interrupted:
         raise FabricError(Problem("run/interrupted", "interrupted"))
-    if name in artifacts.broken:
-        raise FabricError(artifacts.broken[name])
+    if name in service.broken:
+        raise FabricError(service.broken[name])
 
 
 def _report(

@@ -92,8 +92,8 @@ def open_first_build(
         first = making.make_build(make_listeners)
         if first.artifacts.interrupted:
             raise FabricError(Problem("run/interrupted", "interrupted"))
-        if first.artifacts.broken and not watch:
-            raise FabricError(*dict.fromkeys(first.artifacts.broken.values()))
+        if first.service.broken and not watch:
+            raise FabricError(*dict.fromkeys(first.service.broken.values()))
         yield first
 
 

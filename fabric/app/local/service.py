@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from fabric.app.invoking.function_clients import build_simulated_caller, list_runtime_packages
+from fabric.app.invoking.layer_folders import unpack_layers
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
@@ -40,11 +41,11 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     unit = project.units[0]
     config = unit.config
     given = _build_environments(project, unit, settings)
-    made = artifacts.packages.keys() | artifacts.broken.keys()
+    broken = {**artifacts.broken, **dict(_list_functions_without_layer(config, artifacts))}
+    packages = {name: one for name, one in artifacts.packages.items() if name not in broken}
+    made = packages.keys() | broken.keys()
     chosen = tuple(one for one in config.functions if one.name in made)
-    found = {
-        one.name: _find_runtime(one, config) for one in chosen if one.name in artifacts.packages
-    }
+    found = {one.name: _find_runtime(one, config) for one in chosen if one.name in packages}
     # What runtimes bring is looked for once for each of them.
     brought = {
         runtime: list_runtime_packages(project, unit, runtime) for runtime in {*found.values()}
@@ -55,13 +56,14 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     functions = {
         one.name: LocalFunction(
             name=one.name,
-            code=_read_code_archive(artifacts.packages[one.name], one.name),
-            handler=artifacts.packages[one.name].handler,
+            code=_read_code_archive(packages[one.name], one.name),
+            handler=packages[one.name].handler,
             runtime=found[one.name],
             env=given.values[one.name],
             timeout=float(one.capacity.timeout or _SECONDS),
             memory=one.capacity.memory,
             brought=brought[found[one.name]],
+            opt=_unpack_layers(one, artifacts),
             caller=build_simulated_caller(config, one),
             hide=redaction.over,
         )
@@ -74,9 +76,25 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
         functions=functions,
         routes=tuple(list_routes(chosen)),
         memory={one.name: one.capacity.memory for one in chosen},
-        broken=artifacts.broken,
+        broken=broken,
         warnings=given.warnings,
     )
+
+
+def _list_functions_without_layer(
+    config: Config, artifacts: Artifacts
+) -> Iterator[tuple[str, Problem]]:
+    """List the functions with a layer that could not be built."""
+    for one in config.functions:
+        for layer in one.layers:
+            if layer in artifacts.layers.broken and one.name in artifacts.packages:
+                yield one.name, artifacts.layers.broken[layer]
+
+
+def _unpack_layers(function: Function, artifacts: Artifacts) -> tuple[str, ...]:
+    known = artifacts.layers.archives
+    layers = [known[name] for name in function.layers if name in known]
+    return unpack_layers(layers, artifacts.root / ".fabric" / "layers" / "opt")
 
 
 def _list_variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]:

@@ -70,12 +70,14 @@ class ConfigValues:
         if config is None or unit is None:
             return ()
         hidden = config.document.secret_values.reveal()
+        own = {layer.name for layer in config.supplies.layers}
         return tuple(
             FunctionDraft(
                 name=one.name,
                 settings=build_spec(unit, one)[1],
                 triggers=_encode_triggers(one, hidden),
-                layers=one.layers,
+                layers=tuple(name for name in one.layers if name not in own),
+                own_layers=tuple(name for name in one.layers if name in own),
                 variables=tuple(name for name, _ in one.env),
                 provisioned_concurrency=one.capacity.provisioned_concurrency,
                 tags=one.tags,

@@ -8,10 +8,11 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.layers import map_layer_addresses
+from fabric.config.layers import list_layer_nodes, map_layer_addresses
 from fabric.config.resolve.bindings import is_reference
 from fabric.config.resolve.stages import find_unknown_functions, list_named_entries
 from fabric.config.rules.function import check_function
+from fabric.config.rules.layers import check_layers
 from fabric.config.rules.steps import check_steps
 from fabric.config.schema.check import Finding
 from fabric.config.schema.config import NO_EFFECT
@@ -78,7 +79,9 @@ def _check_functions(subject: Subject) -> Iterator[Finding]:
     root = subject.root
     facts = find_provider_facts(read.read_text(find_child(root, "provider"), "name"))
     known = {
-        "layers": frozenset(map_layer_addresses(root)),
+        "layers": frozenset(map_layer_addresses(root)).union(
+            name for name, _ in list_layer_nodes(root)
+        ),
         "resources": frozenset(
             name for name, _ in list_named_entries(find_child(root, "resources"))
         ),
@@ -216,6 +219,7 @@ _RULES: tuple[Rule, ...] = (
     _check_targets,
     _build_command,
     _check_layer_versions,
+    lambda subject: check_layers(subject.root),
     lambda subject: check_steps(subject.root),
 )
 

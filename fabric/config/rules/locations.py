@@ -3,6 +3,7 @@ loading."""
 
 from collections.abc import Iterator
 
+from fabric.config.layers import list_layer_nodes
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.build import HOOKS
 from fabric.config.schema.check import Finding
@@ -38,6 +39,10 @@ def build_step_pointer(step: str, number: int) -> str:
     return f"steps/{step}/inputs/{number}"
 
 
+def build_layer_pointer(layer: str) -> str:
+    return f"layers/{layer}"
+
+
 def list_locations(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ...]:
     places = [Problem(pointer, "", where=place_of(node)) for pointer, node in _list_places(root)]
     found = place_in_file(file, text, places)
@@ -45,6 +50,7 @@ def list_locations(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ..
 
 
 def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
+    yield from ((build_layer_pointer(name), node) for name, node in list_layer_nodes(root))
     backend = find_child(root, BACKEND)
     if backend is not None:
         yield BACKEND, backend
@@ -97,6 +103,8 @@ def _open_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
         yield "build.before" if entry.key == "before" else "build", entry.value
     for key in HOOKS.index:
         yield f"hooks.{key}", find_child(root, "hooks", key)
+    for _, layer in list_layer_nodes(root):
+        yield "layers[]", layer
     for name, node in list_named_entries(find_child(root, "extensions")):
         yield f"extensions.{name}.region", find_child(node, "region")
     for _, node in list_named_entries(find_child(root, "functions")):

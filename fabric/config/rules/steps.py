@@ -47,10 +47,10 @@ def _check_patterns(one: StepNode) -> Iterator[Finding]:
         found = find_child(one.node, key)
         for leaf in found.items if isinstance(found, Sequence) else ():
             if isinstance(leaf, Scalar):
-                yield from _check_pattern(key, leaf)
+                yield from check_pattern(key, leaf)
 
 
-def _check_pattern(key: str, leaf: Scalar) -> Iterator[Finding]:
+def check_pattern(key: str, leaf: Scalar) -> Iterator[Finding]:
     shown = format_excerpt(leaf.text)
     if key == "inputs":
         if leaf.text.removeprefix("!").startswith(("/", "\\")):

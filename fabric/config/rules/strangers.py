@@ -4,6 +4,7 @@ resources."""
 import re
 from collections.abc import Iterator
 
+from fabric.config.layers import list_layer_nodes
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
 from fabric.config.steps import list_step_nodes
@@ -33,6 +34,7 @@ def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Fin
     """Find forbidden settings. `own_backend` is the server's backend section as canonical JSON."""
     functions = [node for _, node in list_named_entries(find_child(root, "functions"))]
     yield from _check_steps(root)
+    yield from _check_layers(root)
     for node in (root, *functions):
         yield from _check_commands(find_child(node, "build"))
         for leaf in _list_leaves(find_child(node, "build", "tsconfig")):
@@ -60,11 +62,11 @@ def is_path_outside(path: str) -> bool:
     return path.startswith(("/", "\\"))
 
 
-def _check_commands(build: Node | None) -> Iterator[Finding]:
+def _check_commands(build: Node | None, shown: str = "build.command") -> Iterator[Finding]:
     entry = find(build, "command")
     if entry is not None:
         yield _forbidden_setting_finding(
-            "`build.command` is not allowed in requests: it would run on the server", entry.value
+            f"`{shown}` is not allowed in requests: it would run on the server", entry.value
         )
 
 
@@ -72,6 +74,13 @@ def _check_steps(root: Mapping) -> Iterator[Finding]:
     for one in list_step_nodes(root):
         message = f"the step `{one.name}` is not allowed in requests: it would run on the server"
         yield _forbidden_setting_finding(message, one.node)
+
+
+def _check_layers(root: Mapping) -> Iterator[Finding]:
+    for _, layer in list_layer_nodes(root):
+        yield from _check_commands(find_child(layer, "build"), "layers.build.command")
+        for leaf in _list_leaves(find_child(layer, "path")):
+            yield from _check_path(leaf)
 
 
 def _check_path(leaf: Scalar) -> Iterator[Finding]:

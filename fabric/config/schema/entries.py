@@ -1,11 +1,13 @@
 """The keys of layers, resources, addons, workflows and secrets. Other keys are passed on."""
 
+from fabric.config.schema.build import CACHED_STEP
 from fabric.config.schema.function import ENV_NAME
 from fabric.config.schema.shapes import (
     Anything,
     Either,
     Field,
     Fields,
+    Flag,
     Many,
     Named,
     OneOf,
@@ -22,7 +24,18 @@ def _name(what: str, example: str) -> Field:
     return Field("name", FILLED, f"Name of the {what}.", example, required=True)
 
 
-_LAYER = Fields(
+LAYER_BUILD = Fields(
+    (
+        *(one for one in CACHED_STEP.fields if one.name in ("command", "inputs", "timeout")),
+        Field(
+            "outputs",
+            Many(FILLED),
+            "Globs of files in FABRIC_OUT_DIR that belong to the layer. Default: all.",
+            ["bin/**", "lib/**"],
+        ),
+    )
+)
+LAYER = Fields(
     (
         Field(
             "name",
@@ -30,10 +43,45 @@ _LAYER = Fields(
             "Name for references in functions. Default: the end of the ARN.",
             "shared",
         ),
-        Field("arn", FILLED, "ARN of the layer, with or without a version.", _ARN, required=True),
-        Field("version", Word(), "Version of the layer.", 3),
+        Field("arn", FILLED, "ARN of an existing layer, with or without a version.", _ARN),
+        Field("version", Word(), "Version of the existing layer.", 3),
+        Field(
+            "packages",
+            Many(FILLED, least=1),
+            "Packages of the project that the layer contains, with their dependencies, in the "
+            "versions of the lock. Functions with the layer do not contain them.",
+            ["numpy"],
+        ),
+        Field(
+            "build",
+            LAYER_BUILD,
+            "Command that writes the files of the layer to FABRIC_OUT_DIR.",
+            {"command": "make layer", "inputs": ["native/**"]},
+        ),
+        Field("path", FILLED, "Directory whose files are the layer.", "layers/tools"),
+        Field(
+            "runtimes",
+            Many(FILLED),
+            "Runtimes that the layer is for, such as `nodejs22.x`. Default: all.",
+            ["nodejs22.x"],
+        ),
+        Field(
+            "architectures",
+            Many(OneOf(("x86_64", "arm64"), "an architecture")),
+            "Processor architectures that the layer is for. Default: all.",
+            ["x86_64"],
+        ),
+        Field("description", FILLED, "Description of the layer versions.", "shared packages"),
+        Field("license", FILLED, "License of the layer: an SPDX name or a URL.", "MIT"),
+        Field(
+            "retain",
+            Flag(),
+            "Whether unused and removed versions of the layer are kept. Default: false.",
+            example=True,
+        ),
     ),
     is_open=True,
+    one_of=("arn", "packages", "build", "path"),
 )
 _RESOURCE = Fields(
     (
@@ -102,8 +150,9 @@ _SECRET = Fields((_name("secret", "DB_PASSWORD"), _REF), is_open=True)
 
 LAYERS = Field(
     "layers",
-    Named(_LAYER),
-    "Shared layers (AWS Lambda, `cloud1-lambda`).",
+    Named(LAYER),
+    "Layers that functions share: existing ones by ARN, and layers of the project, which fabric "
+    "publishes (AWS Lambda, `cloud1-lambda`).",
     [{"name": "shared", "arn": _ARN}],
 )
 RESOURCES = Field(

@@ -9,6 +9,7 @@ from fabric.model.records.record import (
     RELEASE_UNCERTAIN,
     FunctionRecord,
     Intent,
+    LayerRecord,
     Mode,
     Operation,
     Record,
@@ -30,6 +31,20 @@ class FunctionDone(Struct, frozen=True, tag_field="kind", tag="done"):
 class FunctionGone(Struct, frozen=True, tag_field="kind", tag="gone"):
     task: str
     name: str
+
+
+class LayerDone(Struct, frozen=True, tag_field="kind", tag="layer"):
+    """A published version of a layer, which becomes the current one."""
+
+    task: str
+    layer: LayerRecord
+
+
+class LayersGone(Struct, frozen=True, tag_field="kind", tag="layers-gone"):
+    """Versions of layers that were deleted or left to the user, by their addresses."""
+
+    task: str
+    addresses: tuple[str, ...]
 
 
 class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
@@ -57,7 +72,10 @@ class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
     kept: Pairs = ()
 
 
-RecordChange: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
+LayerChange: TypeAlias = LayerDone | LayersGone
+RecordChange: TypeAlias = (
+    FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone | LayerChange
+)
 
 
 def apply_change(record: Record, entry: RecordChange) -> Record:
@@ -75,10 +93,19 @@ def apply_change(record: Record, entry: RecordChange) -> Record:
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
             unsure = apply_change(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
+        case LayerDone() | LayersGone():
+            return replace(record, layers=_list_layers(record, entry))
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
         case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key, kept=kept):
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
+
+
+def _list_layers(record: Record, entry: LayerChange) -> tuple[LayerRecord, ...]:
+    """List the versions of layers after an entry. The current ones are last."""
+    gone = (entry.layer.address,) if isinstance(entry, LayerDone) else entry.addresses
+    left = tuple(one for one in record.layers if one.address not in gone)
+    return (*left, entry.layer) if isinstance(entry, LayerDone) else left
 
 
 def mark_intents_unknown(record: Record) -> Record:
@@ -107,7 +134,7 @@ def record_failed_release(task: str, record: Record) -> ReleaseDone:
 
 def list_intent_functions(record: Record, intent: Intent) -> list[str]:
     """List the functions of an intent. An intent without names means all."""
-    if intent.operation is Operation.RELEASE:
+    if intent.operation in (Operation.RELEASE, Operation.LAYER):
         return []
     named = [name for name in intent.function.split(",") if name]
     return named or [one.name for one in record.functions]
@@ -149,7 +176,7 @@ class _Release(Struct, frozen=True, tag_field="kind", tag="release"):
     kept: dict[str, str] = {}
 
 
-_Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release
+_Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release | LayerChange
 
 
 def decode_entry(document: object) -> RecordChange:
@@ -162,5 +189,5 @@ def decode_entry(document: object) -> RecordChange:
             return UnitDone(task, tuple(outputs.items()))
         case _Release(task, endpoint, outputs, key, kept):
             return ReleaseDone(task, endpoint, tuple(outputs.items()), key, tuple(kept.items()))
-        case FunctionGone() | FunctionUnsure():
+        case FunctionGone() | FunctionUnsure() | LayerDone() | LayersGone():
             return found

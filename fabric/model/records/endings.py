@@ -40,6 +40,7 @@ def restore_base(base: Record, record: Record) -> Record:
         endpoint=record.endpoint,
         outputs=record.outputs if dict(record.outputs) != dict(base.outputs) else base.outputs,
         kept=record.kept,
+        layers=record.layers,
     )
 
 

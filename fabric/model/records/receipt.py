@@ -1,6 +1,6 @@
 """The receipt of a stage and the deploy record of a provider, for people and scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, to_builtins
@@ -12,7 +12,7 @@ RECEIPT_VERSION = 2
 Entry: TypeAlias = dict[str, object]
 
 
-class ReceiptFunction(Struct, frozen=True, rename="camel"):
+class ReceiptFunction(Struct, frozen=True, rename="camel", omit_defaults=True):
     name: str
     resource_name: str
     resource_id: str
@@ -22,6 +22,8 @@ class ReceiptFunction(Struct, frozen=True, rename="camel"):
     updated_at: str
     runtime: str
     timeout: int
+    # The hashes of the archives of its layers that fabric published.
+    layer_archives: list[str] = []
 
 
 class ReceiptEntry(Struct, frozen=True, rename="camel"):
@@ -47,6 +49,7 @@ class Receipt(Struct, frozen=True):
 def decode_record_receipt(record: Record) -> ReceiptEntry:
     # Whether one without an archive is there, nobody knows: its first deploy failed on the way.
     functions = [one for one in record.functions if one.artifact_sha256]
+    archives = {one.address: one.artifact_sha256 for one in record.layers}
     return ReceiptEntry(
         service=record.ref.service,
         provider=record.ref.provider,
@@ -54,7 +57,7 @@ def decode_record_receipt(record: Record) -> ReceiptEntry:
         mode=record.mode,
         endpoint=record.endpoint,
         outputs=dict(record.outputs),
-        functions=[_encode_function(one) for one in functions],
+        functions=[_encode_function(one, archives) for one in functions],
         artifacts={one.name: one.artifact_sha256 for one in functions},
         updated_at=record.updated_at,
     )
@@ -65,7 +68,7 @@ def encode_receipt_entry(record: Record) -> Entry:
     return entry
 
 
-def _encode_function(one: FunctionRecord) -> ReceiptFunction:
+def _encode_function(one: FunctionRecord, archives: Mapping[str, str]) -> ReceiptFunction:
     settings = dict(one.settings)
     return ReceiptFunction(
         name=one.name,
@@ -77,6 +80,7 @@ def _encode_function(one: FunctionRecord) -> ReceiptFunction:
         updated_at=one.updated_at,
         runtime=settings.get("runtime", ""),
         timeout=int(settings.get("timeout") or 0),
+        layer_archives=[archives[address] for address in one.layers if address in archives],
     )
 
 

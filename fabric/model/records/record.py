@@ -29,6 +29,7 @@ class Operation(StrEnum):
     DEPLOY = "deploy"
     REMOVE = "remove"
     RELEASE = "release"
+    LAYER = "layer"
 
 
 class RecordRef(Struct, frozen=True, order=True):
@@ -77,6 +78,23 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     def was_made(self) -> bool:
         """Return whether the function was created. Otherwise only a failed attempt is known."""
         return bool(self.artifact_sha256)
+
+
+class LayerRecord(Struct, frozen=True, rename="camel"):
+    """One published version of a layer. The last one with its name is the current one."""
+
+    name: str
+    key: str
+    # The ARN of the version.
+    address: str
+    # The hash of its files, and that of its archive.
+    content: str
+    artifact_sha256: str
+    # The bytes of its files.
+    unpacked: int = 0
+    # Whether it is kept when it is no longer used.
+    retain: bool = False
+    updated_at: str = ""
 
 
 class Deployment(Struct, frozen=True, rename="camel"):
@@ -133,15 +151,21 @@ class Record(Struct, frozen=True):
     # The release state for the provider's next call: it describes current resources, so a rollback
     # never restores it.
     kept: Pairs = ()
+    # The versions of layers that fabric published. A rollback can need earlier ones.
+    layers: tuple[LayerRecord, ...] = ()
 
     def function(self, name: str) -> FunctionRecord | None:
         return next((one for one in self.functions if one.name == name), None)
 
+    def layer(self, name: str) -> LayerRecord | None:
+        """Return the current version of a layer."""
+        return next((one for one in reversed(self.layers) if one.name == name), None)
+
     @property
     def is_stub(self) -> bool:
         """Return whether the record has only a holder's fence: no deploy and no intent."""
-        known = self.functions or self.pending or self.history or self.deployment_id
-        return self.lifecycle is Lifecycle.DEPLOYING and not known
+        known = (*(self.functions, self.pending, self.history, self.deployment_id, self.layers),)
+        return self.lifecycle is Lifecycle.DEPLOYING and not any(known)
 
 
 # A way to a service that is turned to another address for a while, and how it is turned back.

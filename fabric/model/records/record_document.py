@@ -15,6 +15,7 @@ from fabric.model.records.record import (
     Deployment,
     FunctionRecord,
     Intent,
+    LayerRecord,
     Lifecycle,
     Mode,
     Operation,
@@ -93,6 +94,7 @@ class RecordDocument(Struct, frozen=True, rename="camel"):
     salt: str
     updated_at: str
     kept: _Table = {}
+    layers: list[LayerRecord] = []
 
 
 def encode_ref(ref: RecordRef) -> dict[str, str]:
@@ -101,7 +103,12 @@ def encode_ref(ref: RecordRef) -> dict[str, str]:
 
 def encode_record(record: Record) -> Document:
     document = _encode_record(record)
-    return {**document, "kept": dict(record.kept)} if record.kept else document
+    # Left out if empty, as in records of versions without them.
+    if record.kept:
+        document["kept"] = dict(record.kept)
+    if record.layers:
+        document["layers"] = to_builtins(list(record.layers))
+    return document
 
 
 def _encode_record(record: Record) -> Document:
@@ -168,6 +175,7 @@ def record_read(document: RecordDocument) -> Record:
         "functions": functions,
         "pending": tuple(Intent(**asdict(one)) for one in document.pending),
         "history": tuple(_decode_deployment(one, versions) for one in document.history),
+        "layers": tuple(document.layers),
     }
     ref = RecordRef(document.service, document.stage, document.provider)
     return Record(ref, **{**fields, **changed})

@@ -56,7 +56,7 @@ from fabric.providers.core.errors import refuse_without_version
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import read_error_code
 
-_LARGEST_ZIP = 50 * 1024 * 1024
+LARGEST_ZIP = 50 * 1024 * 1024
 
 
 class _FunctionMaking(Struct, frozen=True):
@@ -233,18 +233,25 @@ def _update_attributes(making: _FunctionMaking, found: Mapping[str, Any]) -> Non
 
 def _build_code_argument(making: _FunctionMaking) -> dict[str, object]:
     content = making.order.artifact.path.read_bytes()
-    if len(content) <= _LARGEST_ZIP:
+    if len(content) <= LARGEST_ZIP:
         return {"ZipFile": content}
-    bucket, name = making.work.own.artifact_bucket, making.order.artifact.sha256
+    return upload_archive(
+        making.work, f"`{making.order.name}`", making.order.artifact.sha256, content
+    )
+
+
+def upload_archive(work: Cloud1Work, title: str, sha256: str, content: bytes) -> dict[str, object]:
+    """Upload an archive that is too large for a call, and return its place."""
+    bucket = work.own.artifact_bucket
     if not bucket:
         message = (
-            f"the archive of `{making.order.name}` has {len(content):,} bytes; archives above "
-            f"{_LARGEST_ZIP:,} bytes require a bucket"
+            f"the archive of {title} has {len(content):,} bytes; archives above "
+            f"{LARGEST_ZIP:,} bytes require a bucket"
         )
         hint = "set `artifactBucket` below `extensions.cloud1-lambda`, or include fewer files"
         raise FabricError(Problem("deploy/archive-too-large", message, hint))
-    key = f"fabric/{name}.zip"
-    making.work.clients.of("s3").put_object(Bucket=bucket, Key=key, Body=content)
+    key = f"fabric/{sha256}.zip"
+    work.clients.of("s3").put_object(Bucket=bucket, Key=key, Body=content)
     return {"S3Bucket": bucket, "S3Key": key}
 
 

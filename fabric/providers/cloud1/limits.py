@@ -10,6 +10,7 @@ from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
 from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
 from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
+from fabric.providers.cloud1.layers import LAYER_VERSION
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
 from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
@@ -31,10 +32,10 @@ _RETENTION_DAYS = (
 _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 # Pairs a family with its first version that can start from a snapshot.
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
+_MOST_LAYERS = 5
 _RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
-_LAYER = re.compile(r"arn:[a-z-]+:lambda:([a-z0-9-]+):\d+:layer:[^:]+:\d+")
 # Those that the runtime sets itself, and takes from nobody.
 _RESERVED = frozenset(
     """
@@ -81,13 +82,21 @@ def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> I
             f"`reservedConcurrency: {reserved}`"
         )
         yield function_problem(one.name, why, "increase `reservedConcurrency`")
+    yield from _find_layer_problems(one, address)
+
+
+def _find_layer_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
+    count = len(one.layers) + len(one.own_layers)
+    if count > _MOST_LAYERS:
+        why = f"has {count} layers; the maximum of AWS Lambda is {_MOST_LAYERS}"
+        yield function_problem(one.name, why, "join layers")
     for layer in one.layers:
-        found = _LAYER.fullmatch(layer)
+        found = LAYER_VERSION.fullmatch(layer)
         if found is None:
             yield function_problem(
                 one.name, f"has the layer `{layer}`, which is not the ARN of a layer version"
             )
-        elif address.region and found[1] != address.region:
+        elif address.region and found[2] != address.region:
             why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
             yield function_problem(one.name, why, "use a layer in the region of the function")
 

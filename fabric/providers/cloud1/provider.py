@@ -20,6 +20,7 @@ from fabric.providers.cloud1.client import (
 )
 from fabric.providers.cloud1.functions import deploy_function, find_function
 from fabric.providers.cloud1.gateway import has_api, read_api_id
+from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.observe import Cloud1Observer
 from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
@@ -32,9 +33,12 @@ from fabric.providers.cloud1.routes import (
 )
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
 from fabric.providers.core.contract import (
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
+    LayerOrder,
     LiveFunction,
     Unsupported,
 )
@@ -132,6 +136,19 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
+
+    def publish_layer(
+        self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT
+    ) -> str:
+        with self._call(f"layer `{order.name}`", address, watch) as work:
+            return publish_layer(work, address, order)
+
+    def delete_layers(
+        self, address: DeploymentAddress, layers: Sequence[str], watch: CallContext = NO_CONTEXT
+    ) -> Sequence[str]:
+        there = locate_deployment(address)
+        with self._call(f"`{address.service}`", there, watch) as work:
+            return delete_layers(work, there, layers)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

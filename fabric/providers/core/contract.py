@@ -57,6 +57,19 @@ class FunctionOrder(Struct, frozen=True):
         return tuple(value for name, value in self.env.reveal() if name in self.secret)
 
 
+class LayerOrder(Struct, frozen=True):
+    """A version of a layer to publish. A version with the same mark matches the order."""
+
+    name: str
+    archive: Path
+    sha256: str
+    mark: str
+    description: str = ""
+    license: str = ""
+    runtimes: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+
+
 class FunctionDraft(Struct, frozen=True):
     """A function of the config before the build."""
 
@@ -70,6 +83,8 @@ class FunctionDraft(Struct, frozen=True):
     tags: Pairs = ()
     # Holds the non-secret values that are known already.
     known: Secret[Pairs] = NO_PAIRS
+    # Names the layers of the project, which have no address yet.
+    own_layers: tuple[str, ...] = ()
 
 
 class Unsupported(Struct, frozen=True):
@@ -197,6 +212,22 @@ class FunctionCaller(Protocol):
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         """Invoke the deployed version and wait for its response."""
+
+
+@runtime_checkable
+class LayerPublisher(Protocol):
+    """A deployer that can publish layers of the project."""
+
+    def publish_layer(
+        self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT
+    ) -> str:
+        """Return the address of a version with this mark, published now or by an earlier call."""
+
+    def delete_layers(
+        self, address: DeploymentAddress, layers: Sequence[str], watch: CallContext = NO_CONTEXT
+    ) -> Sequence[str]:
+        """Delete versions by their addresses, and return the deleted ones. A missing version
+        counts as deleted. A rejected call is reported and can be repeated later."""
 
 
 @runtime_checkable

@@ -178,7 +178,7 @@ def format_missing_hint(message: str) -> str:
     if name.startswith("/opt/"):
         return (
             "invoke the deployed function: a layer contains this file, and local "
-            "invocations have no layers"
+            "invocations do not write `/opt`"
         )
     if found["scheme"] or name.startswith("cloudflare:"):
         return (

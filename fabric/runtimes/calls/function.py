@@ -68,6 +68,8 @@ class LocalFunction(Struct, frozen=True):
     memory: int = 0
     # Maps packages of the provider's runtime to local directories; they are not in the archive.
     brought: Pairs = ()
+    # Directories with the contents of layers. The first one takes precedence.
+    opt: tuple[str, ...] = ()
     # The provider as the handler sees it.
     caller: CallingProvider = AS_EVENT
     hide: Callable[[str], str] = _return_unchanged

@@ -1,6 +1,7 @@
 """The program of a handler's child, and its complete environment."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -51,8 +52,30 @@ def build_environment(
         "HOME": str(folder.home),
         "TMPDIR": str(folder.tmp),
         **(_build_lambda_variables(function, folder) if function.caller.is_lambda else {}),
+        **(_build_layer_variables(function, parent) if function.opt else {}),
         **dict(function.env.reveal()),
     }
+
+
+def _build_layer_variables(function: LocalFunction, parent: Mapping[str, str]) -> dict[str, str]:
+    """Build the search paths of layers, as Lambda sets them for `/opt`."""
+    major = function.runtime.removeprefix("nodejs").removesuffix(".x")
+    names = (f"nodejs/node{major}/node_modules", "nodejs/node_modules")
+    return {
+        "PATH": os.pathsep.join([parent.get("PATH", os.defpath), *_list_opt(function, "bin")]),
+        "LD_LIBRARY_PATH": os.pathsep.join(_list_opt(function, "lib")),
+        "NODE_PATH": os.pathsep.join(path for name in names for path in _list_opt(function, name)),
+    }
+
+
+def _list_opt(function: LocalFunction, name: str) -> list[str]:
+    return [f"{layer}/{name}" for layer in function.opt]
+
+
+def _list_python_paths(function: LocalFunction) -> list[str]:
+    version = re.sub(r"^python$", "python3.12", function.runtime)
+    names = (f"python/lib/{version}/site-packages", "python")
+    return [f"{layer}/{name}" for layer in function.opt for name in names]
 
 
 def _build_lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str, str]:
@@ -84,7 +107,10 @@ def build_harness_settings(function: LocalFunction, folder: ChildFolder) -> dict
         "name": name,
         "functionName": function.name,
         "seconds": function.timeout,
-        "brought": [str(folder.brought)] if function.brought else [],
+        "brought": [
+            *_list_python_paths(function),
+            *([str(folder.brought)] if function.brought else []),
+        ],
         "convention": caller.calls.convention,
         "names": caller.calls.names,
         "methods": caller.calls.methods,

@@ -19,6 +19,8 @@ from fabric.system.process import end_child, start_child
 
 _WORKER = Path(__file__).with_name("worker.mjs")
 _STDERR_LINES = 20
+# Modules of the worker's own, each for a package of a layer.
+_LAYERED = "fabric-layer:"
 
 
 class Bundler:
@@ -145,6 +147,7 @@ def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
     return tuple(
         Module(_make_absolute(root, name), tuple(_convert_imports(root, entry["imports"])))
         for name, entry in sorted(inputs.items())
+        if not name.startswith(_LAYERED)
     )
 
 
@@ -162,7 +165,7 @@ def _convert_imports(root: str, entries: list[Mapping[str, Any]]) -> list[Import
 
 
 def _import(root: str, entry: Mapping[str, Any]) -> Import:
-    if entry.get("external"):
+    if entry.get("external") or entry["path"].startswith(_LAYERED):
         return Import(entry.get("original", entry["path"]))
     return Import(entry.get("original", entry["path"]), _make_absolute(root, entry["path"]))
 

@@ -7,9 +7,10 @@ or below its parent if another version occupies the top.
 import collections
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
@@ -46,6 +47,13 @@ class Packed(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
+class NativeTarget(Struct, frozen=True):
+    """The architecture that native modules must fit, and whose it is, for messages."""
+
+    title: str
+    architecture: str = ""
+
+
 class _Package(Struct, frozen=True):
     """A package to pack. `at` is its path in the archive, `manifest` its source."""
 
@@ -63,16 +71,22 @@ def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Pa
     """Pack the external packages that a bundle imports and the provider's runtime lacks."""
     wanted = dict.fromkeys(_find_external_imports(inputs, modules))
     found = {name: path for name, path in wanted if path}
+    target = NativeTarget(f"function `{inputs.function}`", inputs.architecture)
+    packed = pack_packages(entry, found, target)
+    return replace(packed, warnings=tuple(_find_missing_externals(inputs, wanted)))
+
+
+def pack_packages(entry: EntryFile, found: Mapping[str, str], target: NativeTarget) -> Packed:
+    """Pack packages with all their production dependencies. `found` maps names to manifests."""
     packages = _arrange_packages(found)
     if not packages:
-        return Packed(warnings=tuple(_find_missing_externals(inputs, wanted)))
+        return Packed()
     parts = [(package, tuple(_read_package_files(entry, package))) for package in packages]
-    _check_native_platforms(inputs, [(one.asked, files) for one, files in parts])
+    _check_native_platforms(target, [(one.asked, files) for one, files in parts])
     return Packed(
         tuple(file for _, files in parts for file in files),
         tuple(Module(one.manifest, _list_dependencies(one)) for one in packages),
         merge(*(_record_search(entry, one.folder) for one in packages if is_own(one.folder))),
-        tuple(_find_missing_externals(inputs, wanted)),
     )
 
 
@@ -86,7 +100,8 @@ def _find_external_imports(
             name = package_name(item.specifier)
             if item.path or _NO_PACKAGE.match(name) or name in _BUILT_IN:
                 continue
-            if not any(_is_match(pattern, item.specifier) for pattern in inputs.provided):
+            elsewhere = (*inputs.provided, *inputs.layered)
+            if not any(_is_match(pattern, item.specifier) for pattern in elsewhere):
                 yield name, find_manifest(os.path.dirname(module.path), name)
 
 
@@ -110,7 +125,7 @@ def _find_missing_externals(
             )
 
 
-def _arrange_packages(found: dict[str, str]) -> tuple[_Package, ...]:
+def _arrange_packages(found: Mapping[str, str]) -> tuple[_Package, ...]:
     """Arrange parents before their dependencies: the first request for a package gets the place at
     the top."""
     placed: dict[str, _Package] = {}
@@ -242,11 +257,11 @@ def _detect_platform(content: bytes) -> str:
 
 
 def _check_native_platforms(
-    inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]
+    wanted: NativeTarget, parts: Iterable[tuple[str, Sequence[BuiltFile]]]
 ) -> None:
     """Raise for each imported package whose native modules all mismatch the target. `parts` pairs
     such a package with its files."""
-    target = f"linux {_TARGETS.get(inputs.architecture, 'x64')}"
+    target = f"linux {_TARGETS.get(wanted.architecture, 'x64')}"
     native: dict[str, dict[str, str]] = {}
     for name, files in parts:
         made = {
@@ -256,7 +271,7 @@ def _check_native_platforms(
         }
         native.setdefault(name, {}).update(made)
     foreign = [
-        _foreign_module_problem(inputs, name, target, made)
+        _foreign_module_problem(wanted.title, name, target, made)
         for name, made in sorted(native.items())
         if made and not {target, ""}.intersection(made.values())
     ]
@@ -264,13 +279,11 @@ def _check_native_platforms(
         raise FabricError(*foreign)
 
 
-def _foreign_module_problem(
-    inputs: BuildInputs, name: str, target: str, made: dict[str, str]
-) -> Problem:
+def _foreign_module_problem(title: str, name: str, target: str, made: dict[str, str]) -> Problem:
     path, platform = min(made.items())
     system, processor = target.split()
     return Problem(
         "build/foreign-native",
-        f"function `{inputs.function}` runs on {target}, but `{path}` is built for {platform}",
+        f"{title} runs on {target}, but `{path}` is built for {platform}",
         hint=f"run: npm install --os={system} --cpu={processor} --libc=glibc {name}",
     )

@@ -76,6 +76,7 @@ def _build_optional_options(inputs: BuildInputs) -> dict[str, Json]:
         "loader": dict(inputs.loader),
         "tsconfig": inputs.tsconfig and f"./{inputs.tsconfig}",
         "keepNames": inputs.keep_names,
+        "layered": list(inputs.layered),
     }
     return {name: value for name, value in options.items() if value}
 

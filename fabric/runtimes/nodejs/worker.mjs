@@ -7,8 +7,25 @@ import { decorators } from "./decorators.mjs";
 
 const bundlers = new Map();
 
-function withPlugins({ decorators: asked, ...options }) {
-  return asked ? { ...options, plugins: [decorators(asked)] } : options;
+function withPlugins({ decorators: asked, layered, ...options }) {
+  const plugins = [...(asked ? [decorators(asked)] : []), ...(layered ? [layerPackages(layered)] : [])];
+  return plugins.length ? { ...options, plugins } : options;
+}
+
+/** Node finds packages of layers by NODE_PATH, which only `require` reads: imports of them become calls of it. */
+function layerPackages(names) {
+  const namespace = "fabric-layer";
+  const filter = new RegExp(`^(?:${names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})(?:/|$)`);
+  const resolved = ({ path, kind }) =>
+    kind === "import-statement" || kind === "dynamic-import" ? { path, namespace } : { path, external: true };
+  const load = ({ path }) => ({ contents: `module.exports = require(${JSON.stringify(path)});`, loader: "js" });
+  return {
+    name: namespace,
+    setup(build) {
+      build.onResolve({ filter }, resolved);
+      build.onLoad({ filter: /./, namespace }, load);
+    },
+  };
 }
 
 function bundlerAt(folder) {

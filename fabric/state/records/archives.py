@@ -67,7 +67,8 @@ def list_archives(record: Record | None) -> frozenset[str]:
     lists = (record.functions, *(one.functions for one in record.history))
     digests = (one.artifact_sha256 for functions in lists for one in functions)
     # One that may or may not be there has none.
-    return frozenset(digest for digest in digests if digest)
+    found = frozenset(digest for digest in digests if digest)
+    return found.union(one.artifact_sha256 for one in record.layers)
 
 
 def list_lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:

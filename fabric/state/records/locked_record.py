@@ -44,7 +44,7 @@ class LockedRecord:
     def __init__(
         self, record_store: RecordStore, keeper: LockManager, opening: FoundRecord, clock: Clock
     ) -> None:
-        self.base = opening.base
+        self._base = opening.base
         self._record_store = record_store
         self._keeper = keeper
         self._clock = clock
@@ -60,6 +60,10 @@ class LockedRecord:
         record = opening.record
         path = build_wal_path(record_store.home, record.ref, record.fence)
         self._wal = Wal(path, record.lineage, record.fence)
+
+    @property
+    def base(self) -> Record:
+        return self._base
 
     @property
     def record(self) -> Record:

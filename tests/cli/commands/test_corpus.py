@@ -125,13 +125,19 @@ def _unpacked(deployed: Project, service: str, function: str, tmp_path: Path) ->
     """What was deployed, as a folder by itself, and the handler in it."""
     home = deployed.root / service / ".fabric"
     (entry,) = json.loads((home / "dev.json").read_text())["deployments"]
-    (handler,) = (one["handler"] for one in entry["functions"] if one["name"] == function)
+    (found,) = (one for one in entry["functions"] if one["name"] == function)
     folder = tmp_path / "unpacked" / function
-    with zipfile.ZipFile(home / "archives" / f"{entry['artifacts'][function]}.zip") as archive:
+    _unpack(home / "archives" / f"{entry['artifacts'][function]}.zip", folder)
+    for sha256 in found.get("layerArchives", ()):
+        _unpack(home / "archives" / f"{sha256}.zip", folder.parent / "opt")
+    return folder, found["handler"]
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            path = Path(archive.extract(info, folder))
-            path.chmod(info.external_attr >> 16 or 0o644)
-    return folder, handler
+            made = Path(archive.extract(info, folder))
+            made.chmod(info.external_attr >> 16 or 0o644)
 
 
 def assert_by_itself(
@@ -150,8 +156,10 @@ def assert_by_itself(
         for one in calls
     ]
     (folder.parent / "calls.json").write_text(json.dumps(asked))
+    opt = folder.parent / "opt"
     env = {
-        "PATH": ENVIRONMENT["PATH"],
+        "PATH": f"{ENVIRONMENT['PATH']}:{opt / 'bin'}",
+        "NODE_PATH": str(opt / "nodejs" / "node_modules"),
         "HOME": str(folder.parent),
         "FUNCTION": calls[0].function,
         **wanted.env,

@@ -12,6 +12,8 @@ from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
     FunctionUnsure,
+    LayerDone,
+    LayersGone,
     RecordChange,
     ReleaseDone,
     UnitDone,
@@ -23,7 +25,13 @@ from fabric.model.records.changes import (
     record_failed_release,
     settle_intent,
 )
-from fabric.model.records.record import RELEASE_UNCERTAIN, Intent, Mode, Operation
+from fabric.model.records.record import (
+    RELEASE_UNCERTAIN,
+    Intent,
+    LayerRecord,
+    Mode,
+    Operation,
+)
 from fabric.state.records.wal import read_log
 from tests.support.documents import mutations
 from tests.support.old_files import FOLDER
@@ -38,6 +46,8 @@ CHANGES = [
     UnitDone(TASK, (("url", "u"),)),
     ReleaseDone(TASK, "https://shop.test", (("url", "u"),), "key"),
     ReleaseDone(TASK, "", (), "", (("api", "a"),)),
+    LayerDone("layer:shop/x@cloud1-lambda", LayerRecord("x", "k", "arn:1", "c", "s")),
+    LayersGone("release:shop@cloud1-lambda", ("arn:1", "arn:2")),
 ]
 
 
@@ -130,6 +140,7 @@ def test_without_a_planned_call_nothing_is_in_doubt() -> None:
         (Intent(TASK, Operation.DEPLOY), ["hello"]),
         (Intent(TASK, Operation.REMOVE), ["hello"]),
         (Intent(TASK, Operation.RELEASE), []),
+        (Intent(TASK, Operation.LAYER), []),
     ],
 )
 def test_a_planned_call_without_names_means_all_functions(intent: Intent, names: list[str]) -> None:
@@ -157,3 +168,14 @@ def test_a_damaged_entry_is_an_entry_or_a_value_error(document: Any) -> None:
         decode_entry(document)
     except ValueError:
         return
+
+
+def test_the_last_published_version_is_the_current_one() -> None:
+    one, two = (LayerRecord("x", name, name, name, name) for name in ("one", "two"))
+    now = record()
+    for row in (one, two, one):
+        now = apply_change(now, LayerDone(TASK, row))
+    assert now.layers == (two, one)
+    assert now.layer("x") == one
+    assert apply_change(now, LayersGone(TASK, ("one",))).layer("x") == two
+    assert now.layer("other") is None

@@ -3,18 +3,26 @@
 import pytest
 
 from fabric.model.records.receipt import (
+    decode_record_receipt,
     encode_receipt_entry,
     is_receipt_for,
     list_receipt_entries,
     remove_receipt_entry,
     with_entry,
 )
-from fabric.model.records.record import RecordRef
+from fabric.model.records.record import LayerRecord, RecordRef
 from tests.support.records import SHA256, function, record
 
 
 def entry(service: str, provider: str = "p", **more: object) -> dict[str, object]:
     return {"service": service, "provider": provider, **more}
+
+
+def test_a_function_has_the_archives_of_its_layers() -> None:
+    made = function(layers=("arn:existing:1", "arn:own:1"))
+    layer = LayerRecord("x", "k", "arn:own:1", "content", "sha")
+    [found] = decode_record_receipt(record(functions=(made,), layers=(layer,))).functions
+    assert found.layer_archives == ["sha"]
 
 
 def test_a_receipt_has_the_facts_of_each_function() -> None:

@@ -5,7 +5,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from fabric.model.records.endings import take_snapshot
-from fabric.model.records.record import Mode
+from fabric.model.records.record import LayerRecord, Mode
 from fabric.model.records.record_document import (
     RecordDocument,
     compute_version_hash,
@@ -35,7 +35,8 @@ def test_only_versions_that_are_no_longer_deployed_are_stored_apart() -> None:
 
 def test_a_record_is_read_as_it_was_stored() -> None:
     past = replace(take_snapshot(record()), functions=(OLD,))
-    stored = record(history=(past,), kept=(("api", "a"),), mode=Mode.REAL)
+    layer = LayerRecord("x", "k", "arn", "content", "sha", 5, retain=True)
+    stored = record(history=(past,), kept=(("api", "a"),), mode=Mode.REAL, layers=(layer,))
     assert record_read(convert(encode_record(stored), RecordDocument)) == stored
 
 
@@ -47,7 +48,7 @@ def test_a_version_that_is_missing_is_an_error() -> None:
 
 
 def test_values_that_are_not_set_have_no_key() -> None:
-    assert "kept" not in encode_record(record())
+    assert {"kept", "layers"}.isdisjoint(encode_record(record()))
     assert "sealedValues" not in encode_function_record(function())
     assert encode_function_record(function(sealed_values="1.a.b"))["sealedValues"] == "1.a.b"
 

@@ -104,6 +104,13 @@ def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:
     assert told(replace(GOOD, layers=(LAYER,)), region="") == []
 
 
+def test_a_function_has_at_most_five_layers_with_those_of_the_project() -> None:
+    layers = (LAYER,) * 3
+    assert told(replace(GOOD, layers=layers, own_layers=("a", "b"))) == []
+    (message,) = told(replace(GOOD, layers=layers, own_layers=("a", "b", "c")))
+    assert "has 6 layers; the maximum of AWS Lambda is 5" in message
+
+
 def test_an_authorizer_of_ones_own_is_named_with_its_trigger() -> None:
     draft = replace(GOOD, triggers=(http("/"), http("/x", authorizer={"jwt": "…"})))
     (found,) = find_unsupported(ROLE, address(), (draft,))

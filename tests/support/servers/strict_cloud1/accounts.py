@@ -33,6 +33,15 @@ class EventSourceMapping:
 
 
 @dataclass
+class LayerVersion:
+    """A deleted one cannot be attached any more, and its number is never used again."""
+
+    shown: Fields
+    content: bytes
+    is_deleted: bool = False
+
+
+@dataclass
 class Region:
     """`server` is the address that is told to whoever asks where an API answers."""
 
@@ -40,9 +49,12 @@ class Region:
     name: str
     server: str
     functions: dict[str, Function] = field(default_factory=dict)
-    layers: dict[str, bytes] = field(default_factory=dict)
+    layers: dict[str, LayerVersion] = field(default_factory=dict)
     mappings: dict[str, EventSourceMapping] = field(default_factory=dict)
     gateways: dict[str, Gateway] = field(default_factory=dict)
+
+    def has_layer(self, arn: str) -> bool:
+        return arn in self.layers and not self.layers[arn].is_deleted
 
     def function_arn(self, name: str, qualifier: str = "") -> str:
         base = f"arn:aws:lambda:{self.name}:{self.account.number}:function:{name}"

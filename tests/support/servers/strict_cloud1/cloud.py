@@ -21,6 +21,7 @@ from tests.support.servers.strict_cloud1.invocations import (
     parsed,
     run,
 )
+from tests.support.servers.strict_cloud1.layer_calls import LAYER_CALLS
 from tests.support.servers.strict_cloud1.mapping_calls import MAPPING_CALLS
 from tests.support.servers.strict_cloud1.permission_calls import PERMISSION_CALLS, allows
 from tests.support.servers.strict_cloud1.refusals import (
@@ -35,6 +36,7 @@ _OPERATIONS = {
     | ALIAS_CALLS
     | PERMISSION_CALLS
     | SETTING_CALLS
+    | LAYER_CALLS
     | MAPPING_CALLS
     | ALIAS_SETTING_CALLS,
     "apigatewayv2": GATEWAY_CALLS,

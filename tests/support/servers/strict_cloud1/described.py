@@ -82,7 +82,8 @@ def _placed(member: Any, name: str, labels: Mapping[str, Any], request: Request)
     where = member.serialization.get("location")
     key = member.serialization.get("name", name)
     if where == "uri":
-        return labels.get(key)
+        label = labels.get(key)
+        return from_text(member, label) if isinstance(label, str) else label
     if where == "header":
         value = request.headers.get(key)
         return None if value is None else from_text(member, value)

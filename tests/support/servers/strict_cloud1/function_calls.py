@@ -15,7 +15,12 @@ from tests.support.servers.strict_cloud1.functions import (
     shown,
 )
 from tests.support.servers.strict_cloud1.operations import heeding, paged
-from tests.support.servers.strict_cloud1.packages import check_settings, content_of, sha256_of
+from tests.support.servers.strict_cloud1.packages import (
+    check_layers,
+    check_settings,
+    content_of,
+    sha256_of,
+)
 from tests.support.servers.strict_cloud1.refusals import (
     RefusalError,
     conflict,
@@ -53,6 +58,7 @@ def _create(region: Region, asked: Fields) -> Fields:
     settings = {**_DEFAULTS, "Architectures": asked.get("Architectures", ["x86_64"])}
     settings |= _settings_in(asked)
     check_settings(region, settings)
+    check_layers(region, settings, content)
     latest = _made(region.function_arn(name), settings, content)
     function = Function(name, latest, dict(asked.get("Tags", {})))
     region.functions[name] = function
@@ -129,6 +135,8 @@ def _update_code(region: Region, asked: Fields) -> Fields:
     content = content_of(region, asked)
     architectures = asked.get("Architectures", old.settings["Architectures"])
     made = _made(old.arn, {**old.settings, "Architectures": architectures}, content)
+    # An attached layer that was deleted since stays attached.
+    check_layers(region, {**made.settings, "Layers": _there(region, old.settings)}, content)
     if asked.get("DryRun"):
         return just_changed(function, made)
     is_equal = content == old.content and architectures == old.settings["Architectures"]
@@ -141,11 +149,16 @@ def _update_code(region: Region, asked: Fields) -> Fields:
     return just_changed(function, version)
 
 
+def _there(region: Region, settings: Fields) -> list[str]:
+    return [arn for arn in settings.get("Layers", []) if region.has_layer(arn)]
+
+
 def _update_configuration(region: Region, asked: Fields) -> Fields:
     function = _changeable(region, asked)
     old = function.latest
     settings = {**old.settings, **_settings_in(asked)}
     check_settings(region, settings)
+    check_layers(region, settings, old.content)
     function.is_changed |= settings != old.settings
     made = Version(LATEST, old.arn, {**settings, **_now()}, old.content)
     _change(region, function, made)

@@ -59,7 +59,7 @@ def run(children: Children, region: Region, version: Version, event: object, arn
         "memory": settings["MemorySize"],
         "seconds": settings["Timeout"],
     }
-    layers = [region.layers[one] for one in settings.get("Layers", [])]
+    layers = [region.layers[one].content for one in settings.get("Layers", [])]
     line = {"event": event, "context": context}
     outcome = children.call(version, layers, _environment(region, version), line)
     body, error = _body(outcome, request, settings["Timeout"])

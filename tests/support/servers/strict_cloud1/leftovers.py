@@ -31,7 +31,7 @@ def _all(account: Account) -> Iterator[tuple[str, str]]:
 
 def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("functions", name) for name in region.functions)
-    yield from (("layers", arn) for arn in region.layers)
+    yield from (("layers", arn) for arn in region.layers if region.has_layer(arn))
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
     for one_mapping in region.mappings.values():

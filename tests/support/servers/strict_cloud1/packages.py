@@ -80,7 +80,6 @@ def check_settings(region: Region, settings: Fields) -> None:
             " or updating AWS Lambda functions, or not run by this server."
         )
     _check_environment(settings.get("Environment", {}).get("Variables", {}))
-    _check_layers(region, settings.get("Layers", []))
 
 
 _CANNOT_BE_ASSUMED = "The role defined for the function cannot be assumed by Lambda."
@@ -120,9 +119,30 @@ def _check_environment(variables: dict[str, str]) -> None:
         raise wrong_value(f"{start}exceeded the 4KB limit.")
 
 
-def _check_layers(region: Region, layers: list[str]) -> None:
+def check_layers(region: Region, settings: Fields, content: bytes) -> None:
+    layers: list[str] = settings.get("Layers", [])
     if len(layers) > MOST_LAYERS:
         raise wrong_value("Function cannot have more than 5 layers.")
     for arn in layers:
-        if arn not in region.layers:
+        if not region.has_layer(arn):
             raise wrong_value(f"Layer version {arn} does not exist.")
+        _check_target(arn, region.layers[arn].shown, settings)
+    size = sum(map(_unpacked, (content, *(region.layers[arn].content for arn in layers))))
+    if size > LARGEST_CONTENT:
+        raise wrong_value(
+            "Function code combined with layers exceeds the maximum allowed size of"
+            f" {LARGEST_CONTENT} bytes. The actual size is {size} bytes."
+        )
+
+
+def _check_target(arn: str, shown: Fields, settings: Fields) -> None:
+    runtimes = shown.get("CompatibleRuntimes") or [settings["Runtime"]]
+    architectures = shown.get("CompatibleArchitectures") or settings["Architectures"]
+    is_meant = settings["Runtime"] in runtimes and settings["Architectures"][0] in architectures
+    if not is_meant:
+        raise wrong_value(f"Layer version {arn} is not for this runtime and architecture.")
+
+
+def _unpacked(content: bytes) -> int:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return sum(one.file_size for one in archive.infolist())

@@ -1,11 +1,10 @@
-"""Lambda's calls about a whole function: reserved concurrency, tags; and layers."""
+"""Lambda's calls about a whole function: reserved concurrency, and tags."""
 
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.functions import Function, Reference
 from tests.support.servers.strict_cloud1.operations import heeding
-from tests.support.servers.strict_cloud1.packages import content_of, sha256_of
-from tests.support.servers.strict_cloud1.refusals import not_found, wrong_value
+from tests.support.servers.strict_cloud1.refusals import wrong_value
 
 _CONCURRENT = 1000
 _LEFT_TO_ALL = 100
@@ -64,28 +63,6 @@ def _tags(region: Region, asked: Fields) -> Fields:
     return {"Tags": _tagged(region, asked).tags}
 
 
-def _publish_layer(region: Region, asked: Fields) -> Fields:
-    content = content_of(region, asked["Content"])
-    base = f"arn:aws:lambda:{region.name}:{region.account.number}:layer:{asked['LayerName']}"
-    number = 1 + sum(arn.rpartition(":")[0] == base for arn in region.layers)
-    region.layers[f"{base}:{number}"] = content
-    return _layer(f"{base}:{number}", content)
-
-
-def _get_layer(region: Region, asked: Fields) -> Fields:
-    base = f"arn:aws:lambda:{region.name}:{region.account.number}:layer:{asked['LayerName']}"
-    arn = f"{base}:{asked['VersionNumber']}"
-    if arn not in region.layers:
-        raise not_found("The resource you requested does not exist.")
-    return _layer(arn, region.layers[arn])
-
-
-def _layer(arn: str, content: bytes) -> Fields:
-    base, _, number = arn.rpartition(":")
-    shown = {"CodeSha256": sha256_of(content), "CodeSize": len(content)}
-    return {"LayerArn": base, "LayerVersionArn": arn, "Version": int(number), "Content": shown}
-
-
 SETTING_CALLS = {
     "PutFunctionConcurrency": heeding("FunctionName ReservedConcurrentExecutions", _reserve),
     "GetFunctionConcurrency": heeding("FunctionName", _reserved),
@@ -93,6 +70,4 @@ SETTING_CALLS = {
     "TagResource": heeding("Resource Tags", _tag),
     "UntagResource": heeding("Resource TagKeys", _untag),
     "ListTags": heeding("Resource", _tags),
-    "PublishLayerVersion": heeding("LayerName Description Content", _publish_layer),
-    "GetLayerVersion": heeding("LayerName VersionNumber", _get_layer),
 }
