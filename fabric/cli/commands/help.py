@@ -32,7 +32,7 @@ Environment variables
   FABRIC_CACHE_KEY       secret text of 32 characters or more that signs the cache, for CI machines
                          that share a saved cache (default: the key in ~/.config/fabric/cache.key)
   FABRIC_NO_SHORTCUTS=1  read and check everything again; same results, slower
-  FABRIC_LOOKUPS=1       read references such as ${ssm:} in simulated runs too
+  FABRIC_LOOKUPS=1       read references such as ${{ssm:}} in simulated runs too
   FABRIC_REMOTE_CACHE_URL, FABRIC_REMOTE_CACHE_KEY, FABRIC_REMOTE_CACHE_TOKEN
                          URL, key and token of a shared cache (fabric cache key generates a key;
                          new,old while a key is rotated)

@@ -195,8 +195,11 @@ def test_values_outside_the_service_model_are_refused(
 
 
 def test_unsupported_option_is_refused(cloud1: StrictCloud1) -> None:
-    with refused("NotWrittenInThisServer", "SnapStart"):
-        create(cloud1, SnapStart={"ApplyOn": "None"})
+    with refused("NotWrittenInThisServer", "CodeSigningConfigArn"):
+        create(
+            cloud1,
+            CodeSigningConfigArn="arn:aws:lambda:us-east-1:123456789012:code-signing-config:csc-0123456789abcdef0",
+        )
 
 
 def test_deleting_a_function_deletes_its_versions_and_aliases(cloud1: StrictCloud1) -> None:
