@@ -9,6 +9,7 @@ from fabric.config.values import Config, Function
 from fabric.graph.bundling import (
     Variants,
     add_bundler_settings,
+    add_command_settings,
     build_command_env,
     group_variants,
     with_handlers,
@@ -78,7 +79,7 @@ def compile_graph(
 
     by_service = {unit.service: unit for unit in units}
     services = Services(
-        tuple(units), by_service, group_variants(units, _build_inputs, _list_archive_facts)
+        tuple(units), by_service, group_variants(units, build_task_inputs, _list_archive_facts)
     )
     tasks = (
         task
@@ -176,7 +177,7 @@ def _place_wheel(wheel: WheelInputs, vendor: Task) -> WheelInputs:
 def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         apart = scene.variants.build(unit, function)
-        inputs = _build_inputs(unit, function, apart)
+        inputs = build_task_inputs(unit, function, apart)
         # What a command makes may be other bytes when it is made again: it is brought whole.
         needs = list_step_ids(scene.by_service[unit.service].config, StepEvent.BEFORE_BUILD)
         inputs = replace(inputs, is_wanted=bool(inputs.command), is_after_steps=bool(needs))
@@ -190,7 +191,7 @@ def _build_alone(
     for task, function in zip(_build(scene, unit, functions), functions, strict=True):
         brought = None if _has_packages(unit, function) else _list_runtime_modules(unit, function)
         inputs = replace(
-            _build_inputs(unit, function),
+            build_task_inputs(unit, function),
             is_last=True,
             brought=brought,
             is_after_steps=bool(task.needs),
@@ -209,7 +210,7 @@ def _build_checked(
     yield from _vendor(scene, unit, packed)
     for task, function in zip(_build(scene, unit, packed), packed, strict=True):
         apart = scene.variants.build(unit, function)
-        inputs = replace(_build_inputs(unit, function, apart), is_after_steps=bool(task.needs))
+        inputs = replace(build_task_inputs(unit, function, apart), is_after_steps=bool(task.needs))
         yield replace(task, inputs=inputs)
     yield from _package(scene, unit, packed)
     yield from _build_alone(scene, unit, [one for one in functions if one not in packed])
@@ -412,7 +413,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     return Task(build_task_id("vendor", name), inputs)
 
 
-def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> BuildInputs:
+def build_task_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> BuildInputs:
     build = function.build
     inputs = BuildInputs(
         service=unit.service,
@@ -423,12 +424,12 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         include=function.include,
         ignore=build.ignore,
         command=build.command,
-        env=build_command_env(unit.config, function) if build.command else (),
+        env=build_command_env(unit.config, function) if build.is_custom else (),
         apart=apart,
-        is_portable=bool(build.command) and build.portable,
+        is_portable=build.is_custom and build.portable,
     )
-    if build.command:
-        return inputs
+    if build.is_custom:
+        return add_command_settings(function, inputs)
     inputs = with_handlers(unit.config.provider.id, inputs)
     is_bundled = inputs.runtime.startswith("nodejs")
     if not is_bundled:
@@ -443,7 +444,7 @@ def _has_packages(unit: ServiceUnit, function: Function) -> bool:
 
 def _list_runtime_modules(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
     """List the runtime's modules; None if layers or a command can add more."""
-    if list_layers(unit, function) or function.build.command:
+    if list_layers(unit, function) or function.build.is_custom:
         return None
     facts = find_provider_facts(unit.config.provider.id)
     return tuple(module for _, module in facts.platform.python_packages) if facts else ()

@@ -182,7 +182,8 @@ _NAMES = (
 )  # fmt: skip
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
-    "keep_names", "banner", "handlers", "methods", "layered",
+    "keep_names", "banner", "handlers", "methods", "preset", "inputs", "depfile", "outputs",
+    "caches", "tools", "layered",
 )  # fmt: skip
 
 
@@ -237,6 +238,17 @@ class BuildInputs(_Inputs, frozen=True):
     is_after_steps: bool = False
     # The packages of its layers, which are external and not packed.
     layered: tuple[str, ...] = ()
+    # The preset of the command. Its defaults are in the fields below.
+    preset: str = ""
+    # Globs of files that the command reads. With `depfile` they count in addition to its list.
+    inputs: tuple[str, ...] = ()
+    depfile: bool = False
+    # Globs of files that it must write.
+    outputs: tuple[str, ...] = ()
+    # Maps variables to the names of kept directories.
+    caches: Pairs = ()
+    # Commands whose output is part of the key.
+    tools: tuple[tuple[str, ...], ...] = ()
 
     @property
     def lane(self) -> Lane:

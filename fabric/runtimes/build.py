@@ -1,33 +1,46 @@
 """All runtimes behind one interface: the language of a function, its build, and its extra files."""
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace, Runtime, Toolchain
 from fabric.runtimes.entry import (
     NODE_EXTENSIONS,
     PYTHON_EXTENSIONS,
+    EntryFile,
     locate,
+    locate_source,
     refuse_not_utf8,
 )
 from fabric.runtimes.include import collect_included, join_builds
-from fabric.runtimes.recorded_inputs import merge
+from fabric.runtimes.recorded_inputs import merge, place
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
+
+# The language of runtimes whose archives only a command can make.
+_COMMAND = "command"
 
 
 class Runtimes:
     """All runtimes. Thread-safe. `folder` contains tools that fabric installs; `environment` is
-    that of the parent process."""
+    that of the parent process. `cache` replaces the cache directory of the workspace."""
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str], *, install: bool = True
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        install: bool = True,
+        cache: Path | None = None,
     ) -> None:
+        self._cache = cache
         self._folder = folder
         self._environment = environment
         self._installs = install
@@ -39,7 +52,11 @@ class Runtimes:
         if inputs.command:
             from fabric.runtimes import command
 
-            return command.identify_machine(self._environment)
+            base = os.path.realpath(workspace)
+            root = os.path.realpath(os.path.join(base, inputs.root))
+            cache = self._locate_cache(workspace)
+            found = command.identify_tools(root, inputs, self._environment, cache)
+            return replace(found, watch=tuple(place(base, path) for path in found.watch))
         return self._get_runtime(_choose_language(inputs)).toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
@@ -62,13 +79,13 @@ class Runtimes:
             return self.build(workspace, inputs).seen
         from fabric.runtimes import command
 
-        entry = locate(workspace, inputs, _EXTENSIONS[_choose_language(inputs)])
+        entry = _locate_entry(workspace, inputs)
         return merge(command.record_inputs(entry, inputs), collect_included(workspace, inputs).seen)
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         """Return the path of the entry. Raises the same errors as a build if it is unusable."""
+        entry = _locate_entry(workspace, inputs)
         language = _choose_language(inputs)
-        entry = locate(workspace, inputs, _EXTENSIONS[language])
         if language == "python" and not inputs.command:
             from fabric.runtimes.python.importable import refuse_not_importable
 
@@ -84,13 +101,15 @@ class Runtimes:
             runtime.close()
 
     def _build_core(self, workspace: Path, inputs: BuildInputs) -> Built:
-        language = _choose_language(inputs)
         if inputs.command:
             from fabric.runtimes import command
 
-            entry = locate(workspace, inputs, _EXTENSIONS[language])
-            return command.build(entry, inputs, self._environment)
-        return self._get_runtime(language).build(workspace, inputs)
+            entry = _locate_entry(workspace, inputs)
+            return command.build(entry, inputs, self._environment, self._locate_cache(workspace))
+        return self._get_runtime(_choose_language(inputs)).build(workspace, inputs)
+
+    def _locate_cache(self, workspace: Path) -> Path:
+        return self._cache or workspace / ".fabric" / "cache"
 
     def _get_runtime(self, language: str) -> Runtime:
         """Return a runtime, created on first use: an edit needs one language, or none."""
@@ -110,7 +129,18 @@ class Runtimes:
         return NodeRuntime(self._folder, self._environment, install=self._installs)
 
 
+def _locate_entry(workspace: Path, inputs: BuildInputs) -> EntryFile:
+    language = _choose_language(inputs)
+    if language == _COMMAND:
+        from fabric.runtimes.command import has_path_entry
+
+        return locate_source(workspace, inputs, is_optional=not has_path_entry(inputs))
+    return locate(workspace, inputs, _EXTENSIONS[language])
+
+
 def _choose_language(inputs: BuildInputs) -> str:
+    if inputs.command and is_command_runtime(inputs.runtime):
+        return _COMMAND
     language = next((name for name in _EXTENSIONS if inputs.runtime.startswith(name)), None)
     if language is None:
         raise FabricError(

@@ -19,7 +19,8 @@ from fabric.runtimes.before import (
     record_inputs,
     run_command,
 )
-from fabric.runtimes.command import collect_files, hash_files
+from fabric.runtimes.command import collect_files
+from fabric.runtimes.command_inputs import hash_files
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import (

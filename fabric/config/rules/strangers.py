@@ -62,12 +62,14 @@ def is_path_outside(path: str) -> bool:
     return path.startswith(("/", "\\"))
 
 
-def _check_commands(build: Node | None, shown: str = "build.command") -> Iterator[Finding]:
-    entry = find(build, "command")
-    if entry is not None:
-        yield _forbidden_setting_finding(
-            f"`{shown}` is not allowed in requests: it would run on the server", entry.value
-        )
+def _check_commands(build: Node | None, shown: str = "build") -> Iterator[Finding]:
+    for key in ("command", "preset", "tools", "caches"):
+        entry = find(build, key)
+        if entry is not None:
+            yield _forbidden_setting_finding(
+                f"`{shown}.{key}` is not allowed in requests: it would run on the server",
+                entry.value,
+            )
 
 
 def _check_steps(root: Mapping) -> Iterator[Finding]:
@@ -78,7 +80,7 @@ def _check_steps(root: Mapping) -> Iterator[Finding]:
 
 def _check_layers(root: Mapping) -> Iterator[Finding]:
     for _, layer in list_layer_nodes(root):
-        yield from _check_commands(find_child(layer, "build"), "layers.build.command")
+        yield from _check_commands(find_child(layer, "build"), "layers.build")
         for leaf in _list_leaves(find_child(layer, "path")):
             yield from _check_path(leaf)
 
