@@ -68,6 +68,8 @@ class ProviderPlatform(Struct, frozen=True):
     settings: tuple[str, ...] = ()
     # The keys below `extensions` that a deploy reads; () if it can read all. A release reads all.
     deploy_extensions: tuple[str, ...] = ()
+    # Runtimes without built-in builds: `build.preset` or `build.command` makes their archives.
+    command_runtimes: tuple[str, ...] = ()
 
 
 class ProviderAccess(Struct, frozen=True):
@@ -192,6 +194,10 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             deploy_extensions=("region", "roleArn", "artifactBucket"),
             glibc=((0, 26), (12, 34)),
             node_packages=("@aws-sdk/*",),
+            command_runtimes=(
+                *("provided.al2023", "java17", "java21", "java25"),
+                *("dotnet8", "dotnet10"),
+            ),
             python_packages=(
                 ("boto3", "boto3"),
                 ("botocore", "botocore"),

@@ -6,19 +6,25 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.model.build_presets import is_command_runtime, is_custom_runtime
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace, Runtime, Toolchain
 from fabric.runtimes.entry import (
     NODE_EXTENSIONS,
     PYTHON_EXTENSIONS,
+    EntryFile,
     locate,
+    locate_source,
     refuse_not_utf8,
 )
 from fabric.runtimes.include import collect_included, join_builds
 from fabric.runtimes.recorded_inputs import merge
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
+
+# The language of runtimes whose archives only a command can make.
+_COMMAND = "command"
 
 
 class Runtimes:
@@ -62,13 +68,13 @@ class Runtimes:
             return self.build(workspace, inputs).seen
         from fabric.runtimes import command
 
-        entry = locate(workspace, inputs, _EXTENSIONS[_choose_language(inputs)])
+        entry = _locate_entry(workspace, inputs)
         return merge(command.record_inputs(entry, inputs), collect_included(workspace, inputs).seen)
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         """Return the path of the entry. Raises the same errors as a build if it is unusable."""
+        entry = _locate_entry(workspace, inputs)
         language = _choose_language(inputs)
-        entry = locate(workspace, inputs, _EXTENSIONS[language])
         if language == "python" and not inputs.command:
             from fabric.runtimes.python.importable import refuse_not_importable
 
@@ -84,13 +90,12 @@ class Runtimes:
             runtime.close()
 
     def _build_core(self, workspace: Path, inputs: BuildInputs) -> Built:
-        language = _choose_language(inputs)
         if inputs.command:
             from fabric.runtimes import command
 
-            entry = locate(workspace, inputs, _EXTENSIONS[language])
+            entry = _locate_entry(workspace, inputs)
             return command.build(entry, inputs, self._environment)
-        return self._get_runtime(language).build(workspace, inputs)
+        return self._get_runtime(_choose_language(inputs)).build(workspace, inputs)
 
     def _get_runtime(self, language: str) -> Runtime:
         """Return a runtime, created on first use: an edit needs one language, or none."""
@@ -110,7 +115,17 @@ class Runtimes:
         return NodeRuntime(self._folder, self._environment, install=self._installs)
 
 
+def _locate_entry(workspace: Path, inputs: BuildInputs) -> EntryFile:
+    language = _choose_language(inputs)
+    if language == _COMMAND:
+        is_optional = not is_custom_runtime(inputs.runtime)
+        return locate_source(workspace, inputs, is_optional=is_optional)
+    return locate(workspace, inputs, _EXTENSIONS[language])
+
+
 def _choose_language(inputs: BuildInputs) -> str:
+    if inputs.command and is_command_runtime(inputs.runtime):
+        return _COMMAND
     language = next((name for name in _EXTENSIONS if inputs.runtime.startswith(name)), None)
     if language is None:
         raise FabricError(

@@ -8,6 +8,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from fabric.model.build_presets import BOOTSTRAP, is_command_runtime, is_custom_runtime
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
@@ -46,13 +49,13 @@ def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> B
         out.mkdir()
         temporary.mkdir()
         _run(entry, inputs, _build_environment(inputs, out, temporary, parent))
-        files = tuple(collect_files(str(out)))
+        files = tuple(_mark_bootstrap(inputs, collect_files(str(out))))
     if not files:
         raise _failure_error(inputs, "wrote no file to FABRIC_OUT_DIR", "")
     return Built(
         files,
         seen,
-        handler=_choose_handler(entry, files),
+        handler=_choose_handler(entry, inputs, files),
         toolchain=format_identity(),
         before=before,
     )
@@ -164,6 +167,17 @@ def collect_files(folder: str, pattern: str = "**") -> list[BuiltFile]:
     return [BuiltFile(name, read_bytes(path), is_executable(path)) for path, name in paths]
 
 
-def _choose_handler(entry: EntryFile, files: tuple[BuiltFile, ...]) -> str:
+def _mark_bootstrap(inputs: BuildInputs, files: list[BuiltFile]) -> Iterator[BuiltFile]:
+    """Make the start file of a custom runtime executable, because it does not start otherwise."""
+    for one in files:
+        is_start = is_custom_runtime(inputs.runtime) and one.path == BOOTSTRAP
+        yield replace(one, executable=True) if is_start else one
+
+
+def _choose_handler(entry: EntryFile, inputs: BuildInputs, files: tuple[BuiltFile, ...]) -> str:
+    if is_custom_runtime(inputs.runtime):
+        return BOOTSTRAP
+    if is_command_runtime(inputs.runtime):
+        return inputs.entry
     bundled = any(file.path in _BUNDLES for file in files)
     return f"{'index' if bundled else entry.module}.{entry.export or 'handler'}"

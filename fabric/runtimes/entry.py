@@ -71,6 +71,35 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
     raise _missing_entry_error(inputs, place(base, os.path.join(root, candidates[0][0])))
 
 
+def locate_source(workspace: Path, inputs: BuildInputs, *, is_optional: bool = False) -> EntryFile:
+    """Find the entry of a runtime without built-in builds: a file or a directory of sources.
+
+    With `is_optional` the entry can be another name, such as the handler of a managed runtime.
+    """
+    base = os.path.realpath(workspace)
+    root = os.path.realpath(os.path.join(base, inputs.root))
+    path = _join_normalized(root, inputs.entry)
+    probe = Probe(base)
+    if probe.kind(path) is not Kind.NOTHING:
+        real = probe.real(path) if path != root else root
+        if real != root:
+            _refuse_outside(inputs, root, real)
+        looked_at: tuple[str, ...] = (path,)
+    elif is_optional:
+        looked_at = () if "\0" in path else (path,)
+    else:
+        raise _missing_entry_error(inputs, place(base, path))
+    return EntryFile(
+        workspace=base,
+        root=root,
+        path=path,
+        name=os.path.normpath(inputs.entry),
+        export="",
+        looked_at=looked_at,
+        probe=probe,
+    )
+
+
 def _join_normalized(root: str, name: str) -> str:
     return os.path.normpath(os.path.join(root, name))
 

@@ -19,8 +19,11 @@ FUNCTION_NAME = Text(
     match_whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"
 )
 RUNTIME = Text(
-    match_whole(r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"),
-    "a runtime, such as nodejs22.x, nodejs, python3.12 or python",
+    match_whole(
+        r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"
+        r"|provided\.al2023|java(?:17|21|25)|dotnet(?:8|10)"
+    ),
+    "a runtime, such as nodejs22.x, python3.12, provided.al2023 or java21",
     "config/unknown-runtime",
 )
 ENV_NAME = Text(

@@ -31,7 +31,9 @@ _RETENTION_DAYS = (
 _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 # Pairs a family with its first version that can start from a snapshot.
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
-_RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
+_RUNTIME = re.compile(
+    r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])|provided\.al2023|java(17|21|25)|dotnet(8|10)"
+)
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 _LAYER = re.compile(r"arn:[a-z-]+:lambda:([a-z0-9-]+):\d+:layer:[^:]+:\d+")

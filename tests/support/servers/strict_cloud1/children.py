@@ -101,7 +101,15 @@ class Child:
 def _command(runtime: str) -> list[str]:
     if runtime.startswith("python"):
         return [str(_PYTHON), "-S", "-u", str(_HERE / "python_child.py")]
+    if runtime.startswith("provided"):
+        return [str(_PYTHON), "-S", "-u", str(_HERE / "bootstrap_child.py")]
     return ["node", str(_HERE / "node_child.cjs")]
+
+
+def _restore_modes(archive: zipfile.ZipFile, folder: Path) -> None:
+    for one in archive.infolist():
+        if one.external_attr >> 16 & 0o111:
+            (folder / one.filename).chmod(0o755)
 
 
 @dataclass
@@ -175,6 +183,7 @@ class Children:
                 for name, content in (("task", version.content), *(("opt", one) for one in layers)):
                     with zipfile.ZipFile(io.BytesIO(content)) as archive:
                         archive.extractall(made / name)
+                        _restore_modes(archive, made / name)
                 made.rename(folder)
         return folder
 
