@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
     """Open the runtimes. Tools and child processes start on first use."""
     with open_toolchain(settings) as folder:
-        runtimes = Runtimes(folder, settings.env)
+        chosen = settings.env.get("FABRIC_CACHE_DIR")
+        cache = settings.cwd / chosen if chosen else None
+        runtimes = Runtimes(folder, settings.env, cache=cache)
         try:
             yield runtimes
         finally:

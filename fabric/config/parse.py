@@ -21,10 +21,11 @@ from fabric.config.schema.entries import WORKFLOW
 from fabric.config.schema.function import FUNCTION
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.sections import Section, find_json
-from fabric.config.steps import find_command, parse_steps
+from fabric.config.steps import find_command, find_commands, parse_steps
 from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
     DEFAULT_BUILD,
+    NO_CUSTOM_BUILD,
     BackendConfig,
     BindingUse,
     BuildSettings,
@@ -32,6 +33,7 @@ from fabric.config.values import (
     Capacity,
     Config,
     ConfigDocument,
+    CustomBuild,
     DeploySettings,
     Function,
     HealthCheck,
@@ -45,6 +47,7 @@ from fabric.config.values import (
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
+from fabric.model.command_runtimes import can_build
 from fabric.model.problems import Problem
 from fabric.model.python_target import OptionalDependencies
 from fabric.model.secret import Secret
@@ -52,8 +55,12 @@ from fabric.model.secret import Secret
 _HEALTH_CHECK = Section(HealthCheck, HEALTH_CHECK)
 _HEALTH_READER = {"health_check": _HEALTH_CHECK.find_child}
 _BUILD = Section(
-    BuildSettings, BUILD, readers={"command": find_command}, given=("bundle", "optional")
+    BuildSettings,
+    BUILD,
+    readers={"command": find_command},
+    given=("bundle", "optional", "custom"),
 )
+_CUSTOM = Section(CustomBuild, BUILD, readers={"tools": find_commands})
 _BUNDLE = Section(BundleSettings, BUILD)
 _OPTIONAL = Section(OptionalDependencies, BUILD)
 _CAPACITY = Section(Capacity, FUNCTION)
@@ -165,7 +172,7 @@ def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tup
             layers=list_function_layers(node, addresses),
             runtime=read.read_text(node, "runtime", runtime),
             capacity=_CAPACITY.read(node),
-            build=_merge_build_settings(find_child(node, "build"), build),
+            build=_parse_function_build(node, build, runtime),
             settings=tuple(_list_function_settings(node)),
         )
         for name, node in list_named_entries(find_child(root, "functions"))
@@ -221,7 +228,21 @@ def _merge_build_settings(node: Node | None, under: BuildSettings) -> BuildSetti
     loader = _merge_pairs(under.bundle.loader, bundle.loader)
     merged = replace(bundle, define=define, loader=loader)
     optional = _OPTIONAL.merge(under.optional, node)
-    return replace(_BUILD.merge(under, node), bundle=merged, optional=optional)
+    custom = _CUSTOM.merge(under.custom, node)
+    custom = replace(custom, caches=_merge_pairs(under.custom.caches, custom.caches))
+    return replace(_BUILD.merge(under, node), bundle=merged, optional=optional, custom=custom)
+
+
+def _parse_function_build(node: Node, under: BuildSettings, runtime: str) -> BuildSettings:
+    """Parse the build of a function. Its own preset replaces the command of the service, and a
+    preset of the service counts only for runtimes that it can build."""
+    build = find_child(node, "build")
+    own, inherited = read.read_text(build, "preset"), under.custom.preset
+    if own and own != inherited:
+        under = replace(under, command=(), custom=NO_CUSTOM_BUILD)
+    elif inherited and not can_build(inherited, read.read_text(node, "runtime", runtime)):
+        under = replace(under, custom=NO_CUSTOM_BUILD)
+    return _merge_build_settings(build, under)
 
 
 def _merge_pairs(under: Pairs, over: Pairs) -> Pairs:

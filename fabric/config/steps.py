@@ -46,6 +46,21 @@ def find_command(node: Node | None, key: str) -> tuple[str, ...] | None:
     return tuple(shlex.split(line.text)) if isinstance(line, Scalar) else read.find_texts(node, key)
 
 
+def find_commands(node: Node | None, key: str) -> tuple[tuple[str, ...], ...] | None:
+    """Find a list of commands, each a list of arguments or one line."""
+    rows = find_child(node, key)
+    if not isinstance(rows, Sequence):
+        return None
+    return tuple(map(_split_command, rows.items))
+
+
+def _split_command(node: Node) -> tuple[str, ...]:
+    if isinstance(node, Scalar):
+        return tuple(shlex.split(node.text))
+    words = node.items if isinstance(node, Sequence) else ()
+    return tuple(one.text for one in words if isinstance(one, Scalar))
+
+
 _CACHED = Section(
     Step,
     CACHED_STEP,

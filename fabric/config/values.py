@@ -117,6 +117,25 @@ class BundleSettings(Struct, frozen=True):
     banner: str = ""
 
 
+class CustomBuild(Struct, frozen=True):
+    """How a build command runs and what its result depends on. A preset has defaults for it."""
+
+    preset: str = ""
+    # Globs of files that it reads.
+    inputs: tuple[str, ...] = ()
+    # Whether it lists its inputs; None if not set.
+    depfile: bool | None = None
+    # Globs of files that it must write.
+    outputs: tuple[str, ...] = ()
+    # Maps variables to directories that are kept between builds.
+    caches: Pairs = ()
+    # Commands that print the versions of its tools.
+    tools: tuple[tuple[str, ...], ...] = ()
+
+
+NO_CUSTOM_BUILD = CustomBuild()
+
+
 class BuildSettings(Struct, frozen=True):
     """Build settings. A `portable` command can run on another machine."""
 
@@ -126,6 +145,12 @@ class BuildSettings(Struct, frozen=True):
     bundle: BundleSettings = BundleSettings()
     # Which packages of a Python project count beside its main ones.
     optional: OptionalDependencies = MAIN_ONLY
+    custom: CustomBuild = NO_CUSTOM_BUILD
+
+    @property
+    def is_custom(self) -> bool:
+        """Return whether a command or a preset replaces the built-in build."""
+        return bool(self.command or self.custom.preset)
 
 
 DEFAULT_BUILD = BuildSettings()

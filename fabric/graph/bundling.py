@@ -44,6 +44,25 @@ def add_bundler_settings(config: Config, function: Function, inputs: BuildInputs
     )
 
 
+def add_command_settings(function: Function, inputs: BuildInputs) -> BuildInputs:
+    """Add the settings of a build command. Those of the config replace those of its preset."""
+    custom = function.build.custom
+    inputs = replace(
+        inputs,
+        inputs=custom.inputs,
+        depfile=bool(custom.depfile),
+        outputs=custom.outputs,
+        caches=custom.caches,
+        tools=custom.tools,
+    )
+    if not custom.preset:
+        return inputs
+    from fabric.model.build_presets import apply_preset  # few functions have one
+
+    inputs = replace(inputs, architecture=function.capacity.architecture or "x86_64")
+    return apply_preset(custom.preset, inputs, depfile=custom.depfile)
+
+
 def build_command_env(config: Config, function: Function) -> Pairs:
     """Build the variables of a custom build command. They never include secrets, because graphs are
     stored on disk."""

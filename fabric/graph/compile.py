@@ -9,6 +9,7 @@ from fabric.config.values import Config, Function
 from fabric.graph.bundling import (
     Variants,
     add_bundler_settings,
+    add_command_settings,
     build_command_env,
     group_variants,
     with_handlers,
@@ -383,12 +384,12 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         include=function.include,
         ignore=build.ignore,
         command=build.command,
-        env=build_command_env(unit.config, function) if build.command else (),
+        env=build_command_env(unit.config, function) if build.is_custom else (),
         apart=apart,
-        is_portable=bool(build.command) and build.portable,
+        is_portable=build.is_custom and build.portable,
     )
-    if build.command:
-        return inputs
+    if build.is_custom:
+        return add_command_settings(function, inputs)
     inputs = with_handlers(unit.config.provider.id, inputs)
     is_bundled = inputs.runtime.startswith("nodejs")
     return add_bundler_settings(unit.config, function, inputs) if is_bundled else inputs
@@ -400,7 +401,7 @@ def _has_packages(unit: ServiceUnit, function: Function) -> bool:
 
 def _list_runtime_modules(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
     """List the runtime's modules; None if layers or a command can add more."""
-    if list_layers(unit, function) or function.build.command:
+    if list_layers(unit, function) or function.build.is_custom:
         return None
     facts = find_provider_facts(unit.config.provider.id)
     return tuple(module for _, module in facts.platform.python_packages) if facts else ()

@@ -182,7 +182,8 @@ _NAMES = (
 )  # fmt: skip
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
-    "keep_names", "banner", "handlers", "methods",
+    "keep_names", "banner", "handlers", "methods", "preset", "inputs", "depfile", "outputs",
+    "caches", "tools",
 )  # fmt: skip
 
 
@@ -235,6 +236,17 @@ class BuildInputs(_Inputs, frozen=True):
     is_portable: bool = False
     # Steps of the service write files that it may read.
     is_after_steps: bool = False
+    # The preset of the command. Its defaults are in the fields below.
+    preset: str = ""
+    # Globs of files that the command reads. With `depfile` they count in addition to its list.
+    inputs: tuple[str, ...] = ()
+    depfile: bool = False
+    # Globs of files that it must write.
+    outputs: tuple[str, ...] = ()
+    # Maps variables to the names of kept directories.
+    caches: Pairs = ()
+    # Commands whose output is part of the key.
+    tools: tuple[tuple[str, ...], ...] = ()
 
     @property
     def lane(self) -> Lane:

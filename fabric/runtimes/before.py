@@ -4,65 +4,36 @@ The environment is that of `build.command`. The outputs stay where the command w
 """
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from fabric.model.problems import FabricError, Problem, replace_problems
-from fabric.model.secrecy import redact_credentials
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BeforeInputs, HookInputs
-from fabric.runtimes.command import (
-    LOCALE,
-    collect_files,
-    format_identity,
+from fabric.runtimes.command import LOCALE, collect_files, format_identity, select_inherited
+from fabric.runtimes.command_inputs import (
+    UP,
     hash_files,
-    record_below,
+    place_pattern,
     record_locks,
+    record_patterns,
     record_service,
-    select_inherited,
+)
+from fabric.runtimes.config_commands import (
+    CommandOutput,
+    ConfigCommand,
+    Show,
+    run_config_command,
+    show_output,
 )
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
-from fabric.runtimes.globs import LINKS_FOLLOWED
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.recorded_inputs import merge, place
 from fabric.system.git import open_quiet_git
 from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import CannotStartError, run_child
 
 _NAMED = 3
-_UP = "../"
 _WILD = frozenset("*?[")
-# The last lines of each stream, in frames and of cached commands.
-_LINES = 20
-# In characters, like those of deploy commands.
-_LONGEST_LINE = 300
-
-# Turns output into text without secrets.
-Show: TypeAlias = Callable[[bytes], str]
-
-
-def _show_output(raw: bytes) -> str:
-    return redact_credentials(raw.decode(errors="replace"))
-
-
-class StepOutput(Struct, frozen=True):
-    """The printed text of a command, without secrets."""
-
-    stdout: str
-    stderr: str
-
-    def text(self) -> str:
-        return "\n".join(filter(None, (self.stdout, self.stderr)))
-
-    def last_lines(self) -> str:
-        """Return the last lines of both streams. Compilers print errors to stdout, and package
-        tools print warnings to stderr."""
-        return "\n".join(_list_last_lines(self.stdout, self.stderr))
 
 
 def run_step(
@@ -101,42 +72,22 @@ def run_command(
     root: Path,
     temporary: Path,
     env: Mapping[str, str],
-    show: Show = _show_output,
-) -> StepOutput:
+    show: Show = show_output,
+) -> CommandOutput:
     """Run the command and return its output. Raises if it fails or exceeds its timeout."""
-    try:
-        done = run_child(
-            inputs.command, cwd=root, env={**env, "TMPDIR": str(temporary)}, timeout=inputs.timeout
-        )
-    except CannotStartError as error:
-        raise replace_problems(error, [_name_step(inputs, error.first, show)]) from error
-    except FabricError as error:
-        if error.first.code != "process/timeout":
-            raise
-        what = f"did not end within {inputs.timeout} s"
-        hint = "set `timeout` of the step, in seconds"
-        raise FabricError(_failure_problem(inputs, what, hint, show=show)) from error
-    output = StepOutput(show(done.stdout).strip(), show(done.stderr).strip())
-    if done.code:
-        what = f"exited with code {done.code}"
-        hint = f"check the command: it runs in the directory of `{inputs.service}`"
-        raise FabricError(_failure_problem(inputs, what, hint, output.last_lines(), show))
-    return output
+    return run_config_command(_describe(inputs, show), root, {**env, "TMPDIR": str(temporary)})
 
 
-def _list_last_lines(*streams: str) -> Iterator[str]:
-    for lines in map(str.splitlines, streams):
-        if len(lines) > _LINES:
-            yield f"… {len(lines) - _LINES} earlier lines"
-        yield from (
-            one if len(one) <= _LONGEST_LINE else f"{one[:_LONGEST_LINE]}…"
-            for one in lines[-_LINES:]
-        )
-
-
-def _name_step(inputs: BeforeInputs | HookInputs, problem: Problem, show: Show) -> Problem:
-    message = f"step `{inputs.name}` of `{inputs.service}`: {problem.message}"
-    return replace(problem, message=show(message.encode(errors="replace")))
+def _describe(inputs: BeforeInputs | HookInputs, show: Show = show_output) -> ConfigCommand:
+    return ConfigCommand(
+        subject=f"step `{inputs.name}` of `{inputs.service}`",
+        command=inputs.command,
+        code="step/failed",
+        hint=f"check the command: it runs in the directory of `{inputs.service}`",
+        timeout_hint="set `timeout` of the step, in seconds",
+        timeout=inputs.timeout,
+        show=show,
+    )
 
 
 def build_hook_variables(
@@ -157,32 +108,15 @@ def _base_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str
     return {**dict(select_inherited(parent)), **LOCALE, "FABRIC_SERVICE": inputs.service}
 
 
-def _failure_problem(
-    inputs: BeforeInputs | HookInputs,
-    what: str,
-    hint: str,
-    frame: str = "",
-    show: Show = _show_output,
-) -> Problem:
-    command = show(shlex.join(inputs.command).encode(errors="replace"))
-    message = f"step `{inputs.name}` of `{inputs.service}`: the command `{command}` {what}"
-    return Problem("step/failed", message, hint=hint, frame=frame)
-
-
 def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
     """Record the files that count for a command, without running it."""
     base, root = _locate(workspace, inputs.root)
     if not inputs.inputs:
         ignore = read_ignore_rules(base, root, inputs.ignore)
         return merge(ignore.seen, record_service(base, root, ignore.rules))
-    excluded = [os.path.normpath(one[1:]) for one in inputs.inputs if one.startswith("!")]
-    named = [os.path.normpath(one) for one in inputs.inputs if not one.startswith("!")]
-    found = (_record_pattern(base, root, one, excluded, inputs.ignore) for one in named)
-    scripts = (
-        _record_pattern(base, root, one, excluded, inputs.ignore)
-        for one in _list_named_files(root, inputs.command)
-    )
-    return merge(record_locks(base, root), *found, *scripts)
+    scripts = tuple(_list_named_files(root, inputs.command))
+    found = record_patterns(base, root, (*inputs.inputs, *scripts), inputs.ignore)
+    return merge(record_locks(base, root), found)
 
 
 def _list_named_files(root: str, command: Sequence[str]) -> Iterator[str]:
@@ -190,7 +124,7 @@ def _list_named_files(root: str, command: Sequence[str]) -> Iterator[str]:
     for word in command:
         path = os.path.normpath(word)
         is_plain = "\0" not in word and not os.path.isabs(word) and not _WILD.intersection(word)
-        if is_plain and not path.startswith(_UP) and os.path.isfile(os.path.join(root, path)):
+        if is_plain and not path.startswith(UP) and os.path.isfile(os.path.join(root, path)):
             yield path
 
 
@@ -201,35 +135,8 @@ def list_unmatched(workspace: Path, inputs: BeforeInputs, seen: InputTrace) -> t
     return tuple(
         pattern
         for pattern in inputs.inputs
-        if not pattern.startswith("!") and _place_pattern(base, root, pattern) not in matched
+        if not pattern.startswith("!") and place_pattern(base, root, pattern) not in matched
     )
-
-
-def _place_pattern(base: str, root: str, pattern: str) -> tuple[str, str]:
-    folder, _, rest = _split_pattern(root, os.path.normpath(pattern))
-    return place(base, folder), rest
-
-
-def _record_pattern(
-    base: str, folder: str, pattern: str, excluded: Sequence[str], outputs: tuple[str, ...]
-) -> InputTrace:
-    """Record the matches of a pattern, which can be outside the service directory.
-
-    Rules are relative to the directory that is searched.
-    """
-    folder, up, inner = _split_pattern(folder, pattern)
-    rest = [one.removeprefix(up) for one in excluded if one.startswith(up)]
-    rules = (f"/{one}" for one in rest if not one.startswith(_UP))
-    marked = (LINKS_FOLLOWED, *rules, *(() if up else outputs))
-    return record_below(base, folder, inner, marked)
-
-
-def _split_pattern(folder: str, pattern: str) -> tuple[str, str, str]:
-    """Split a pattern into the directory that is searched, the way up to it, and the rest."""
-    up = ""
-    while pattern.startswith(up + _UP):
-        folder, up = os.path.dirname(folder), up + _UP
-    return folder, up, pattern.removeprefix(up)
 
 
 def _locate(workspace: Path, root: str) -> tuple[str, str]:
@@ -254,7 +161,7 @@ def _collect_outputs(base: str, root: str, inputs: BeforeInputs) -> Iterator[Bui
         if not files:
             what = f"wrote no file that matches `{pattern}`"
             hint = "check `outputs`: the patterns are relative to the service directory"
-            raise FabricError(_failure_problem(inputs, what, hint))
+            raise _describe(inputs).failure(what, hint=hint)
         found.update((one.path, one) for one in files)
     for path in sorted(found):
         full = os.path.join(root, path)
@@ -262,7 +169,7 @@ def _collect_outputs(base: str, root: str, inputs: BeforeInputs) -> Iterator[Bui
         if real != os.path.join(root, path) and not real.startswith(f"{root}/"):
             what = f"wrote `{place(base, full)}` through a link to a path outside the service"
             hint = "replace the link with a directory"
-            raise FabricError(_failure_problem(inputs, what, hint))
+            raise _describe(inputs).failure(what, hint=hint)
         yield found[path]
 
 

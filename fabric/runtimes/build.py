@@ -1,12 +1,13 @@
 """All runtimes behind one interface: the language of a function, its build, and its extra files."""
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.model.build_presets import is_command_runtime, is_custom_runtime
+from fabric.model.command_runtimes import is_command_runtime, is_custom_runtime
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace, Runtime, Toolchain
@@ -19,7 +20,7 @@ from fabric.runtimes.entry import (
     refuse_not_utf8,
 )
 from fabric.runtimes.include import collect_included, join_builds
-from fabric.runtimes.recorded_inputs import merge
+from fabric.runtimes.recorded_inputs import merge, place
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
 
@@ -29,11 +30,17 @@ _COMMAND = "command"
 
 class Runtimes:
     """All runtimes. Thread-safe. `folder` contains tools that fabric installs; `environment` is
-    that of the parent process."""
+    that of the parent process. `cache` replaces the cache directory of the workspace."""
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str], *, install: bool = True
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        install: bool = True,
+        cache: Path | None = None,
     ) -> None:
+        self._cache = cache
         self._folder = folder
         self._environment = environment
         self._installs = install
@@ -45,7 +52,11 @@ class Runtimes:
         if inputs.command:
             from fabric.runtimes import command
 
-            return command.identify_machine(self._environment)
+            base = os.path.realpath(workspace)
+            root = os.path.realpath(os.path.join(base, inputs.root))
+            cache = self._locate_cache(workspace)
+            found = command.identify_tools(root, inputs, self._environment, cache)
+            return replace(found, watch=tuple(place(base, path) for path in found.watch))
         return self._get_runtime(_choose_language(inputs)).toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
@@ -94,8 +105,11 @@ class Runtimes:
             from fabric.runtimes import command
 
             entry = _locate_entry(workspace, inputs)
-            return command.build(entry, inputs, self._environment)
+            return command.build(entry, inputs, self._environment, self._locate_cache(workspace))
         return self._get_runtime(_choose_language(inputs)).build(workspace, inputs)
+
+    def _locate_cache(self, workspace: Path) -> Path:
+        return self._cache or workspace / ".fabric" / "cache"
 
     def _get_runtime(self, language: str) -> Runtime:
         """Return a runtime, created on first use: an edit needs one language, or none."""

@@ -7,32 +7,40 @@ part of the cache key (`PATH`, `HOME`) or is the same everywhere.
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.model.build_presets import BOOTSTRAP, is_command_runtime, is_custom_runtime
-from fabric.model.hashing import hash_bytes
-from fabric.model.problems import FabricError, Problem
-from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
+from fabric.model.command_runtimes import BOOTSTRAP, is_command_runtime, is_custom_runtime
+from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing, Toolchain
+from fabric.runtimes.build_caches import FOLDER, VERSIONS, open_caches
+from fabric.runtimes.build_tools import BuildTools
+from fabric.runtimes.command_inputs import (
+    hash_files,
+    record_locks,
+    record_patterns,
+    record_service,
+)
+from fabric.runtimes.config_commands import ConfigCommand, run_config_command
+from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Toolchain
+from fabric.runtimes.depfile import ListedInputs, read_depfile
 from fabric.runtimes.entry import EntryFile
-from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
+from fabric.runtimes.globs import NOTHING_PRUNED, is_match, list_files
 from fabric.runtimes.include import read_ignore_rules
-from fabric.runtimes.nodejs.toolchain import LOCK_FILES, is_within_workspace, list_upwards
-from fabric.runtimes.nodejs.tsconfig import list_ancestors
-from fabric.runtimes.recorded_inputs import Probe, merge, place, record_tried
+from fabric.runtimes.recorded_inputs import merge
 from fabric.system.disk import is_executable, read_bytes
 from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import run_child
+
+if TYPE_CHECKING:
+    from fabric.model.build_presets import Preset, PresetInputs
 
 # Raise when the surroundings of a command change.
 _VERSION = "command 2"
 _FROM_PARENT = ("PATH", "HOME")
 LOCALE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+_NAMED = 3
 _BUNDLES = ("index.js", "index.mjs", "index.cjs")
-# Where tools that run in a build keep what they can make again.
-_TOOL_CACHES = (".cache/", ".vite/")
 
 
 def identify_machine(parent: Mapping[str, str]) -> Toolchain:
@@ -40,30 +48,91 @@ def identify_machine(parent: Mapping[str, str]) -> Toolchain:
     return Toolchain(format_identity(), environment=select_inherited(parent))
 
 
-def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
-    """Run the command. Its inputs are the files before the run, with their content at that time."""
-    seen = record_inputs(entry, inputs)
-    before = hash_files(entry.workspace, seen.files)
+def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str], cache: Path) -> Built:
+    """Run the command. Its inputs are the files that it lists, or the files before the run, with
+    their content at that time. `cache` is the cache directory of the workspace."""
+    listed = inputs.depfile
+    seen = entry.seen if listed else record_inputs(entry, inputs)
+    before = () if listed else hash_files(entry.workspace, seen.files)
     with create_temporary_folder("build") as folder:
-        out, temporary = folder / "out", folder / "tmp"
-        out.mkdir()
-        temporary.mkdir()
-        _run(entry, inputs, _build_environment(inputs, out, temporary, parent))
-        files = tuple(_mark_bootstrap(inputs, collect_files(str(out))))
-    if not files:
-        raise _failure_error(inputs, "wrote no file to FABRIC_OUT_DIR", "")
+        for name in ("out", "tmp", "spare"):
+            (folder / name).mkdir()
+        with open_caches(cache / FOLDER, inputs.caches, folder / "spare") as caches:
+            env = {**_build_environment(inputs, folder, parent), **caches}
+            run_config_command(_describe(inputs), Path(entry.root), env)
+            files = tuple(_mark_bootstrap(inputs, collect_files(str(folder / "out"))))
+            if listed:
+                left_out = (str(folder), *caches.values())
+                seen = merge(seen, _record_listed(entry, inputs, folder / "depfile", left_out))
+    _require_outputs(inputs, files)
     return Built(
         files,
         seen,
         handler=_choose_handler(entry, inputs, files),
-        toolchain=format_identity(),
+        toolchain=identify_tools(entry.root, inputs, parent, cache).identity,
         before=before,
     )
 
 
 def record_inputs(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
-    ignore = read_ignore_rules(entry.workspace, entry.root, inputs.ignore)
-    return merge(entry.seen, ignore.seen, record_service(entry.workspace, entry.root, ignore.rules))
+    """Record the inputs before a run: those of `inputs`, otherwise all files of the service."""
+    base, root = entry.workspace, entry.root
+    preset = _find_preset_inputs(inputs)
+    ignore = read_ignore_rules(base, root, (*preset.ignore, *inputs.ignore))
+    if not (inputs.inputs or preset.patterns):
+        return merge(entry.seen, ignore.seen, record_service(base, root, ignore.rules))
+    found = record_patterns(base, root, inputs.inputs or preset.patterns, ignore.rules)
+    listed = ListedInputs(base, root, left_out=(), names=preset.project_files)
+    return merge(entry.seen, ignore.seen, found, listed.record((), ()), record_locks(base, root))
+
+
+def _record_listed(
+    entry: EntryFile, inputs: BuildInputs, depfile: Path, left_out: tuple[str, ...]
+) -> InputTrace:
+    """Record the inputs that the command listed, and the matches of `inputs`."""
+    try:
+        listed = read_depfile(depfile)
+    except FileNotFoundError:
+        hint = "write the files that it read to $FABRIC_DEPFILE, or set `build.depfile: false`"
+        raise _describe(inputs).failure("did not write $FABRIC_DEPFILE", hint=hint) from None
+    base, root = entry.workspace, entry.root
+    preset = _find_preset_inputs(inputs)
+    rules = ListedInputs(base, root, left_out=left_out, names=preset.project_files)
+    more = record_patterns(base, root, inputs.inputs, inputs.ignore)
+    return merge(rules.record(listed, preset.ignore), more)
+
+
+def _find_preset_inputs(inputs: BuildInputs) -> "PresetInputs":
+    from fabric.model.build_presets import NO_INPUTS
+
+    preset = _find_preset(inputs)
+    return preset.inputs if preset else NO_INPUTS
+
+
+def _find_preset(inputs: BuildInputs) -> "Preset | None":
+    from fabric.model.build_presets import PRESETS  # few functions have one
+
+    return PRESETS[inputs.preset] if inputs.preset else None
+
+
+def identify_tools(
+    root: str, inputs: BuildInputs, parent: Mapping[str, str], cache: Path
+) -> Toolchain:
+    """Identify the machine of a command, its inherited environment and its tools."""
+    machine = identify_machine(parent)
+    if not inputs.tools:
+        return machine
+    preset = _find_preset(inputs)
+    tools = BuildTools(
+        inputs.function,
+        root,
+        {**dict(select_inherited(parent)), **LOCALE, **dict(inputs.env)},
+        cache / FOLDER / VERSIONS,
+        preset.install if preset else "",
+    )
+    text = tools.describe(inputs.tools)
+    watch = tools.list_deciding_files(inputs.tools)
+    return replace(machine, identity=f"{machine.identity}; {text}", watch=watch)
 
 
 def format_identity() -> str:
@@ -76,89 +145,52 @@ def select_inherited(parent: Mapping[str, str]) -> Pairs:
 
 
 def _build_environment(
-    inputs: BuildInputs, out: Path, temporary: Path, parent: Mapping[str, str]
+    inputs: BuildInputs, folder: Path, parent: Mapping[str, str]
 ) -> dict[str, str]:
+    depfile = {"FABRIC_DEPFILE": str(folder / "depfile")} if inputs.depfile else {}
+    target = {"FABRIC_ARCHITECTURE": inputs.architecture} if inputs.architecture else {}
     return {
         **dict(select_inherited(parent)),
         **LOCALE,
-        "TMPDIR": str(temporary),
+        "TMPDIR": str(folder / "tmp"),
         **dict(inputs.env),
         "FABRIC_FUNCTION": inputs.function,
         "FABRIC_SERVICE": inputs.service,
         "FABRIC_ENTRY": inputs.entry,
         "FABRIC_RUNTIME": inputs.runtime,
-        "FABRIC_OUT_DIR": str(out),
+        "FABRIC_OUT_DIR": str(folder / "out"),
+        **target,
+        **depfile,
     }
 
 
-def _run(entry: EntryFile, inputs: BuildInputs, env: Mapping[str, str]) -> None:
-    result = run_child(inputs.command, cwd=Path(entry.root), env=env)
-    if result.code:
-        raise _failure_error(inputs, f"exited with code {result.code}", result.last_lines())
-
-
-def _failure_error(inputs: BuildInputs, what: str, output: str) -> FabricError:
-    command = " ".join(inputs.command)
-    return FabricError(
-        Problem(
-            "build/failed",
-            f"function `{inputs.function}`: the build command `{command}` {what}",
-            hint="check the command: it runs in the service directory and must write to "
-            "$FABRIC_OUT_DIR",
-            frame=output,
-        )
+def _describe(inputs: BuildInputs) -> ConfigCommand:
+    preset = _find_preset(inputs)
+    is_preset = preset is not None and inputs.command == preset.command
+    return ConfigCommand(
+        subject=f"function `{inputs.function}`",
+        command=inputs.command,
+        code="build/failed",
+        hint="check the command: it runs in the service directory and must write to "
+        "$FABRIC_OUT_DIR",
+        timeout_hint="run long parts as a step of `build.before`, which has a `timeout`",
+        noun="the build command",
+        title=f"the build with preset `{inputs.preset}`" if is_preset else "",
     )
 
 
-def record_service(workspace: str, root: str, rules: tuple[str, ...]) -> InputTrace:
-    """Record all files of the service, including linked directories, and the markers of installed
-    packages."""
-    service = record_below(workspace, root, "**", (LINKS_FOLLOWED, *rules))
-    unlocked = (
-        record_below(workspace, folder, "**", (NOTHING_PRUNED, LINKS_FOLLOWED, *_TOOL_CACHES))
-        for folder in _list_unlocked_folders(workspace, root)
-    )
-    return merge(record_locks(workspace, root), service, *unlocked)
-
-
-def record_locks(workspace: str, root: str) -> InputTrace:
-    """Record the lock files, which stand for installed packages."""
-    probe = Probe(workspace)
-    return record_tried(workspace, list_upwards(workspace, root, LOCK_FILES, probe), probe)
-
-
-def _list_unlocked_folders(workspace: str, root: str) -> Iterator[str]:
-    """Yield package directories without a lock file, whether they exist or not."""
-    for folder in list_ancestors(root):
-        inside = is_within_workspace(workspace, folder)
-        covers = [
-            one
-            for one in list_ancestors(folder)
-            if not inside or is_within_workspace(workspace, one)
-        ]
-        modules = os.path.join(folder, "node_modules")
-        is_locked = any(os.path.isfile(f"{one}/{name}") for one in covers for name in LOCK_FILES)
-        if not is_locked and (inside or os.path.isdir(modules)):
-            yield modules
-
-
-def record_below(workspace: str, folder: str, pattern: str, rules: tuple[str, ...]) -> InputTrace:
-    names = list_files(folder, pattern, rules)
-    listing = Listing(place(workspace, folder), pattern, names, rules)
-    paths = [os.path.join(folder, name.rstrip("/")) for name in names]
-    return merge(record_tried(workspace, paths), InputTrace(listings=(listing,)))
-
-
-def hash_files(workspace: str, paths: tuple[str, ...]) -> Pairs:
-    """Hash files like the file index does."""
-    return tuple((path, _hash_file(os.path.join(workspace, path))) for path in paths)
-
-
-def _hash_file(path: str) -> str:
-    try:
-        return hash_bytes(read_bytes(path)) + (EXECUTABLE if is_executable(path) else "")
-    except OSError:
-        return UNREADABLE
+def _require_outputs(inputs: BuildInputs, files: tuple[BuiltFile, ...]) -> None:
+    if not files:
+        raise _describe(inputs).failure("wrote no file to FABRIC_OUT_DIR")
+    start = (BOOTSTRAP,) if is_custom_runtime(inputs.runtime) else ()
+    names = [one.path for one in files]
+    for pattern in (*inputs.outputs, *start):
+        if not any(is_match(pattern, name) for name in names):
+            what = f"did not write `{pattern}` to $FABRIC_OUT_DIR"
+            hint = f"it wrote {', '.join(names[:_NAMED])}{' and more' * (len(names) > _NAMED)}"
+            if pattern == BOOTSTRAP:
+                hint = f"runtime `{inputs.runtime}` starts the file `bootstrap`: {hint}"
+            raise _describe(inputs).failure(what, hint=hint)
 
 
 def collect_files(folder: str, pattern: str = "**") -> list[BuiltFile]:

@@ -36,6 +36,11 @@ def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[s
     return tuple(sorted(name for name in names if not is_ignored(name, rules)))
 
 
+def is_match(pattern: str, name: str) -> bool:
+    """Return whether a relative path matches a pattern."""
+    return _compile_pattern(pattern).fullmatch(name) is not None
+
+
 def split_pattern(pattern: str) -> tuple[str, str]:
     """Split a pattern into the directory before the first wildcard, and the rest."""
     parts = _clean(pattern).split("/")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import hash_fields
@@ -20,12 +21,15 @@ _VERSION = "2"
 _BUNDLED_OR_INCLUDING = "6"
 _MODULE_FILE = re.compile(r"\.(py|pyc|so|[\w-]+\.so)$")
 
+# By service directory, runtime, whether a command builds, and its tools with their variables.
+_ToolchainKey: TypeAlias = tuple[str, str, bool, tuple[object, ...]]
+
 
 class BuildKind:
     def __init__(self, workspace: Path, runtime: Builder) -> None:
         self._workspace = workspace
         self._runtime = runtime
-        self._toolchains: dict[tuple[str, str, bool], Toolchain] = {}
+        self._toolchains: dict[_ToolchainKey, Toolchain] = {}
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         inputs = _require_build_inputs(task)
@@ -40,7 +44,12 @@ class BuildKind:
 
     def toolchain(self, inputs: BuildInputs) -> Toolchain:
         """Return the toolchain, looked up once per run, service and runtime."""
-        key = (inputs.root, inputs.runtime, bool(inputs.command))
+        key = (
+            inputs.root,
+            inputs.runtime,
+            bool(inputs.command),
+            (inputs.tools, inputs.env) if inputs.tools else (),
+        )
         found = self._toolchains.get(key)
         if found is None:
             found = self._runtime.toolchain(self._workspace, inputs)

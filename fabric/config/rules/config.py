@@ -4,13 +4,13 @@ Rules skip nodes that `check` already reports, so both can run on the same tree.
 """
 
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from fabric.config.layers import map_layer_addresses
 from fabric.config.resolve.bindings import is_reference
 from fabric.config.resolve.stages import find_unknown_functions, list_named_entries
+from fabric.config.rules.builds import check_builds
 from fabric.config.rules.function import check_function
 from fabric.config.rules.steps import check_steps
 from fabric.config.schema.check import Finding
@@ -173,18 +173,6 @@ def _check_targets(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _build_command(subject: Subject) -> Iterator[Finding]:
-    functions = (node for _, node in list_named_entries(find_child(subject.root, "functions")))
-    for node in (subject.root, *functions):
-        leaf = find_child(node, "build", "command")
-        if isinstance(leaf, Scalar) and isinstance(leaf.value, str):
-            try:
-                shlex.split(leaf.value)
-            except ValueError as error:
-                message = f"invalid `build.command`: {error}"
-                yield _make_error("config/bad-command", message, leaf, "write it as a list")
-
-
 def _check_layer_versions(subject: Subject) -> Iterator[Finding]:
     for name, address in map_layer_addresses(subject.root).items():
         if address and not address.rpartition(":")[2].isdigit():
@@ -214,7 +202,7 @@ _RULES: tuple[Rule, ...] = (
     _check_backend,
     _find_settings_without_effect,
     _check_targets,
-    _build_command,
+    lambda subject: check_builds(subject.root),
     _check_layer_versions,
     lambda subject: check_steps(subject.root),
 )

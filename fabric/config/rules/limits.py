@@ -22,6 +22,7 @@ from fabric.config.yaml.nodes import (
 )
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import ProviderFacts, find_provider_facts, format_provider_title
+from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
@@ -49,11 +50,13 @@ class _Planned(NamedTuple):
 def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
     facts = find_provider_facts(read.read_text(find_child(root, "provider"), "name"))
     service = read.read_text(root, "service")
+    runtime = read.read_text(find_child(root, "provider"), "runtime")
     routes: dict[tuple[str, str], str] = {}
     yield from _check_variables(find_child(root, "env"))
     for name, node in list_named_entries(find_child(root, "functions")):
         yield from _check_variables(find_child(node, "env"))
         planned = _Planned(service, stage, name, node, facts)
+        yield from _check_runtime(planned, runtime)
         yield from _check_sizes(planned)
         yield from _name(planned)
         for kind, trigger in list_typed_triggers(node):
@@ -69,6 +72,24 @@ def _check_variables(env: Node | None) -> Iterator[Problem]:
             message = f"variable `{format_excerpt(entry.key)}` contains a NUL character"
             hint = "remove the character, or encode the value"
             yield Problem("config/bad-value", message, hint, place_of(leaf))
+
+
+def _check_runtime(planned: _Planned, default: str) -> Iterator[Problem]:
+    """Check that the provider runs archives of the project's own build."""
+    runtime = read.read_text(planned.node, "runtime", default)
+    facts = planned.facts
+    if facts is None or not is_command_runtime(runtime):
+        return
+    supported = facts.platform.command_runtimes
+    if runtime not in supported:
+        message = (
+            f"function `{format_excerpt(planned.name)}` has runtime `{format_excerpt(runtime)}`, "
+            f"which {format_provider_title(facts.id)} does not support"
+        )
+        families = ", ".join(facts.platform.families)
+        hint = f"use one of {', '.join(supported)}" if supported else f"use {families}, or AWS"
+        where = place_of(find_child(planned.node, "runtime") or planned.node)
+        yield Problem("config/runtime-unsupported", message, hint, where)
 
 
 def _check_sizes(planned: _Planned) -> Iterator[Problem]:

@@ -61,11 +61,13 @@ def is_path_outside(path: str) -> bool:
 
 
 def _check_commands(build: Node | None) -> Iterator[Finding]:
-    entry = find(build, "command")
-    if entry is not None:
-        yield _forbidden_setting_finding(
-            "`build.command` is not allowed in requests: it would run on the server", entry.value
-        )
+    for key in ("command", "preset", "tools", "caches"):
+        entry = find(build, key)
+        if entry is not None:
+            yield _forbidden_setting_finding(
+                f"`build.{key}` is not allowed in requests: it would run on the server",
+                entry.value,
+            )
 
 
 def _check_steps(root: Mapping) -> Iterator[Finding]:

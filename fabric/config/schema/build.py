@@ -17,6 +17,7 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED
+from fabric.model.command_runtimes import PresetName
 from fabric.model.names import CACHED_EVENTS, StepEvent
 
 LOADERS = (
@@ -36,6 +37,13 @@ _GROUP = Text(
 )
 _EXTENSION = Text(match_whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
 
+_STEP_NAME = Text(
+    match_whole("[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"),
+    "1 to 63 characters: letters, digits, `_`, `.` or `-`, starting with a letter or digit",
+)
+_VARIABLE = Text(
+    match_whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, not starting with a digit"
+)
 _COMMAND = Either((Many(FILLED, least=1), FILLED))
 BUILD = Fields(
     (
@@ -57,6 +65,44 @@ BUILD = Fields(
             Many(FILLED),
             "Globs of files that the command does not read.",
             ["**/*.test.ts"],
+        ),
+        Field(
+            "preset",
+            OneOf(tuple(PresetName), "a preset"),
+            "Language of a function without a built-in build. Sets the command and the keys below.",
+            "go",
+        ),
+        Field(
+            "inputs",
+            Many(FILLED),
+            "Globs of files that the command reads; `!` excludes. Default: those of the preset, "
+            "otherwise all files of the service.",
+            ["go.mod", "**/*.go"],
+        ),
+        Field(
+            "depfile",
+            Flag(),
+            "Whether the command writes the files that it read to $FABRIC_DEPFILE, in the form of "
+            "a Makefile. Default: that of the preset, otherwise false.",
+            example=True,
+        ),
+        Field(
+            "outputs",
+            Many(FILLED),
+            "Globs of files that the command must write to $FABRIC_OUT_DIR.",
+            ["bootstrap"],
+        ),
+        Field(
+            "caches",
+            Table(_STEP_NAME, _VARIABLE, "GOCACHE"),
+            "Directories that are kept between builds: environment variable and name.",
+            {"GOCACHE": "go"},
+        ),
+        Field(
+            "tools",
+            Many(_COMMAND),
+            "Commands whose output is part of the cache key, such as versions of compilers.",
+            [["go", "version"]],
         ),
         Field("minify", Flag(), "Whether to minify the bundle. Default: false.", example=True),
         Field("sourcemap", Flag(), "Whether to write a source map. Default: false.", example=True),
@@ -119,10 +165,6 @@ BUILD = Fields(
     definition="build",
 )
 
-_STEP_NAME = Text(
-    match_whole("[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"),
-    "1 to 63 characters: letters, digits, `_`, `.` or `-`, starting with a letter or digit",
-)
 _HEAD = (
     Field("name", _STEP_NAME, "Name of the step, unique in the service.", "generate"),
     Field(
