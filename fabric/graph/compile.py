@@ -70,7 +70,7 @@ def compile_graph(
 
     by_service = {unit.service: unit for unit in units}
     services = Services(
-        tuple(units), by_service, group_variants(units, _build_inputs, _list_archive_facts)
+        tuple(units), by_service, group_variants(units, build_task_inputs, _list_archive_facts)
     )
     tasks = (
         task
@@ -168,7 +168,7 @@ def _place_wheel(wheel: WheelInputs, vendor: Task) -> WheelInputs:
 def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         apart = scene.variants.build(unit, function)
-        inputs = _build_inputs(unit, function, apart)
+        inputs = build_task_inputs(unit, function, apart)
         # What a command makes may be other bytes when it is made again: it is brought whole.
         needs = list_step_ids(scene.by_service[unit.service].config, StepEvent.BEFORE_BUILD)
         inputs = replace(inputs, is_wanted=bool(inputs.command), is_after_steps=bool(needs))
@@ -182,7 +182,7 @@ def _build_alone(
     for task, function in zip(_build(scene, unit, functions), functions, strict=True):
         brought = None if _has_packages(unit, function) else _list_runtime_modules(unit, function)
         inputs = replace(
-            _build_inputs(unit, function),
+            build_task_inputs(unit, function),
             is_last=True,
             brought=brought,
             is_after_steps=bool(task.needs),
@@ -201,7 +201,7 @@ def _build_checked(
     yield from _vendor(scene, unit, packed)
     for task, function in zip(_build(scene, unit, packed), packed, strict=True):
         apart = scene.variants.build(unit, function)
-        inputs = replace(_build_inputs(unit, function, apart), is_after_steps=bool(task.needs))
+        inputs = replace(build_task_inputs(unit, function, apart), is_after_steps=bool(task.needs))
         yield replace(task, inputs=inputs)
     yield from _package(scene, unit, packed)
     yield from _build_alone(scene, unit, [one for one in functions if one not in packed])
@@ -373,7 +373,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     return Task(build_task_id("vendor", name), inputs)
 
 
-def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> BuildInputs:
+def build_task_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> BuildInputs:
     build = function.build
     inputs = BuildInputs(
         service=unit.service,

@@ -117,16 +117,17 @@ else
 fi
 jar --create --date=2020-01-01T00:00:00Z --file "$FABRIC_OUT_DIR/app.jar" -C "$classes" .
 modules=$(jdeps --multi-release base --ignore-missing-deps --print-module-deps \
-    --class-path "$libraries" "$FABRIC_OUT_DIR/app.jar")
+    ${libraries:+--class-path "$libraries"} "$FABRIC_OUT_DIR/app.jar") ||
+    { echo "$modules" >&2 && exit 1; }
 facts="$modules $(jlink --version) $(command -v jlink)"
 kept=$FABRIC_JAVA_RUNTIMES/$(echo "$facts" | cksum | tr ' ' -)
 if ! [ -d "$kept" ]; then
-    rm -rf "$kept.new"
     jlink --add-modules "$modules" --strip-java-debug-attributes --no-man-pages \
-        --no-header-files --output "$kept.new"
-    mv "$kept.new" "$kept"
+        --no-header-files --output "$TMPDIR/jre"
+    cp -RL "$TMPDIR/jre" "$kept.$$"
+    mv -T "$kept.$$" "$kept" 2>/dev/null || rm -rf "$kept.$$"
 fi
-cp -RL "$kept" "$FABRIC_OUT_DIR/jre"
+cp -R "$kept" "$FABRIC_OUT_DIR/jre"
 cat >"$FABRIC_OUT_DIR/bootstrap" <<END
 #!/bin/sh
 cd "\$(dirname "\$0")"

@@ -28,7 +28,7 @@ _VERSION_FILES = (
 _USER_FILES = (".rustup/settings.toml", ".tool-versions", ".config/mise/config.toml")
 
 
-class BuildTools(Struct, frozen=True):
+class BuildTools(Struct, frozen=True, kw_only=True):
     """The tools of one function, as they are found from its service directory."""
 
     function: str
@@ -57,7 +57,7 @@ class BuildTools(Struct, frozen=True):
             where = "" if "/" in name else " on PATH"
             message = f"function `{self.function}`: its build requires `{name}`, not found{where}"
             hint = self.install or f"install `{name}`, or change `build.tools`"
-            raise FabricError(Problem("build/tool-missing", message, hint=hint))
+            raise FabricError(Problem("runtime/tool-missing", message, hint=hint))
         return os.path.abspath(found)
 
     def _read_version(self, command: tuple[str, ...]) -> str:
@@ -67,7 +67,7 @@ class BuildTools(Struct, frozen=True):
         asked = ConfigCommand(
             subject=f"function `{self.function}`",
             command=command,
-            code="build/tool-failed",
+            code="runtime/tool-failed",
             hint="run it in the service directory, and fix `build.tools` or the installation",
             timeout_hint="use a command that prints a version",
             timeout=_SECONDS,

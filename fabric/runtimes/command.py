@@ -122,17 +122,24 @@ def identify_tools(
     machine = identify_machine(parent)
     if not inputs.tools:
         return machine
-    preset = _find_preset(inputs)
-    tools = BuildTools(
-        inputs.function,
-        root,
-        {**dict(select_inherited(parent)), **LOCALE, **dict(inputs.env)},
-        cache / FOLDER / VERSIONS,
-        preset.install if preset else "",
-    )
+    tools = open_tools(root, inputs, parent, cache)
     text = tools.describe(inputs.tools)
     watch = tools.list_deciding_files(inputs.tools)
     return replace(machine, identity=f"{machine.identity}; {text}", watch=watch)
+
+
+def open_tools(
+    root: str, inputs: BuildInputs, parent: Mapping[str, str], cache: Path
+) -> BuildTools:
+    """Open the tools of a function, with the environment of its command."""
+    preset = _find_preset(inputs)
+    return BuildTools(
+        function=inputs.function,
+        root=root,
+        env={**dict(select_inherited(parent)), **LOCALE, **dict(inputs.env)},
+        memory=cache / FOLDER / VERSIONS,
+        install=preset.install if preset else "",
+    )
 
 
 def format_identity() -> str:

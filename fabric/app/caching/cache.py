@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from fabric.app.caching.cache_place import cache_to_read
 from fabric.app.project.files import find_workspace
@@ -17,6 +18,7 @@ from fabric.model.outcomes.queried import (
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.time_spans import parse_seconds
+from fabric.runtimes.build_caches import list_kept_folders
 from fabric.system.clock import Clock
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -26,7 +28,8 @@ def read_cache_stats(settings: Settings) -> Report:
     with _open_housekeeping(settings) as cache:
         blobs = list(cache.blobs())
         records = cache.records()
-    total = sum(one.size for one in blobs)
+    kept = sum(one.size for one in list_kept_folders(Path(cache.folder)))
+    total = kept + sum(one.size for one in blobs)
     return Report("cache stats", CacheStatsOutcome(str(cache.folder), records, len(blobs), total))
 
 

@@ -29,7 +29,7 @@ from fabric.system.disk import make_folder, read_bytes, write_atomic
 from fabric.system.git_index import is_tracked
 
 # What is swept, emptied or thrown away there must be the cache's own.
-_PARTS = ("memo", "blobs", FOLDER, "running", "locks", "shared")
+_PARTS = ("memo", "blobs", FOLDER, "running", "locks", "shared", "tools")
 _KEY_ID = "key-id"
 _HINT = "set FABRIC_CACHE_DIR to a directory you own, or fix the owner and mode"
 

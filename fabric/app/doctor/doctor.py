@@ -1,6 +1,6 @@
 """`doctor`: run every environment check as a task, all in parallel."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from fabric.app.caching.cache_place import cache_folder, inspect_cache
 from fabric.app.caching.shared_cache import URL_VARIABLE
-from fabric.app.caching.toolchains import open_toolchain
 from fabric.app.checks.table import Candidate, Use, list_checks
 from fabric.app.command import start_command
 from fabric.app.doctor.surroundings import (
@@ -19,8 +18,9 @@ from fabric.app.doctor.surroundings import (
     check_state,
     package_checks,
 )
+from fabric.app.doctor.tool_checks import check_tools
 from fabric.app.project.compile_files import compile_project
-from fabric.app.project.files import EnvPlace, find_workspace
+from fabric.app.project.files import find_workspace
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
@@ -33,7 +33,6 @@ from fabric.app.settings import Settings
 from fabric.engine.bus import MakeListeners
 from fabric.engine.result import RunResult
 from fabric.graph.probes import probe_graph
-from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
 from fabric.manifest import VERSION
 from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check
@@ -45,14 +44,6 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task_inputs import ProbeInputs
-from fabric.runtimes.uv import find_uv
-from fabric.runtimes.versions import (
-    find_bundler_version,
-    format_python_version,
-    read_node_version,
-    read_pip_version,
-    read_uv_version,
-)
 from fabric.state.backends.failures import NoAccessError
 from fabric.system.file_systems import free_bytes, is_network, is_private, is_writable
 from fabric.system.mixed_installation import find_mixed_installation
@@ -127,7 +118,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
         _ACCOUNT: lambda: check_accounts(where),
         "state": lambda: check_state(where),
         "deploy": lambda: _deploy_checks(project, request, settings),
-        "runtimes": lambda: _check_runtimes(unit, placement.env_place, settings),
+        "runtimes": lambda: check_tools(unit, project.workspace, settings),
     }
     machine = _inspect_machine(project.workspace, settings)
     return _Patient(placement.ref, project.workspace, looks | machine)
@@ -223,50 +214,6 @@ def _run_checks(project: Project, request: Request, settings: Settings) -> Itera
 
 _LOW = 1 << 30
 _TOO_LOW = 50 << 20
-
-
-def _check_runtimes(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
-    """Check the build and run tools for each language of the service."""
-    folder, env = place.folder, settings.env
-    runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
-    if any(one.startswith("nodejs") for one in runtimes):
-        yield _run_check("node", lambda: read_node_version(env))
-        with open_toolchain(settings) as tools:
-            found = find_bundler_version(folder, tools, env)
-        yield (
-            make_passed_check("bundler", found)
-            if found
-            else make_warning_check("bundler", _NO_BUNDLER)
-        )
-    if any(one.startswith("python") for one in runtimes):
-        yield make_passed_check("python", format_python_version())
-        yield _check_package_tool(env, is_needed=any(one.text for one in unit.packages))
-
-
-def _check_package_tool(env: Mapping[str, str], *, is_needed: bool) -> Check:
-    """Check the tool that downloads packages: uv if it is found, otherwise pip."""
-    try:
-        uv = find_uv(env)
-    except FabricError as error:
-        return make_failed_check("uv", error.first)
-    if uv is not None:
-        return _run_check("uv", lambda: read_uv_version(uv, env))
-    pip = _run_check("pip", lambda: read_pip_version(env))
-    return pip if is_needed or pip.ok else make_warning_check("pip", pip.problem)
-
-
-_NO_BUNDLER = Problem(
-    "runtime/bundler-missing",
-    "esbuild and npm not found: TypeScript cannot be built",
-    hint="add `esbuild` to the project's devDependencies, or install npm",
-)
-
-
-def _run_check(name: str, look: Callable[[], str]) -> Check:
-    try:
-        return make_passed_check(name, look())
-    except FabricError as error:
-        return make_failed_check(name, error.first)
 
 
 def _check_installation() -> Check:

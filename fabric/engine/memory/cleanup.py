@@ -15,6 +15,7 @@ from fabric.engine.memory.pieces import SUFFIX, open_pieces
 from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.hashing import is_digest
 from fabric.model.problems import FabricError
+from fabric.runtimes.build_caches import KeptFolder, delete_kept_folder, list_kept_folders
 from fabric.system.disk import read_bytes, write_atomic
 
 _INDEXES = "files-*.bin"
@@ -134,7 +135,9 @@ def make_room(folder: Path) -> int:
     memo = (path for path in (folder / "memo").glob("cache.db*") if path.is_file())
     kept = (path for path in (folder / manifest.FOLDER).glob("*") if _is_kept(path))
     learnt = (path for path in (folder / SHARED).glob("*") if is_digest(path.name))
-    return sum(map(_delete_contents, (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))))
+    freed = sum(one.size for one in list_kept_folders(folder) if delete_kept_folder(one))
+    files = (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))
+    return freed + sum(map(_delete_contents, files))
 
 
 def _is_kept(path: Path) -> bool:
@@ -171,17 +174,28 @@ class Pruned(Struct, frozen=True):
 
 
 def prune(house: Housekeeping, *, keep_bytes: int, oldest: float) -> Pruned:
-    """Drop the blobs unused for longest until the rest is within the limits."""
+    """Drop the blobs and kept directories unused for longest until the rest is within the
+    limits."""
     kept = 0
     dropped: list[Blob] = []
-    for one in sorted(house.blobs(), key=lambda blob: blob.used, reverse=True):
+    folders: list[KeptFolder] = []
+    entries: tuple[Blob | KeptFolder, ...] = (
+        *house.blobs(),
+        *list_kept_folders(Path(house.folder)),
+    )
+    for one in sorted(entries, key=lambda entry: entry.used, reverse=True):
         if one.used >= oldest and kept + one.size <= keep_bytes:
             kept += one.size
-        else:
+        elif isinstance(one, Blob):
             dropped.append(one)
+        else:
+            folders.append(one)
+    deleted = [one for one in folders if delete_kept_folder(one)]
+    kept += sum(one.size for one in folders if one not in deleted)
     # Files first: on a full disk there is room for changes of the database only after that.
     for one in sorted(dropped, key=lambda blob: blob.in_file, reverse=True):
         if not one.in_file:
             house.reopen()
         house.drop(one.digest)
-    return Pruned(len(dropped), sum(one.size for one in dropped), kept)
+    freed = sum(one.size for one in dropped) + sum(one.size for one in deleted)
+    return Pruned(len(dropped) + len(deleted), freed, kept)
