@@ -24,6 +24,9 @@ PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 # What the configs of the corpus bind.
 BINDINGS: Mapping[str, str] = {"MACHINE": MACHINE, "PYTHON_RUNTIME": f"python{PYTHON_VERSION}"}
 
+# The handler of a custom runtime, and how its archive is run: behind the Runtime API.
+BOOTSTRAP = "bootstrap"
+
 
 class Call(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """What a function is asked, and what its answer has at least: a request or an event.

@@ -19,6 +19,7 @@ from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import install_pinned
 from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
+from tests.support.language_tools import install_languages
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import artifacts, azurite
 from tests.support.servers.cloud4 import described as cloud4_described
@@ -116,6 +117,11 @@ def server_of_artifacts() -> None:
     artifacts.installed()
 
 
+def languages() -> None:
+    """Those that presets build, and Go's standard library."""
+    install_languages()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -161,6 +167,7 @@ def main() -> int:
         interface_of_functions,
         server_of_artifacts,
         interface_tester,
+        languages,
     )
     # The others may start the bundler.
     with ThreadPoolExecutor(_AT_ONCE) as pool:

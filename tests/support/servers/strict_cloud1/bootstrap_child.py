@@ -22,14 +22,14 @@ class RuntimeApi(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     current = ""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name in http.server
         if self.path != f"{_PREFIX}invocation/next":
             self._send(404, b"{}")
             return
         asked = _EVENTS.get()
         context = asked["context"]
         RuntimeApi.current = context["request"]
-        deadline = int((time.time() + context["seconds"]) * 1000)
+        deadline = int((time.time() + context["seconds"]) * 1000)  # noqa: TID251 - as the service
         headers = {
             "Lambda-Runtime-Aws-Request-Id": context["request"],
             "Lambda-Runtime-Deadline-Ms": str(deadline),
@@ -37,7 +37,7 @@ class RuntimeApi(BaseHTTPRequestHandler):
         }
         self._send(200, json.dumps(asked["event"]).encode(), headers)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name in http.server
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.headers.get("Transfer-Encoding") == "chunked":
             body = self._read_chunks()
@@ -90,7 +90,9 @@ def start(address: str) -> "subprocess.Popen[bytes]":
     try:
         return subprocess.Popen(["./bootstrap"], env=env, stdin=subprocess.DEVNULL)
     except OSError as error:
-        _ANSWERS.put({"error": {"errorType": "Runtime.InvalidEntrypoint", "errorMessage": f"{error}"}})
+        _ANSWERS.put(
+            {"error": {"errorType": "Runtime.InvalidEntrypoint", "errorMessage": f"{error}"}}
+        )
         return subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL)
 
 
