@@ -26,6 +26,9 @@ class PresetInputs(Struct, frozen=True, kw_only=True):
     has_depfile: bool = False
     # Names of project files, looked for in each directory with sources and above it.
     project_files: tuple[str, ...] = ()
+    # Extensions that imports can omit: their names count in each directory with sources and above
+    # it.
+    extensions: tuple[str, ...] = ()
     # Ignore rules: directories that builds write, and files that they never read.
     ignore: tuple[str, ...] = ()
 
@@ -36,7 +39,6 @@ NO_INPUTS = PresetInputs(patterns=())
 class Preset(Struct, frozen=True, kw_only=True):
     """The build of one language."""
 
-    title: str
     script: str
     inputs: PresetInputs
     # Commands that print versions. Their programs are required.
@@ -46,16 +48,18 @@ class Preset(Struct, frozen=True, kw_only=True):
     env: Pairs = ()
     # Maps variables to directories. `{service}` is replaced by the name of the service.
     caches: Pairs = ()
+    # Whether `entry` can be the name of a program instead of a path.
+    has_named_programs: bool = False
 
     @property
     def command(self) -> tuple[str, ...]:
         return (*_SHELL, self.script)
 
 
-_WEB = ("**/*.ts", "**/*.tsx", "**/*.mts", "**/*.js", "**/*.mjs", "**/*.cjs", "**/*.json")
+_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".json")
+_WEB = tuple(f"**/*{extension}" for extension in _EXTENSIONS)
 PRESETS: Mapping[str, Preset] = {
     PresetName.GO: Preset(
-        title="Go",
         script=preset_scripts.GO,
         inputs=PresetInputs(
             patterns=("**/*.go", "**/*.s", "**/*.h"),
@@ -69,7 +73,6 @@ PRESETS: Mapping[str, Preset] = {
         caches=(("GOCACHE", "go"),),
     ),
     PresetName.RUST: Preset(
-        title="Rust",
         script=preset_scripts.RUST,
         inputs=PresetInputs(
             patterns=("**/*.rs",),
@@ -83,31 +86,30 @@ PRESETS: Mapping[str, Preset] = {
         tools=(("rustc", "-vV"), ("cargo", "-V")),
         install="install Rust: https://rustup.rs",
         caches=(("CARGO_TARGET_DIR", "rust-{service}"),),
+        has_named_programs=True,
     ),
     PresetName.JAVA: Preset(
-        title="Java",
         script=preset_scripts.JAVA,
         inputs=PresetInputs(
-            patterns=("**/*.java", "lib/**/*.jar"),
-            ignore=("*.class", "target/", "build/", "src/test/"),
+            patterns=("**/*.java", "lib/*.jar", "src/main/resources/**"),
+            ignore=("/target/", "/build/", "src/test/"),
         ),
         tools=(("javac", "-version"), ("jlink", "--version")),
         install="install a JDK, such as the package default-jdk-headless",
         caches=(("FABRIC_JAVA_RUNTIMES", "java"),),
     ),
     PresetName.BUN: Preset(
-        title="Bun",
         script=preset_scripts.BUN,
         inputs=PresetInputs(
             patterns=_WEB,
             has_depfile=True,
             project_files=("package.json", "tsconfig.json", "bun.lock", "bun.lockb", "bunfig.toml"),
+            extensions=_EXTENSIONS,
         ),
         tools=(("bun", "--revision"),),
         install="install Bun: https://bun.com/docs/installation",
     ),
     PresetName.DENO: Preset(
-        title="Deno",
         script=preset_scripts.DENO,
         inputs=PresetInputs(
             patterns=_WEB,
@@ -119,7 +121,6 @@ PRESETS: Mapping[str, Preset] = {
         caches=(("DENO_DIR", "deno"),),
     ),
     PresetName.DOTNET: Preset(
-        title=".NET",
         script=preset_scripts.DOTNET,
         inputs=PresetInputs(
             patterns=("**",),

@@ -71,13 +71,15 @@ cp "$program" "$FABRIC_OUT_DIR/bootstrap"
 """
 
 JAVA = r"""
-libraries=$(find lib -name '*.jar' 2>/dev/null | sort | tr '\n' ':')
+libraries=$(find lib -maxdepth 1 -name '*.jar' 2>/dev/null | sort | tr '\n' ':')
 if [ -n "$libraries" ]; then mkdir "$FABRIC_OUT_DIR/lib" && cp lib/*.jar "$FABRIC_OUT_DIR/lib"; fi
 classes=$TMPDIR/classes
 mkdir "$classes"
+if [ -d src/main/resources ]; then cp -R src/main/resources/. "$classes"; fi
 set -- -proc:none -encoding UTF-8 -d "$classes" -cp "$libraries"
 list_sources() {
-    find "$1" -name '*.java' -not -path '*/.*/*' -not -path '*/src/test/*' | sort
+    find "$1" -name '*.java' -not -path '*/.*/*' -not -path '*/src/test/*' \
+        -not -path './target/*' -not -path './build/*' | sort
 }
 if [ "${FABRIC_RUNTIME#java}" != "$FABRIC_RUNTIME" ]; then
     list_sources . | sed 's/.*/"&"/' >"$TMPDIR/sources"
@@ -92,7 +94,8 @@ if [ "$FABRIC_ARCHITECTURE" != "$here" ]; then
     exit 1
 fi
 if [ -d "$FABRIC_ENTRY" ]; then
-    main=$(list_sources "$FABRIC_ENTRY" | xargs grep -lE '\bstatic +void +main *\(' || true)
+    main=$(list_sources "$FABRIC_ENTRY" | tr '\n' '\0' |
+        xargs -0 grep -lE '\bstatic +void +main *\(' || true)
     if [ "$(echo "$main" | wc -l)" != 1 ] || [ -z "$main" ]; then
         echo "the directory has several main methods or none: set \`entry\` to one file" >&2
         exit 1

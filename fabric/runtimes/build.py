@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.model.command_runtimes import is_command_runtime, is_custom_runtime
+from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, InputTrace, Runtime, Toolchain
@@ -132,8 +132,9 @@ class Runtimes:
 def _locate_entry(workspace: Path, inputs: BuildInputs) -> EntryFile:
     language = _choose_language(inputs)
     if language == _COMMAND:
-        is_optional = not is_custom_runtime(inputs.runtime)
-        return locate_source(workspace, inputs, is_optional=is_optional)
+        from fabric.runtimes.command import has_path_entry
+
+        return locate_source(workspace, inputs, is_optional=not has_path_entry(inputs))
     return locate(workspace, inputs, _EXTENSIONS[language])
 
 

@@ -82,8 +82,8 @@ def record_inputs(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
     if not (inputs.inputs or preset.patterns):
         return merge(entry.seen, ignore.seen, record_service(base, root, ignore.rules))
     found = record_patterns(base, root, inputs.inputs or preset.patterns, ignore.rules)
-    listed = ListedInputs(base, root, left_out=(), names=preset.project_files)
-    return merge(entry.seen, ignore.seen, found, listed.record((), ()), record_locks(base, root))
+    listed = ListedInputs(base=base, root=root, left_out=(), project_files=preset.project_files)
+    return merge(entry.seen, ignore.seen, found, listed.record(()), record_locks(base, root))
 
 
 def _record_listed(
@@ -97,9 +97,15 @@ def _record_listed(
         raise _describe(inputs).failure("did not write $FABRIC_DEPFILE", hint=hint) from None
     base, root = entry.workspace, entry.root
     preset = _find_preset_inputs(inputs)
-    rules = ListedInputs(base, root, left_out=left_out, names=preset.project_files)
-    more = record_patterns(base, root, inputs.inputs, inputs.ignore)
-    return merge(rules.record(listed, preset.ignore), more)
+    rules = ListedInputs(
+        base=base,
+        root=root,
+        left_out=left_out,
+        project_files=preset.project_files,
+        extensions=preset.extensions,
+        ignore=preset.ignore,
+    )
+    return merge(rules.record(listed), record_patterns(base, root, inputs.inputs, inputs.ignore))
 
 
 def _find_preset_inputs(inputs: BuildInputs) -> "PresetInputs":
@@ -107,6 +113,14 @@ def _find_preset_inputs(inputs: BuildInputs) -> "PresetInputs":
 
     preset = _find_preset(inputs)
     return preset.inputs if preset else NO_INPUTS
+
+
+def has_path_entry(inputs: BuildInputs) -> bool:
+    """Return whether the entry must be a path. It can also be the handler of a managed runtime, or
+    the name of a program."""
+    preset = _find_preset(inputs)
+    is_named = preset is not None and preset.has_named_programs
+    return is_custom_runtime(inputs.runtime) and not is_named
 
 
 def _find_preset(inputs: BuildInputs) -> "Preset | None":

@@ -6,8 +6,10 @@ and backslashes in names are escaped with a backslash, and `$` is doubled.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.runtimes.command_inputs import record_below
 from fabric.runtimes.contract import InputTrace
@@ -37,56 +39,65 @@ def _list_paths(text: str) -> Iterator[str]:
             yield _ESCAPED.sub(lambda found: found[1] or "$", word)
 
 
-class ListedInputs:
-    """Records the inputs that a depfile lists, relative to the service directory `root`.
+class ListedInputs(Struct, frozen=True, kw_only=True):
+    """Records the inputs that a depfile lists."""
 
-    `left_out` are directories that do not count, such as caches of tools. `names` are project
-    files, which count in each directory with sources and above it.
-    """
+    # Real absolute paths of the workspace and of the service directory.
+    base: str
+    root: str
+    # Directories that do not count, such as caches of tools.
+    left_out: tuple[str, ...]
+    # Names of project files, which count in each directory with sources and above it.
+    project_files: tuple[str, ...] = ()
+    # Extensions that imports can omit.
+    extensions: tuple[str, ...] = ()
+    # Ignore rules for names of files.
+    ignore: tuple[str, ...] = ()
 
-    def __init__(
-        self, base: str, root: str, *, left_out: Sequence[str], names: tuple[str, ...] = ()
-    ) -> None:
-        self._base, self._root = base, root
-        self._left_out = tuple(f"{os.path.realpath(one)}/" for one in left_out)
-        self._names = names
-        self._probe = Probe(base)
-
-    def record(self, listed: Iterable[str], ignore: tuple[str, ...]) -> InputTrace:
+    def record(self, listed: Iterable[str]) -> InputTrace:
         """Record the files, and what could become an input in their directories.
 
         A new source in the directory of a listed one can change a build, as a new file of a Go
         package does. Therefore the names of files with the same extension count too.
         """
-        places = [one for one in listed if self._counts(one)]
+        left_out = tuple(f"{os.path.realpath(one)}/" for one in self.left_out)
+        places = [one for one in listed if not self._is_in(one, left_out)]
         folders = sorted({self._locate(one) for one in places if one.endswith("/")})
         files = sorted({self._locate(one) for one in places if not one.endswith("/")})
-        patterns = sorted({_build_pattern(path) for path in files})
+        probe = Probe(self.base)
         listings = (
-            *(record_names(self._base, folder, glob, ignore) for folder, glob in patterns),
-            *(record_names(self._base, folder, "**", ()) for folder in folders),
+            *(self._record_names(*one, self.ignore) for one in sorted(self._list_patterns(files))),
+            *(self._record_names(folder, "**", ()) for folder in folders),
         )
-        return merge(
-            record_tried(self._base, files, self._probe),
-            record_tried(self._base, self._list_project_files(files), self._probe),
-            *listings,
-        )
+        project_files = self._list_project_files(files, probe)
+        return merge(record_tried(self.base, (*files, *project_files), probe), *listings)
 
     def _locate(self, path: str) -> str:
-        return os.path.normpath(os.path.join(self._root, path))
+        return os.path.normpath(os.path.join(self.root, path))
 
-    def _counts(self, path: str) -> bool:
-        real = os.path.realpath(os.path.join(self._root, path))
-        return not f"{real}/".startswith(self._left_out)
+    def _is_in(self, path: str, folders: tuple[str, ...]) -> bool:
+        return f"{os.path.realpath(os.path.join(self.root, path))}/".startswith(folders)
 
-    def _list_project_files(self, files: Iterable[str]) -> Iterator[str]:
-        for folder in sorted({self._root, *map(os.path.dirname, files)}):
-            yield from list_upwards(self._base, folder, self._names, self._probe)
+    def _record_names(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> InputTrace:
+        """Record which files match, without their contents."""
+        return InputTrace(listings=record_below(self.base, folder, pattern, ignore).listings)
 
+    def _list_patterns(self, files: Iterable[str]) -> set[tuple[str, str]]:
+        """List the directories with a pattern of the names that count there."""
+        found = {_build_pattern(path) for path in files}
+        above = {one for path in files for one in self._list_folders_above(path)}
+        return found | {(folder, f"*{end}") for folder in above for end in self.extensions}
 
-def record_names(base: str, folder: str, pattern: str, ignore: tuple[str, ...]) -> InputTrace:
-    """Record which files match, without their contents."""
-    return InputTrace(listings=record_below(base, folder, pattern, ignore).listings)
+    def _list_folders_above(self, path: str) -> Iterator[str]:
+        folder = os.path.dirname(path)
+        yield folder
+        while folder.startswith(f"{self.root}/"):
+            folder = os.path.dirname(folder)
+            yield folder
+
+    def _list_project_files(self, files: Iterable[str], probe: Probe) -> Iterator[str]:
+        for folder in sorted({self.root, *map(os.path.dirname, files)}):
+            yield from list_upwards(self.base, folder, self.project_files, probe)
 
 
 def _build_pattern(path: str) -> tuple[str, str]:

@@ -88,7 +88,8 @@ def locate_source(workspace: Path, inputs: BuildInputs, *, is_optional: bool = F
     elif is_optional:
         looked_at = () if "\0" in path else (path,)
     else:
-        raise _missing_entry_error(inputs, place(base, path))
+        hint = "correct `entry`: a file or directory, relative to the service directory"
+        raise _missing_entry_error(inputs, place(base, path), hint)
     return EntryFile(
         workspace=base,
         root=root,
@@ -175,12 +176,15 @@ def unreadable_file_error(shown: str, reason: str) -> FabricError:
     )
 
 
-def _missing_entry_error(inputs: BuildInputs, shown: str) -> FabricError:
+_ENTRY_HINT = "correct `entry`: a path of a source file, or `<module>.<export>`"
+
+
+def _missing_entry_error(inputs: BuildInputs, shown: str, hint: str = _ENTRY_HINT) -> FabricError:
     return FabricError(
         Problem(
             "build/missing-entry",
             f"function `{inputs.function}`: entry not found: `{shown}`",
-            hint="correct `entry`: a path of a source file, or `<module>.<export>`",
+            hint=hint,
             where=Place(shown),
         )
     )

@@ -8,6 +8,7 @@ directory. A trailing `/` matches only directories, and `!` re-includes a path. 
 rule decides. Unlike in git, a path below an ignored directory can be re-included.
 """
 
+import contextlib
 import functools
 import os
 import re
@@ -27,13 +28,27 @@ _MARKS = (NOTHING_PRUNED, LINKS_FOLLOWED)
 
 def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
     """List the matching files below `folder`, as sorted relative paths."""
-    fixed, _ = split_pattern(pattern)
+    fixed, rest = split_pattern(pattern)
     matches = _compile_pattern(pattern)
+    if rest and "/" not in rest and "**" not in rest:
+        names = (name for name in _list_names(folder, fixed) if matches.fullmatch(name))
+        return tuple(sorted(name for name in names if not is_ignored(name, _drop_marks(ignore))))
     pruned = frozenset[str]() if NOTHING_PRUNED in ignore[:1] else PRUNED
-    rules = [rule for rule in ignore if rule not in _MARKS]
+    rules = _drop_marks(ignore)
     walk = _walk_links if LINKS_FOLLOWED in ignore[:2] else _walk
     names = (name for name in walk(folder, fixed, pruned) if matches.fullmatch(name))
     return tuple(sorted(name for name in names if not is_ignored(name, rules)))
+
+
+def _drop_marks(ignore: Sequence[str]) -> list[str]:
+    return [rule for rule in ignore if rule not in _MARKS]
+
+
+def _list_names(folder: str, fixed: str) -> Iterator[str]:
+    """List the files of one directory, for patterns that match nothing below it."""
+    prefix = f"{fixed}/" if fixed else ""
+    with contextlib.suppress(OSError), os.scandir(os.path.join(folder, fixed)) as entries:
+        yield from (prefix + one.name for one in entries if not one.is_dir())
 
 
 def is_match(pattern: str, name: str) -> bool:
