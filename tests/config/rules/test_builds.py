@@ -1,0 +1,100 @@
+"""Build commands and presets: which runtimes they fit, and what is missing."""
+
+import pytest
+
+from fabric.config.rules.deployable import plan_problems
+from tests.support.config_texts import codes, loaded, problems, warned
+
+HEAD = "service: shop\nprovider: {name: %s, runtime: %s}\n"
+GO = "build: {preset: go}\n"
+
+
+def config(functions: str, more: str = "", runtime: str = "provided.al2023") -> str:
+    return f"{HEAD % ('cloud1-lambda', runtime)}functions: [{functions}]\n{more}"
+
+
+def one(more: str = "", name: str = "a") -> str:
+    return f"{{name: {name}, entry: src{more}}}"
+
+
+def test_a_preset_of_the_service_is_enough() -> None:
+    [function] = loaded(config(one(), GO)).functions
+    assert (function.build.custom.preset, function.build.is_custom) == ("go", True)
+
+
+@pytest.mark.parametrize("runtime", ["provided.al2023", "java21", "dotnet8"])
+def test_a_runtime_without_a_built_in_build_needs_a_command(runtime: str) -> None:
+    [problem] = problems(config(one(), runtime=runtime))
+    assert problem.code == "config/build-required"
+    assert "build.preset" in problem.hint
+    assert codes(config(one(", build: {command: make}"), runtime=runtime)) == []
+
+
+def test_all_keys_of_a_build_are_read_and_those_of_a_function_win() -> None:
+    keys = (
+        "inputs: [a, '!b'], depfile: true, outputs: [bootstrap], caches: {A: a}, "
+        "tools: [[cc, --version], make -v]"
+    )
+    [function] = loaded(
+        config(
+            one(", build: {command: make, caches: {B: b}, depfile: false}"), f"build: {{{keys}}}"
+        )
+    ).functions
+    custom = function.build.custom
+    assert (custom.inputs, custom.outputs, custom.depfile) == (("a", "!b"), ("bootstrap",), False)
+    assert custom.caches == (("A", "a"), ("B", "b"))
+    assert custom.tools == (("cc", "--version"), ("make", "-v"))
+
+
+def test_a_preset_of_a_function_replaces_the_command_of_the_service() -> None:
+    text = config(one(", build: {preset: rust}"), "build: {command: make, outputs: [x]}\n")
+    [function] = loaded(text).functions
+    assert (function.build.command, function.build.custom.outputs) == ((), ())
+
+
+def test_a_preset_of_the_service_counts_only_for_runtimes_that_it_builds() -> None:
+    [function, other] = loaded(
+        config(f"{one()}, {{name: b, entry: b.ts, runtime: nodejs20.x}}", GO)
+    ).functions
+    assert (function.build.is_custom, other.build.is_custom) == (True, False)
+
+
+def test_a_preset_that_cannot_build_for_the_runtime_is_refused_with_its_place() -> None:
+    [problem] = problems(config(one(", build: {preset: go}"), runtime="java21"))
+    assert problem.code == "config/preset-runtime"
+    assert problem.where is not None
+    assert problem.where.line == 3
+
+
+def test_java_and_dotnet_build_for_their_managed_runtimes() -> None:
+    assert codes(config(one(), "build: {preset: java}\n", "java21")) == []
+    assert codes(config(one(), "build: {preset: dotnet}\n", "dotnet8")) == []
+
+
+@pytest.mark.parametrize("line", ["command: 'a \"b'", "command: make, tools: ['a \"b']"])
+def test_a_line_that_cannot_be_split_is_refused(line: str) -> None:
+    assert codes(config(one(f", build: {{{line}}}"))) == ["config/bad-command"]
+
+
+def test_absolute_inputs_are_refused() -> None:
+    text = config(one(", build: {command: make, inputs: [/etc/passwd]}"))
+    assert codes(text) == ["config/bad-pattern"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".x", ""])
+def test_a_cache_has_a_plain_name(name: str) -> None:
+    assert codes(config(one(f", build: {{command: make, caches: {{A: '{name}'}}}}"))) != []
+
+
+def test_keys_without_a_command_have_no_effect() -> None:
+    text = config(one(", build: {inputs: [x]}"), runtime="nodejs20.x").replace("src", "a.ts")
+    assert warned(text) == ["config/no-effect"]
+
+
+@pytest.mark.parametrize("provider", ["cloud2-functions", "cluster-orchestrator", "host1"])
+def test_a_provider_without_the_runtime_is_reported_in_plans(provider: str) -> None:
+    text = f"{HEAD % (provider, 'provided.al2023')}functions: [{one()}]\n{GO}"
+    [problem] = list(plan_problems(loaded(text)))
+    assert problem.code == "config/runtime-unsupported"
+    assert "does not support" in problem.message
+    assert problem.where is not None

@@ -1,0 +1,69 @@
+"""Tools of build commands: their printed versions are remembered, and missing ones reported."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.build_tools import BuildTools
+from tests.support.runtimes_project import write
+
+
+def tool(folder: Path, text: str, name: str = "compiler") -> None:
+    """A program that prints a version, and counts its starts."""
+    path = folder / "bin" / name
+    write(folder, {f"bin/{name}": f"#!/bin/sh\necho run >> {folder}/runs\n{text}\n"})
+    path.chmod(0o755)
+
+
+def tools(folder: Path, install: str = "") -> BuildTools:
+    env = {"PATH": f"{folder}/bin:{os.defpath}", "HOME": str(folder)}
+    memory = folder / "memory"
+    return BuildTools(function="hello", root=str(folder), env=env, memory=memory, install=install)
+
+
+def runs(folder: Path) -> int:
+    path = folder / "runs"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+COMMAND = (("compiler", "--version"),)
+
+
+def test_the_printed_text_is_remembered(tmp_path: Path) -> None:
+    tool(tmp_path, "echo compiler 1.0; echo with LLVM >&2")
+    assert tools(tmp_path).describe(COMMAND) == "compiler 1.0\nwith LLVM"
+    assert tools(tmp_path).describe(COMMAND) == "compiler 1.0\nwith LLVM"
+    assert runs(tmp_path) == 1
+
+
+def test_a_replaced_program_is_asked_again(tmp_path: Path) -> None:
+    tool(tmp_path, "echo compiler 1.0")
+    tools(tmp_path).describe(COMMAND)
+    tool(tmp_path, "echo compiler 1.0.1")
+    assert tools(tmp_path).describe(COMMAND) == "compiler 1.0.1"
+
+
+def test_a_file_that_selects_a_version_counts(tmp_path: Path) -> None:
+    tool(tmp_path, "cat rust-toolchain 2>/dev/null || echo stable")
+    assert tools(tmp_path).describe(COMMAND) == "stable"
+    write(tmp_path, {"rust-toolchain": "nightly"})
+    assert tools(tmp_path).describe(COMMAND) == "nightly"
+    assert f"{tmp_path}/rust-toolchain" in tools(tmp_path).list_deciding_files(COMMAND)
+
+
+def test_a_missing_program_is_reported_with_its_installation(tmp_path: Path) -> None:
+    with pytest.raises(FabricError) as caught:
+        tools(tmp_path, "install it: https://compiler.test").describe((("none-such", "-v"),))
+    assert caught.value.first.code == "runtime/tool-missing"
+    assert "`none-such`, not found on PATH" in caught.value.first.message
+    assert caught.value.first.hint == "install it: https://compiler.test"
+
+
+def test_a_failing_tool_is_reported_with_its_output(tmp_path: Path) -> None:
+    tool(tmp_path, "echo no license >&2; exit 2")
+    with pytest.raises(FabricError) as caught:
+        tools(tmp_path).describe(COMMAND)
+    assert caught.value.first.code == "runtime/tool-failed"
+    assert caught.value.first.frame == "no license"
