@@ -12,8 +12,8 @@ from fabric.model.task import Pairs
 from fabric.model.task_inputs import BeforeInputs, HookInputs
 from fabric.runtimes.command import LOCALE, collect_files, format_identity, select_inherited
 from fabric.runtimes.command_inputs import (
-    UP,
     hash_files,
+    list_named_files,
     place_pattern,
     record_locks,
     record_patterns,
@@ -33,7 +33,6 @@ from fabric.system.git import open_quiet_git
 from fabric.system.owned_folder import create_temporary_folder
 
 _NAMED = 3
-_WILD = frozenset("*?[")
 
 
 def run_step(
@@ -80,10 +79,12 @@ def run_command(
 
 def _describe(inputs: BeforeInputs | HookInputs, show: Show = show_output) -> ConfigCommand:
     return ConfigCommand(
-        subject=f"step `{inputs.name}` of `{inputs.service}`",
+        failed=Problem(
+            "step/failed",
+            f"step `{inputs.name}` of `{inputs.service}`",
+            hint=f"check the command: it runs in the directory of `{inputs.service}`",
+        ),
         command=inputs.command,
-        code="step/failed",
-        hint=f"check the command: it runs in the directory of `{inputs.service}`",
         timeout_hint="set `timeout` of the step, in seconds",
         timeout=inputs.timeout,
         show=show,
@@ -114,18 +115,9 @@ def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:
     if not inputs.inputs:
         ignore = read_ignore_rules(base, root, inputs.ignore)
         return merge(ignore.seen, record_service(base, root, ignore.rules))
-    scripts = tuple(_list_named_files(root, inputs.command))
+    scripts = tuple(list_named_files(root, inputs.command))
     found = record_patterns(base, root, (*inputs.inputs, *scripts), inputs.ignore)
     return merge(record_locks(base, root), found)
-
-
-def _list_named_files(root: str, command: Sequence[str]) -> Iterator[str]:
-    """List the files of the service that a word of the command names, such as its script."""
-    for word in command:
-        path = os.path.normpath(word)
-        is_plain = "\0" not in word and not os.path.isabs(word) and not _WILD.intersection(word)
-        if is_plain and not path.startswith(UP) and os.path.isfile(os.path.join(root, path)):
-            yield path
 
 
 def list_unmatched(workspace: Path, inputs: BeforeInputs, seen: InputTrace) -> tuple[str, ...]:

@@ -65,10 +65,12 @@ class BuildTools(Struct, frozen=True, kw_only=True):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             return read_bytes(kept).decode()
         asked = ConfigCommand(
-            subject=f"function `{self.function}`",
+            failed=Problem(
+                "runtime/tool-failed",
+                f"function `{self.function}`",
+                hint="run it in the service directory, and fix `build.tools` or the installation",
+            ),
             command=command,
-            code="runtime/tool-failed",
-            hint="run it in the service directory, and fix `build.tools` or the installation",
             timeout_hint="use a command that prints a version",
             timeout=_SECONDS,
             noun="the command of `build.tools`",

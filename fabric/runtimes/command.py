@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fabric.model.command_runtimes import BOOTSTRAP, is_command_runtime, is_custom_runtime
+from fabric.model.problems import Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build_caches import FOLDER, VERSIONS, open_caches
 from fabric.runtimes.build_tools import BuildTools
 from fabric.runtimes.command_inputs import (
     hash_files,
+    list_named_files,
     record_locks,
     record_patterns,
     record_service,
@@ -81,7 +83,9 @@ def record_inputs(entry: EntryFile, inputs: BuildInputs) -> InputTrace:
     ignore = read_ignore_rules(base, root, (*preset.ignore, *inputs.ignore))
     if not (inputs.inputs or preset.patterns):
         return merge(entry.seen, ignore.seen, record_service(base, root, ignore.rules))
-    found = record_patterns(base, root, inputs.inputs or preset.patterns, ignore.rules)
+    scripts = tuple(list_named_files(root, inputs.command))
+    patterns = (*(inputs.inputs or preset.patterns), *scripts)
+    found = record_patterns(base, root, patterns, ignore.rules)
     listed = ListedInputs(base=base, root=root, left_out=(), project_files=preset.project_files)
     return merge(entry.seen, ignore.seen, found, listed.record(()), record_locks(base, root))
 
@@ -105,7 +109,8 @@ def _record_listed(
         extensions=preset.extensions,
         ignore=preset.ignore,
     )
-    return merge(rules.record(listed), record_patterns(base, root, inputs.inputs, inputs.ignore))
+    patterns = (*inputs.inputs, *list_named_files(root, inputs.command))
+    return merge(rules.record(listed), record_patterns(base, root, patterns, inputs.ignore))
 
 
 def _find_preset_inputs(inputs: BuildInputs) -> "PresetInputs":
@@ -189,11 +194,13 @@ def _describe(inputs: BuildInputs) -> ConfigCommand:
     preset = _find_preset(inputs)
     is_preset = preset is not None and inputs.command == preset.command
     return ConfigCommand(
-        subject=f"function `{inputs.function}`",
+        failed=Problem(
+            "build/failed",
+            f"function `{inputs.function}`",
+            hint="check the command: it runs in the service directory and must write to "
+            "$FABRIC_OUT_DIR",
+        ),
         command=inputs.command,
-        code="build/failed",
-        hint="check the command: it runs in the service directory and must write to "
-        "$FABRIC_OUT_DIR",
         timeout_hint="run long parts as a step of `build.before`, which has a `timeout`",
         noun="the build command",
         title=f"the build with preset `{inputs.preset}`" if is_preset else "",

@@ -1,4 +1,4 @@
-"""The files that a command reads: all of a service, or those that match patterns."""
+"""The files that a command reads: all of a service, or the matches of patterns."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,8 @@ from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.recorded_inputs import Probe, merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 
-UP = "../"
+_UP = "../"
+_WILD = frozenset("*?[")
 # Where tools that run in a build keep what they can make again.
 _TOOL_CACHES = (".cache/", ".vite/")
 
@@ -77,6 +78,15 @@ def record_patterns(
     return merge(*(_record_pattern(base, root, one, excluded, ignore) for one in named))
 
 
+def list_named_files(root: str, command: Sequence[str]) -> Iterator[str]:
+    """List the files of the service that a word of the command names, such as its script."""
+    for word in command:
+        path = os.path.normpath(word)
+        is_plain = "\0" not in word and not os.path.isabs(word) and not _WILD.intersection(word)
+        if is_plain and not path.startswith(_UP) and os.path.isfile(os.path.join(root, path)):
+            yield path
+
+
 def place_pattern(base: str, root: str, pattern: str) -> tuple[str, str]:
     """Return the directory that a pattern searches, as a workspace path, and the rest of it."""
     folder, _, rest = _split_pattern(root, os.path.normpath(pattern))
@@ -92,7 +102,7 @@ def _record_pattern(
     """
     folder, up, inner = _split_pattern(folder, pattern)
     rest = [one.removeprefix(up) for one in excluded if one.startswith(up)]
-    rules = (f"/{one}" for one in rest if not one.startswith(UP))
+    rules = (f"/{one}" for one in rest if not one.startswith(_UP))
     marked = (LINKS_FOLLOWED, *rules, *(() if up else ignore))
     return record_below(base, folder, inner, marked)
 
@@ -100,6 +110,6 @@ def _record_pattern(
 def _split_pattern(folder: str, pattern: str) -> tuple[str, str, str]:
     """Split a pattern into the directory that is searched, the way up to it, and the rest."""
     up = ""
-    while pattern.startswith(up + UP):
-        folder, up = os.path.dirname(folder), up + UP
+    while pattern.startswith(up + _UP):
+        folder, up = os.path.dirname(folder), up + _UP
     return folder, up, pattern.removeprefix(up)

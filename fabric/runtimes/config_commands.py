@@ -56,13 +56,9 @@ def _list_last_lines(*streams: str) -> Iterator[str]:
 class ConfigCommand(Struct, frozen=True, kw_only=True):
     """A command of a config, and how problems describe it."""
 
-    # Whose command it is, such as "function `hello`".
-    subject: str
+    # A failure without its cause: the code, the owner of the command, and the hint.
+    failed: Problem
     command: tuple[str, ...]
-    # The code of its problems.
-    code: str
-    # What to do after a failure, and after a timeout.
-    hint: str
     timeout_hint: str
     # In seconds.
     timeout: int = 900
@@ -74,8 +70,9 @@ class ConfigCommand(Struct, frozen=True, kw_only=True):
     def failure(self, what: str, *, hint: str = "", frame: str = "") -> FabricError:
         line = self.show(shlex.join(self.command).encode(errors="replace"))
         called = self.title or f"{self.noun} `{line}`"
-        message = f"{self.subject}: {called} {what}"
-        return FabricError(Problem(self.code, message, hint=hint or self.hint, frame=frame))
+        message = f"{self.failed.message}: {called} {what}"
+        hint = hint or self.failed.hint
+        return FabricError(replace(self.failed, message=message, hint=hint, frame=frame))
 
 
 def run_config_command(one: ConfigCommand, cwd: Path, env: Mapping[str, str]) -> CommandOutput:
@@ -96,5 +93,5 @@ def run_config_command(one: ConfigCommand, cwd: Path, env: Mapping[str, str]) ->
 
 
 def _name_command(one: ConfigCommand, problem: Problem) -> Problem:
-    message = f"{one.subject}: {problem.message}"
+    message = f"{one.failed.message}: {problem.message}"
     return replace(problem, message=one.show(message.encode(errors="replace")))

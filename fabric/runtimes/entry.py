@@ -179,12 +179,12 @@ def unreadable_file_error(shown: str, reason: str) -> FabricError:
 _ENTRY_HINT = "correct `entry`: a path of a source file, or `<module>.<export>`"
 
 
-def _missing_entry_error(inputs: BuildInputs, shown: str, hint: str = _ENTRY_HINT) -> FabricError:
+def _missing_entry_error(inputs: BuildInputs, shown: str, hint: str = "") -> FabricError:
     return FabricError(
         Problem(
             "build/missing-entry",
             f"function `{inputs.function}`: entry not found: `{shown}`",
-            hint=hint,
+            hint=hint or _ENTRY_HINT,
             where=Place(shown),
         )
     )

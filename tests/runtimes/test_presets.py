@@ -323,6 +323,24 @@ def test_inputs_limit_the_files_that_count(tmp_path: Path) -> None:
     assert not unchanged(tmp_path, made.seen, known)
 
 
+def test_a_script_that_the_command_names_counts(tmp_path: Path) -> None:
+    script = "echo > $FABRIC_OUT_DIR/bootstrap\n"
+    write(tmp_path, {"src/x": "", "build.sh": script})
+    asked = BuildInputs(
+        "shop",
+        "hello",
+        ".",
+        "src",
+        "provided.al2023",
+        command=("sh", "build.sh"),
+        inputs=("src/**",),
+    )
+    made = built(tmp_path, asked)
+    known = digests(tmp_path, made.seen)
+    write(tmp_path, {"build.sh": f"{script}# edited\n"})
+    assert not unchanged(tmp_path, made.seen, known)
+
+
 def test_caches_are_kept_and_are_no_inputs(tmp_path: Path) -> None:
     write(tmp_path, {"src/x": ""})
     command = 'echo x >> "$KEPT/log"; cp "$KEPT/log" "$FABRIC_OUT_DIR/bootstrap"'

@@ -261,3 +261,16 @@ def test_provider_is_not_called_offline_or_for_simulated_deploys(
     assert "account" not in checks(made.json("doctor", "--offline", env=env))
     assert "account" not in checks(made.json("doctor", env=cloud1.environment))
     assert cloud1.calls() == {}
+
+
+def test_tools_of_build_commands_are_checked(tmp_path: Path) -> None:
+    text = "service: shop\nprovider: {name: cloud1-lambda, runtime: provided.al2023}\n"
+    tools = "tools: [[sh, -c, echo compiler 1.2], [no-such-compiler, --version]]"
+    row = f"functions: [{{name: one, entry: src, build: {{command: make, {tools}}}}}]\n"
+    made = project(tmp_path, text + row, {"src/x": ""})
+    found = checks(made.json("doctor", "--offline"))
+    assert found["sh"]["message"].startswith("compiler 1.2 (")
+    assert (found["no-such-compiler"]["ok"], found["no-such-compiler"]["severity"]) == (
+        False,
+        "error",
+    )

@@ -15,6 +15,7 @@ from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import STAMP, NoMemo
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.build_caches import open_caches
 from tests.support.seals import SEAL, sealed
 
 LARGE = b"large" * SMALL
@@ -100,6 +101,16 @@ def test_least_recently_used_entries_are_deleted_first(cache: Path) -> None:
         found = prune(house, keep_bytes=len(LARGE) + 100, oldest=0)
     assert found == Pruned(1, len(OTHER), len(LARGE) + len(b"small") + 32)
     assert (file_of(cache, LARGE).exists(), file_of(cache, OTHER).exists()) == (True, False)
+
+
+def test_kept_directories_of_build_tools_count_and_are_deleted(cache: Path) -> None:
+    with open_caches(cache / "tools", (("GOCACHE", "go"),), cache) as found:
+        Path(found["GOCACHE"], "object").write_bytes(b"x" * 500)
+    os.utime(cache / "tools" / "go.lock", (DAY, DAY))
+    with closing(Housekeeping(sealed(cache))) as house:
+        found_now = prune(house, keep_bytes=10 * len(LARGE), oldest=2 * DAY)
+    assert (found_now.removed, found_now.freed) == (1, 500)
+    assert not (cache / "tools" / "go").exists()
 
 
 def test_files_go_before_rows_and_all_may_go(cache: Path) -> None:

@@ -1,4 +1,4 @@
-"""A function of a custom runtime at AWS: deployed, called, and changed by an edit of its sources."""
+"""A function of a custom runtime at AWS: deployed, called, and changed by an edit."""
 
 from pathlib import Path
 
