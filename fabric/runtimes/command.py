@@ -99,6 +99,9 @@ def _record_listed(
     except FileNotFoundError:
         hint = "write the files that it read to $FABRIC_DEPFILE, or set `build.depfile: false`"
         raise _describe(inputs).failure("did not write $FABRIC_DEPFILE", hint=hint) from None
+    if not listed:
+        hint = "write rules such as `bootstrap: src/main.c`, or set `build.depfile: false`"
+        raise _describe(inputs).failure("listed no file in $FABRIC_DEPFILE", hint=hint)
     base, root = entry.workspace, entry.root
     preset = _find_preset_inputs(inputs)
     rules = ListedInputs(
@@ -197,7 +200,9 @@ def _describe(inputs: BuildInputs) -> ConfigCommand:
         failed=Problem(
             "build/failed",
             f"function `{inputs.function}`",
-            hint="check the command: it runs in the service directory and must write to "
+            hint="fix the errors above: the tools printed them"
+            if is_preset
+            else "check the command: it runs in the service directory and must write to "
             "$FABRIC_OUT_DIR",
         ),
         command=inputs.command,
@@ -215,9 +220,10 @@ def _require_outputs(inputs: BuildInputs, files: tuple[BuiltFile, ...]) -> None:
     for pattern in (*inputs.outputs, *start):
         if not any(is_match(pattern, name) for name in names):
             what = f"did not write `{pattern}` to $FABRIC_OUT_DIR"
-            hint = f"it wrote {', '.join(names[:_NAMED])}{' and more' * (len(names) > _NAMED)}"
+            wrote = f"{', '.join(names[:_NAMED])}{' and more' * (len(names) > _NAMED)}"
+            hint = f"check `build.outputs`: the command wrote {wrote}"
             if pattern == BOOTSTRAP:
-                hint = f"runtime `{inputs.runtime}` starts the file `bootstrap`: {hint}"
+                hint = f"write the program of runtime `{inputs.runtime}` there, not to {wrote}"
             raise _describe(inputs).failure(what, hint=hint)
 
 

@@ -290,6 +290,11 @@ def custom(command: str, **more: object) -> BuildInputs:
         ("echo > $FABRIC_OUT_DIR/other", {}, "did not write `bootstrap`"),
         ("echo > $FABRIC_OUT_DIR/bootstrap", {"outputs": ("a/*.txt",)}, "did not write `a/*.txt`"),
         ("echo > $FABRIC_OUT_DIR/bootstrap", {"depfile": True}, "did not write $FABRIC_DEPFILE"),
+        (
+            "echo > $FABRIC_OUT_DIR/bootstrap; echo none > $FABRIC_DEPFILE",
+            {"depfile": True},
+            "listed no file",
+        ),
     ],
 )
 def test_missing_outputs_are_errors(

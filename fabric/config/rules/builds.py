@@ -1,5 +1,6 @@
 """Rules for build commands and presets, of a service and of its functions."""
 
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -16,12 +17,19 @@ from fabric.config.yaml.nodes import (
     Sequence,
     find,
     find_child,
+    format_leaf,
     place_of,
 )
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.command_runtimes import PresetName, can_build, is_command_runtime
+from fabric.model.command_runtimes import (
+    PresetName,
+    can_build,
+    is_command_runtime,
+    is_custom_runtime,
+)
 from fabric.model.problems import Problem
 
+_PATH = re.compile(r"/|\.(?:java|kt|scala|jar|cs|fs|csproj|fsproj|dll)$")
 # Keys that count only for commands and presets.
 _OF_COMMANDS = ("inputs", "depfile", "outputs", "caches", "tools")
 
@@ -52,6 +60,7 @@ def check_builds(root: Mapping) -> Iterator[Finding]:
     for one in builds:
         yield from _check_preset(one)
         yield from _check_required(one)
+        yield from _check_handler(one)
         if not one.is_custom:
             yield from _find_keys_without_effect(one.own)
     if not any(one.is_custom for one in builds):
@@ -120,6 +129,20 @@ def _check_required(one: _Build) -> Iterator[Finding]:
     hint = f"set `build.preset` ({', '.join(PresetName)}) or `build.command`"
     where = find_child(one.node, "runtime") or one.node
     yield _make_error("config/build-required", message, where, hint)
+
+
+def _check_handler(one: _Build) -> Iterator[Finding]:
+    """Check that the entry of a managed runtime is a handler, because AWS calls it by this name."""
+    leaf = find_child(one.node, "entry")
+    is_managed = is_command_runtime(one.runtime) and not is_custom_runtime(one.runtime)
+    if not is_managed or not isinstance(leaf, Scalar) or not _PATH.search(leaf.text):
+        return
+    message = (
+        f"function `{format_excerpt(one.name)}` has runtime `{format_excerpt(one.runtime)}` "
+        f"and a path as entry: `{format_leaf(leaf)}`"
+    )
+    name = "Shop::Shop.Words::Handle" if one.runtime.startswith("dotnet") else "shop.Words::handle"
+    yield _make_error("config/entry-runtime", message, leaf, f"set `entry` to a handler: {name}")
 
 
 def _find_keys_without_effect(build: Node | None) -> Iterator[Finding]:

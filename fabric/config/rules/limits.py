@@ -86,8 +86,10 @@ def _check_runtime(planned: _Planned, default: str) -> Iterator[Problem]:
             f"function `{format_excerpt(planned.name)}` has runtime `{format_excerpt(runtime)}`, "
             f"which {format_provider_title(facts.id)} does not support"
         )
-        families = ", ".join(facts.platform.families)
-        hint = f"use one of {', '.join(supported)}" if supported else f"use {families}, or AWS"
+        families = " or ".join(facts.platform.families)
+        hint = f"use {families}, or deploy the function to AWS Lambda (`cloud1-lambda`)"
+        if supported:
+            hint = f"use one of {', '.join(supported)}"
         where = place_of(find_child(planned.node, "runtime") or planned.node)
         yield Problem("config/runtime-unsupported", message, hint, where)
 

@@ -66,6 +66,14 @@ def test_a_preset_that_cannot_build_for_the_runtime_is_refused_with_its_place() 
     assert problem.where.line == 3
 
 
+@pytest.mark.parametrize("entry", ["src/Words.java", "Words.java", "shop.csproj"])
+def test_the_entry_of_a_managed_runtime_is_a_handler(entry: str) -> None:
+    text = config(f"{{name: a, entry: {entry}}}", "build: {preset: java}\n", "java21")
+    [problem] = problems(text)
+    assert problem.code == "config/entry-runtime"
+    assert "shop.Words::handle" in problem.hint
+
+
 def test_java_and_dotnet_build_for_their_managed_runtimes() -> None:
     assert codes(config(one(), "build: {preset: java}\n", "java21")) == []
     assert codes(config(one(), "build: {preset: dotnet}\n", "dotnet8")) == []
