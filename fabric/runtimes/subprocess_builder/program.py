@@ -36,7 +36,7 @@ def _run_build(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
     workspace = Path(asked.workspace)
     try:
         if asked.toolchain:
-            there = builder.toolchain(workspace, asked.inputs).identity
+            there = _identify_tools(workspace, asked, builder)
             if there != asked.toolchain:
                 return BuildAnswer(other_toolchain=there)
         return BuildAnswer(builder.build(workspace, asked.inputs))
@@ -45,6 +45,16 @@ def _run_build(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
         return BuildAnswer(problems=error.problems if type(error) is FabricError else ())
     except Exception:  # noqa: BLE001 - whoever asked meets it by itself, and tells it
         return BuildAnswer()
+
+
+def _identify_tools(workspace: Path, asked: BuildQuestion, builder: Builder) -> str:
+    """Return the identity of the tools. Another machine can have the missing tools."""
+    try:
+        return builder.toolchain(workspace, asked.inputs).identity
+    except FabricError as error:
+        if error.first.code != "runtime/tool-missing":
+            raise
+        return "no tools for it"
 
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreadi
 from fabric.runtimes.subprocess_builder.child import (
     BuildAnswer,
     BuildChild,
+    BuildQuestion,
     LostChildError,
     encode_message,
     read_message,
 )
+from fabric.runtimes.subprocess_builder.program import serve_builds
 from tests.support.python_edits import INPUTS, edit, source
 from tests.support.runtimes_project import python, write
 from tests.support.until import is_alive, until
@@ -211,6 +213,16 @@ def test_commands_stay_here(tmp_path: Path) -> None:
         result(builder, tmp_path, python(command=("true",)))
         assert here.built == ["held", "hello"]
         assert builder.pids == ()
+
+
+def test_a_missing_tool_of_a_command_is_another_toolchain(tmp_path: Path) -> None:
+    """Another machine can have it: the build fails only there."""
+    asked = python(command=("make",), tools=(("no-such-compiler", "--version"),))
+    question = encode_message(BuildQuestion(str(tmp_path), asked, "compiler 1.2"))
+    answers = io.BytesIO()
+    serve_builds(io.BytesIO(question), answers, lambda _: RUNTIMES)
+    answer = read_message(io.BytesIO(answers.getvalue()), BuildAnswer)
+    assert answer == BuildAnswer(other_toolchain="no tools for it")
 
 
 def test_the_child_is_given_no_secret(tmp_path: Path) -> None:
