@@ -98,14 +98,16 @@ def _open_project(request: Request, settings: Settings) -> Project | None:
 
 def _invoke_locally(request: Request, called: Called, event: str, place: _Place) -> Report:
     """Run a simulated deployment on this machine, from the deployed archive."""
-    from fabric.app.invoking.function_clients import find_calling_provider, list_runtime_packages
+    from fabric.app.invoking.function_clients import find_calling_provider
+    from fabric.app.invoking.installed_packages import find_installed_packages
     from fabric.providers.core.redaction import build_redaction
+    from fabric.runtimes.calls.function import InstalledPackages
     from fabric.runtimes.invoke import Invocation, invoke
-    from fabric.runtimes.python.interpreters import find_version_problems
 
     home, project, settings = place.home, place.project, place.settings
     unit = _find_unit(called, project)
     env = _build_environment(called, project, settings)
+    caller = find_calling_provider(called.entry, called.function, unit.config if unit else None)
     call = Invocation(
         function=called.name,
         archive=_read_archive(called, home, project, settings),
@@ -113,11 +115,11 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
         runtime=called.function.runtime,
         event=event,
         env=env,
-        timeout=float(called.function.timeout or _SECONDS),
-        brought=list_runtime_packages(project, unit, called.function.runtime)
+        timeout=float(called.function.timeout or caller.facts.timeout),
+        installed=find_installed_packages(project, unit, called.function.runtime)
         if project and unit
-        else (),
-        caller=find_calling_provider(called.entry, called.function, unit.config if unit else None),
+        else InstalledPackages(),
+        caller=caller,
     )
     secrets = unit.config.document.secret_values.reveal() if unit else ()
     hide = build_redaction(secrets, env.reveal()).over
@@ -131,10 +133,20 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
             raise told from None
         shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
         notes.put_down(called.name, shown.logs, shown.ms)
-    runtimes = {called.name: called.function.runtime}
-    return replace(
-        _report(request, called, shown), warnings=find_version_problems(runtimes, settings.env)
-    )
+    warnings = _merge_warnings(called, answer.warnings, settings)
+    return replace(_report(request, called, shown), warnings=warnings)
+
+
+def _merge_warnings(
+    called: Called, differences: tuple[Problem, ...], settings: Settings
+) -> tuple[Problem, ...]:
+    """Report another Python version once, with the code that it has for this command."""
+    from fabric.runtimes.calls.differences import OTHER_VERSION
+    from fabric.runtimes.python.interpreters import find_version_problems
+
+    other = find_version_problems({called.name: called.function.runtime}, settings.env)
+    rest = (one for one in differences if not other or one.code != OTHER_VERSION)
+    return (*other, *rest)
 
 
 def _redact_problem(problem: Problem, hide: Callable[[str], str]) -> Problem:

@@ -112,9 +112,11 @@ class DevOptions(Struct, frozen=True):
 
 
 class DevListeners(Struct, frozen=True):
-    """Callbacks for each call, each new build, and the available next actions."""
+    """Callbacks for each call, each difference from the provider, each new build, and the available
+    next actions."""
 
     called: Callable[[PresetCall], None]
+    warned: Callable[[Problem], None]
     rebuilt: Callable[[Round], None]
     waiting: Callable[[DevOptions], None]
 
@@ -145,7 +147,7 @@ def run_dev_loop(
         text=None,
         notes=loop.note,
         problems=problems,
-        warnings=first.warnings,
+        warnings=(*first.warnings, *(loop.warnings if options.once else ())),
         exit_code=code,
     )
 
@@ -168,6 +170,8 @@ class _DevLoop:
     ) -> None:
         self.loop = EventLoop()
         self.last: tuple[PresetCall, ...] = ()
+        # Differences from the provider, each once.
+        self.warnings: tuple[Problem, ...] = ()
         self._pool = HandlerPool(self.loop, settings.env)
         self._service, self._choice, self._hearers = first.service, choice, hearers
         self._presets, self.note = choice.presets(first.project)
@@ -247,6 +251,14 @@ class _DevLoop:
         call = self._build_preset_call(preset, end)
         self.last = (*self.last, call)
         self._hearers.called(call)
+        self._warn(preset.function, end)
+
+    def _warn(self, name: str, end: CallEnd) -> None:
+        found = (one.build_warning(name) for one in end.notices)
+        fresh = [one for one in found if one not in self.warnings]
+        self.warnings = (*self.warnings, *fresh)
+        for one in fresh:
+            self._hearers.warned(one)
 
     def _build_preset_call(self, preset: Preset, end: CallEnd) -> PresetCall:
         problem = build_call_problem(preset.function, end)

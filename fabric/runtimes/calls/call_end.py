@@ -14,7 +14,6 @@ from fabric.model.problems import Problem
 # What hosts of functions let pass, in the answer's own bytes.
 LARGEST_ANSWER = 6 * 1024 * 1024
 _QUOTED_LINES = 20
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\.x|\Z)")
 _MEGABYTE = 1024 * 1024
 _MISSING = re.compile(
     r"Cannot find (?:module|package) '(?P<node>[^']+)'"
@@ -46,6 +45,18 @@ class CallFailure(Struct, frozen=True):
     problem: Problem | None = None
 
 
+class CallNotice(Struct, frozen=True):
+    """A difference between a local call and the provider. `text` continues a sentence that begins
+    with the function's name."""
+
+    code: str
+    text: str
+    hint: str
+
+    def build_warning(self, function: str) -> Problem:
+        return Problem(self.code, f"function `{function}`: {self.text}", self.hint)
+
+
 class CallEnd(Struct, frozen=True):
     """The result of a call. `response` is JSON text, `logs` all output of the handler, `memory` the
     used bytes."""
@@ -58,6 +69,10 @@ class CallEnd(Struct, frozen=True):
     failure: CallFailure | None = None
     # The language version on this machine.
     version: str = ""
+    # The handler returned a value that the provider does not read.
+    is_ignored: bool = False
+    # Differences between this call and the provider.
+    notices: tuple[CallNotice, ...] = ()
 
     @property
     def said(self) -> str:
@@ -86,6 +101,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
     ms: int = 0
     rss: int = 0
     version: str = ""
+    ignored: bool = False
 
     def failure(self) -> CallFailure | None:
         if self.error is not None:
@@ -100,7 +116,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
 
     def end(self, logs: bytes) -> CallEnd:
         response = bytes(self.response) or b"null"
-        return CallEnd(response, logs, self.ms, self.rss, self.failure())
+        return CallEnd(response, logs, self.ms, self.rss, self.failure(), is_ignored=self.ignored)
 
 
 def parse_answer_line(line: bytes) -> AnswerLine | None:
@@ -124,14 +140,6 @@ def _parse_leniently(line: bytes) -> AnswerLine | None:
     except (ValueError, TypeError, msgspec.ValidationError):
         return None
     return msgspec.structs.replace(found, response=msgspec.Raw(whole.get("response", "").encode()))
-
-
-def format_version_notice(runtime: str, version: str) -> str:
-    """Format the notice that the local language version differs from the runtime's."""
-    wanted = _NUMBER.search(runtime)
-    if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
-        return ""
-    return f"runs on version {version} locally, but its runtime is {runtime}"
 
 
 def build_size_failure(size: int) -> CallFailure:

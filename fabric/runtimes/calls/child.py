@@ -95,6 +95,8 @@ class HandlerChild:
         """Start a call, one at a time. `event` is JSON text in one line."""
         self._number += 1
         self.life = ChildLife.BUSY
+        if self._start.freezes:
+            send_signal(self._process, signal.SIGCONT)
         self._begin(b'{"id":%d,"event":%b}\n' % (self._number, event), self._start.seconds)
 
     def end(self) -> None:
@@ -174,6 +176,8 @@ class HandlerChild:
         if ends:
             self._close_request()
             self._compute_timeout.put_off(_PATIENCE)
+        elif self._start.freezes:
+            send_signal(self._process, signal.SIGSTOP)
         self._settled(self, end)
 
     def _give_up(self, why: Failing, message: str) -> None:

@@ -26,6 +26,8 @@ class ChildStart(Struct, frozen=True):
     seconds: float
     # A limit in MB; 0 means none.
     memory: int = 0
+    # Stops the process between two calls.
+    freezes: bool = False
 
 
 def start_process(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
