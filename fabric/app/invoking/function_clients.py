@@ -31,6 +31,7 @@ class CalledFunction(Struct, frozen=True):
     host: str = "localhost"
     region: str = ""
     resource: str = ""
+    architecture: str = ""
 
 
 def find_calling_provider(
@@ -54,6 +55,7 @@ def find_calling_provider(
             host=urlsplit(entry.endpoint).netloc or "localhost",
             region=region,
             resource=_format_resource_id(provider, function, region),
+            architecture=own.capacity.architecture if own else "",
         )
     )
 
@@ -73,6 +75,7 @@ def build_simulated_caller(config: Config, function: Function) -> CallingProvide
             function.capacity.memory,
             region=region,
             resource=resource,
+            architecture=function.capacity.architecture,
         )
     )
 
@@ -89,6 +92,7 @@ def build_calling_provider(called: CalledFunction) -> CallingProvider:
         memory=called.memory or (facts.limits.memory[0] if facts else 0),
         region=called.region,
         resource=called.resource,
+        architecture=called.architecture,
         facts=find_host_facts(called.provider),
         calls=CalledExports(
             convention=calls.convention(kinds), names=calls.names, methods=calls.methods

@@ -83,7 +83,7 @@ class CallEnd(Struct, frozen=True):
 NO_CALL = CallEnd()
 
 
-class _Thrown(Struct, frozen=True):
+class Thrown(Struct, frozen=True):
     type: str
     message: str
 
@@ -94,7 +94,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
     id: int
     ready: bool = False
     response: msgspec.Raw = msgspec.Raw(b"")
-    error: _Thrown | None = None
+    error: Thrown | None = None
     unanswered: str = ""
     too_large: int = 0
     ends: bool = False

@@ -35,6 +35,8 @@ class CallingProvider(Struct, frozen=True):
     region: str = ""
     # The provider's name of the function.
     resource: str = ""
+    # Of the function; empty is the provider's default.
+    architecture: str = ""
     facts: HostFacts = UNKNOWN_HOST
 
     @property

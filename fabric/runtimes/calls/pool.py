@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
+from fabric.runtimes.calls.bootstrap import find_bootstrap_command
 from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, redact_call
 from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
@@ -218,14 +219,19 @@ class HandlerPool:
             version.folder = FunctionFolder(function, top, program.python)
         folder = version.folder.for_child()
         env = build_environment(function, folder, self._parent)
+        argv = program.argv
+        if program.is_bootstrap:
+            argv = find_bootstrap_command(function, folder.code, self._parent)
         start = ChildStart(
-            argv=program.argv,
+            argv=argv,
             folder=folder.code,
             env=env,
             said=msgspec.json.encode(build_harness_settings(function, folder, env)) + b"\n",
             seconds=function.timeout,
             memory=function.memory,
             freezes=function.caller.facts.freezes,
+            is_bootstrap=program.is_bootstrap,
+            resource=function.caller.resource,
         )
         child = HandlerChild(self._loop, start, self._handle_settled, self._handle_gone)
         self._keeper = self._keeper or ChildReaper(self._ensure_folder())

@@ -18,15 +18,21 @@ class Program(Struct, frozen=True):
 
     argv: tuple[str, ...]
     python: str = ""
+    # The program is in the archive.
+    is_bootstrap: bool = False
 
 
 def find_program(function: LocalFunction, parent: Mapping[str, str]) -> Program:
     language = next((name for name in _PROGRAMS if function.runtime.startswith(name)), None)
     if language is None:
+        is_managed = function.runtime.startswith(("java", "dotnet"))
         raise FabricError(
             Problem(
                 "invoke/unknown-runtime",
                 f"function `{function.name}`: runtime `{function.runtime}` cannot run locally",
+                "build a `bootstrap` for `provided.al2023`, or invoke the deployed function"
+                if is_managed
+                else "",
             )
         )
     return _PROGRAMS[language](function.runtime, parent)
@@ -42,7 +48,12 @@ def _find_python_program(runtime: str, parent: Mapping[str, str]) -> Program:
     return Program(argv, found.version)
 
 
+def _find_bootstrap(_runtime: str, _parent: Mapping[str, str]) -> Program:
+    return Program((), is_bootstrap=True)
+
+
 _PROGRAMS: dict[str, Callable[[str, Mapping[str, str]], Program]] = {
     "nodejs": _find_node_program,
     "python": _find_python_program,
+    "provided": _find_bootstrap,
 }
