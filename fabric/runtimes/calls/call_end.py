@@ -173,8 +173,11 @@ def build_call_problem(function: str, end: CallEnd) -> Problem | None:
         return failure.problem if failure else None
     code = "invoke/timeout" if failure.why is Failing.TIMED_OUT else "invoke/failed"
     frame = "\n".join(end.said.strip().splitlines()[-_QUOTED_LINES:])
-    hint = format_missing_hint(failure.message)
+    hint = _LATE if failure.why is Failing.TIMED_OUT else format_missing_hint(failure.message)
     return Problem(code, f"function `{function}` {failure.message}", hint, frame=frame)
+
+
+_LATE = "increase `timeout` of the function"
 
 
 def format_missing_hint(message: str) -> str:
