@@ -20,8 +20,9 @@ from fabric.scaffold.choices import (
     list_templates,
 )
 from fabric.scaffold.config_text import format_scalar
+from fabric.scaffold.languages import Language
 from fabric.scaffold.new_project import build_new_project
-from fabric.scaffold.templates import Language, read_handler_source
+from fabric.scaffold.templates import read_handler_source
 
 VAULT = ManagerFacts("vault", ("VAULT_ADDRESS", "VAULT_TOKEN"))
 

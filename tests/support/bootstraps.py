@@ -26,11 +26,14 @@ def take():
     _, headers, body = send("GET", "invocation/next")
     return headers, json.loads(body)
 
+def path_of(headers, name):
+    return "invocation/" + headers["Lambda-Runtime-Aws-Request-Id"] + "/" + name
+
 def respond(headers, body, more={{}}):
-    return send("POST", f"invocation/{{headers['Lambda-Runtime-Aws-Request-Id']}}/response", body, more)
+    return send("POST", path_of(headers, "response"), body, more)
 
 def fail(headers, document):
-    return send("POST", f"invocation/{{headers['Lambda-Runtime-Aws-Request-Id']}}/error", json.dumps(document))
+    return send("POST", path_of(headers, "error"), json.dumps(document))
 """
 LOOP = """
 calls = 0

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from fabric.scaffold.choices import list_languages, list_providers, list_templates
-from fabric.scaffold.templates import Language, find_template
+from fabric.scaffold.languages import Language
+from fabric.scaffold.templates import find_template
 from tests.support.in_process import project
 from tests.support.project import Project
 
