@@ -60,7 +60,7 @@ class LocalApi:
         self._pool = pool
         self._around = surroundings
         self.functions = functions
-        self._said_once: set[tuple[str, str]] = set()
+        self._said_once: set[str] = set()
 
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
         """Answer a request; called by the HTTP server."""
@@ -153,9 +153,10 @@ class LocalApi:
 
     def _choose_warning(self, name: str, end: CallEnd) -> str:
         """Return the differences from the provider, each once per function."""
-        fresh = [one for one in end.notices if (name, one.text) not in self._said_once]
-        self._said_once.update((name, one.text) for one in fresh)
-        return ", ".join(one.text for one in fresh) or self._format_memory_warning(name, end)
+        fresh = [one.message for one in end.warnings if one.message not in self._said_once]
+        self._said_once.update(fresh)
+        texts = (message.removeprefix(f"function `{name}`: ") for message in fresh)
+        return ", ".join(texts) or self._format_memory_warning(name, end)
 
     def _format_memory_warning(self, name: str, end: CallEnd) -> str:
         most = self.functions.memory.get(name, 0)

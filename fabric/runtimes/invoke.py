@@ -71,8 +71,7 @@ def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
     problem = build_call_problem(call.function, end)
     if problem is not None:
         raise FabricError(problem)
-    warnings = tuple(one.build_warning(call.function) for one in end.notices)
-    return Invoked(end.response.decode(), end.said, end.ms, warnings)
+    return Invoked(end.response.decode(), end.said, end.ms, end.warnings)
 
 
 def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) -> CallEnd:

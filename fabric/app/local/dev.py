@@ -251,11 +251,10 @@ class _DevLoop:
         call = self._build_preset_call(preset, end)
         self.last = (*self.last, call)
         self._hearers.called(call)
-        self._warn(preset.function, end)
+        self._warn(end)
 
-    def _warn(self, name: str, end: CallEnd) -> None:
-        found = (one.build_warning(name) for one in end.notices)
-        fresh = [one for one in found if one not in self.warnings]
+    def _warn(self, end: CallEnd) -> None:
+        fresh = [one for one in end.warnings if one not in self.warnings]
         self.warnings = (*self.warnings, *fresh)
         for one in fresh:
             self._hearers.warned(one)

@@ -49,7 +49,7 @@ def invoke_local(
     end = call_once(function, encode_call_event(event), settings.env)
     with contextlib.closing(open_local_calls(project, settings)) as notes:
         notes.note(name, end)
-    warnings = (*warnings, *(one.build_warning(name) for one in end.notices))
+    warnings = (*warnings, *end.warnings)
     return _report(request, service, name, end, warnings)
 
 

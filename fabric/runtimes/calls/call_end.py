@@ -45,18 +45,6 @@ class CallFailure(Struct, frozen=True):
     problem: Problem | None = None
 
 
-class CallNotice(Struct, frozen=True):
-    """A difference between a local call and the provider. `text` continues a sentence that begins
-    with the function's name."""
-
-    code: str
-    text: str
-    hint: str
-
-    def build_warning(self, function: str) -> Problem:
-        return Problem(self.code, f"function `{function}`: {self.text}", self.hint)
-
-
 class CallEnd(Struct, frozen=True):
     """The result of a call. `response` is JSON text, `logs` all output of the handler, `memory` the
     used bytes."""
@@ -71,8 +59,8 @@ class CallEnd(Struct, frozen=True):
     version: str = ""
     # The handler returned a value that the provider does not read.
     is_ignored: bool = False
-    # Differences between this call and the provider.
-    notices: tuple[CallNotice, ...] = ()
+    # Differences between this call and the provider. Messages begin with the function's name.
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def said(self) -> str:

@@ -26,7 +26,7 @@ class ChannelListener(Protocol):
     """Receives the messages of a child, in the thread of the event loop."""
 
     def handle_answer(self, answer: AnswerLine | None) -> None:
-        """Handle a message; None is one that the harness did not write."""
+        """Handle a message; None if another program wrote it."""
 
     def handle_failure(self, failure: CallFailure) -> None:
         """Handle the end of the channel: no further message arrives."""

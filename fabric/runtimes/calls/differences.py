@@ -4,11 +4,12 @@ Only a difference that matters for this call is a warning. The guide lists all o
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.runtimes.calls.call_end import CallEnd, CallNotice
+from fabric.model.problems import Problem
+from fabric.runtimes.calls.call_end import CallEnd
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.native_files import ForeignPackage
 
@@ -24,77 +25,73 @@ class LocalCall(Struct, frozen=True):
     foreign: tuple[ForeignPackage, ...] = ()
 
 
-class Difference(Struct, frozen=True):
-    """A kind of difference. `find` returns texts that continue the function's name."""
-
-    code: str
-    find: Callable[[LocalCall], Iterator[str]]
-    hint: str
-
-
-def list_differences(call: LocalCall) -> tuple[CallNotice, ...]:
+def list_differences(call: LocalCall) -> tuple[Problem, ...]:
     """List the differences between this call and the provider."""
-    return tuple(
-        CallNotice(row.code, text, row.hint) for row in DIFFERENCES for text in row.find(call)
-    )
+    return tuple(problem for find in DIFFERENCES for problem in find(call))
 
 
-def _find_other_version(call: LocalCall) -> Iterator[str]:
+def _find_other_version(call: LocalCall) -> Iterator[Problem]:
     runtime, version = call.function.runtime, call.end.version
     wanted = _VERSION.search(runtime)
     if wanted and version and not f"{version}.".startswith(f"{wanted[0]}."):
-        yield f"runs on version {version} locally, but its runtime is {runtime}"
+        yield Problem(
+            OTHER_VERSION,
+            f"function `{call.function.name}`: runs on version {version} locally, but its runtime "
+            f"is {runtime}",
+            "add the version of the runtime to PATH, or change `runtime`",
+        )
 
 
-def _find_missing_layers(call: LocalCall) -> Iterator[str]:
-    layers = call.function.installed.missing_layers
+def _find_missing_layers(call: LocalCall) -> Iterator[Problem]:
+    layers = ", ".join(call.function.installed.missing_layers)
     if layers:
-        yield f"runs without its layers {', '.join(layers)}, which are not on this machine"
+        yield Problem(
+            "local/no-layer",
+            f"function `{call.function.name}`: runs without its layers, which are not on this "
+            f"machine: {layers}",
+            "invoke the deployed function, or add the packages to those of the project",
+        )
 
 
-def _find_replaced_packages(call: LocalCall) -> Iterator[str]:
+def _find_replaced_packages(call: LocalCall) -> Iterator[Problem]:
     found = [one for one in call.foreign if one.path]
     if found:
-        names, where = (", ".join(one.name for one in found)), found[0].platform
-        yield f"uses {names} of the project's `.venv`, because its archive is for {where}"
+        names = ", ".join(one.name for one in found)
+        yield Problem(
+            "local/other-packages",
+            f"function `{call.function.name}`: uses {names} of the project's `.venv`, because its "
+            f"archive is for {found[0].platform}",
+            "compare the versions in `.venv` with those of the archive",
+        )
 
 
-def _find_unloadable_packages(call: LocalCall) -> Iterator[str]:
+def _find_unloadable_packages(call: LocalCall) -> Iterator[Problem]:
     found = [one for one in call.foreign if not one.path]
     if found:
-        names, where = (", ".join(one.name for one in found)), found[0].platform
-        yield f"cannot load the compiled files of {names}, because its archive is for {where}"
+        names = ", ".join(one.name for one in found)
+        yield Problem(
+            "local/foreign-packages",
+            f"function `{call.function.name}`: cannot load the compiled files of {names}, because "
+            f"its archive is for {found[0].platform}",
+            "install these packages in the project's `.venv`, with the Python version of the "
+            "runtime",
+        )
 
 
-def _find_ignored_value(call: LocalCall) -> Iterator[str]:
+def _find_ignored_value(call: LocalCall) -> Iterator[Problem]:
     if call.end.is_ignored:
-        yield "returned a value that AWS Lambda ignores, because the handler is not async"
+        yield Problem(
+            "local/ignored-value",
+            f"function `{call.function.name}`: returned a value that AWS Lambda ignores, because "
+            "the handler is not async",
+            "make the handler async, or pass the value to its callback",
+        )
 
 
-DIFFERENCES = (
-    Difference(
-        OTHER_VERSION,
-        _find_other_version,
-        "add the version of the runtime to PATH, or change `runtime`",
-    ),
-    Difference(
-        "local/no-layer",
-        _find_missing_layers,
-        "invoke the deployed function, or add the packages to those of the project",
-    ),
-    Difference(
-        "local/other-packages",
-        _find_replaced_packages,
-        "compare the versions in `.venv` with those of the archive",
-    ),
-    Difference(
-        "local/foreign-packages",
-        _find_unloadable_packages,
-        "install these packages in the project's `.venv`, with the Python version of the runtime",
-    ),
-    Difference(
-        "local/ignored-value",
-        _find_ignored_value,
-        "make the handler async, or pass the value to its callback",
-    ),
+DIFFERENCES: Sequence[Callable[[LocalCall], Iterator[Problem]]] = (
+    _find_other_version,
+    _find_missing_layers,
+    _find_replaced_packages,
+    _find_unloadable_packages,
+    _find_ignored_value,
 )

@@ -251,8 +251,8 @@ class HandlerPool:
         done = entry.calls.pop(child, None)
         end = redact_call(end, version.function.hide)
         foreign = version.folder.foreign if version.folder else ()
-        notices = list_differences(LocalCall(version.function, end, foreign))
-        end = msgspec.structs.replace(end, notices=notices)
+        warnings = list_differences(LocalCall(version.function, end, foreign))
+        end = msgspec.structs.replace(end, warnings=warnings)
         if done is not None:
             done(end)
         if version is entry.next:

@@ -1,7 +1,7 @@
 """The Lambda Runtime API for one `bootstrap`: an HTTP server on loopback, from which it takes its
 events.
 
-The protocol is the one that AWS documents for custom runtimes, version 2018-06-01.
+AWS documents this protocol for custom runtimes, in version 2018-06-01.
 """
 
 import os

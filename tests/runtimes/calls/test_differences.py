@@ -34,14 +34,14 @@ def test_matching_runtime_version_gives_no_notice(runtime: str, version: str) ->
 def test_other_runtime_version_is_reported(runtime: str, version: str) -> None:
     (notice,) = list_differences(LocalCall(function(runtime), CallEnd(version=version)))
     assert notice.code == "local/other-version"
-    assert version in notice.text
+    assert version in notice.message
 
 
 def test_a_call_without_its_layer_is_reported_with_the_address() -> None:
     arn = "arn:aws:lambda:eu-west-1:123456789012:layer:tools:3"
     (notice,) = list_differences(LocalCall(function(layers=(arn,)), CallEnd()))
     assert notice.code == "local/no-layer"
-    assert arn in notice.text
+    assert arn in notice.message
 
 
 def test_replaced_and_unloadable_packages_are_separate_warnings() -> None:
@@ -51,12 +51,11 @@ def test_replaced_and_unloadable_packages_are_separate_warnings() -> None:
     )
     found = list_differences(LocalCall(function(), CallEnd(), foreign))
     assert [one.code for one in found] == ["local/other-packages", "local/foreign-packages"]
-    assert "numpy" in found[0].text
-    assert "orjson" in found[1].text
+    assert "numpy" in found[0].message
+    assert "orjson" in found[1].message
 
 
 def test_a_warning_names_the_function_once() -> None:
-    (notice,) = list_differences(LocalCall(function(), CallEnd(is_ignored=True)))
-    warning = notice.build_warning("hello")
+    (warning,) = list_differences(LocalCall(function(), CallEnd(is_ignored=True)))
     assert warning.code == "local/ignored-value"
     assert warning.message.startswith("function `hello`: returned a value")

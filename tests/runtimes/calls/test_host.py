@@ -196,8 +196,8 @@ def test_a_call_ends_when_the_provider_ends_it(case: str) -> None:
 def test_a_value_that_the_provider_ignores_is_a_warning() -> None:
     end = end_of(function("exports.handler = (event) => event;"))
     assert json.loads(end.response) == {"a": 1}
-    assert [one.code for one in end.notices if "ignored" in one.code] == ["local/ignored-value"]
-    assert not [one for one in end_of(function(CONTEXTS["index.js"])).notices if "ign" in one.code]
+    assert [one.code for one in end.warnings if "ignored" in one.code] == ["local/ignored-value"]
+    assert not [one for one in end_of(function(CONTEXTS["index.js"])).warnings if "ign" in one.code]
 
 
 def test_a_rejection_that_nothing_handles_ends_the_call() -> None:

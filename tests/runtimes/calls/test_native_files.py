@@ -64,5 +64,5 @@ def test_a_call_uses_the_package_of_this_machine_and_warns(tmp_path: Path) -> No
     call = replace(call, installed=InstalledPackages(project=(str(site),)))
     end = call_once(call.local, b"null", {"PATH": ""})
     assert end.response == b'"this machine"'
-    assert [one.code for one in end.notices] == ["local/other-packages", "local/foreign-packages"]
+    assert [one.code for one in end.warnings] == ["local/other-packages", "local/foreign-packages"]
     assert (site / "fast/__init__.py").is_file()
