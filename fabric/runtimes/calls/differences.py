@@ -18,11 +18,13 @@ _VERSION = re.compile(r"\d+(?:\.\d+)?(?=\.x|\Z)")
 
 
 class LocalCall(Struct, frozen=True):
-    """A call, its end, and the packages of its archive that were built for another platform."""
+    """A call, its end, and what its archive has for another platform."""
 
     function: LocalFunction
     end: CallEnd
     foreign: tuple[ForeignPackage, ...] = ()
+    # The program that runs its `bootstrap` for another processor; empty without one.
+    emulator: str = ""
 
 
 def list_differences(call: LocalCall) -> tuple[Problem, ...]:
@@ -78,6 +80,16 @@ def _find_unloadable_packages(call: LocalCall) -> Iterator[Problem]:
         )
 
 
+def _find_other_processor(call: LocalCall) -> Iterator[Problem]:
+    if call.emulator:
+        yield Problem(
+            "local/other-architecture",
+            f"function `{call.function.name}`: runs in {call.emulator}, because its program is for "
+            "another processor",
+            "expect longer times than on AWS Lambda",
+        )
+
+
 def _find_ignored_value(call: LocalCall) -> Iterator[Problem]:
     if call.end.is_ignored:
         yield Problem(
@@ -93,5 +105,6 @@ DIFFERENCES: Sequence[Callable[[LocalCall], Iterator[Problem]]] = (
     _find_missing_layers,
     _find_replaced_packages,
     _find_unloadable_packages,
+    _find_other_processor,
     _find_ignored_value,
 )

@@ -57,6 +57,7 @@ class _Version:
     def __init__(self, function: LocalFunction) -> None:
         self.function = function
         self.folder: FunctionFolder | None = None
+        self.emulator = ""
         self.children: list[HandlerChild] = []
 
     @property
@@ -222,6 +223,7 @@ class HandlerPool:
         argv = program.argv
         if program.is_bootstrap:
             argv = find_bootstrap_command(function, folder.code, self._parent)
+            version.emulator = "".join(Path(one).name for one in argv[:-1])
         start = ChildStart(
             argv=argv,
             folder=folder.code,
@@ -251,7 +253,7 @@ class HandlerPool:
         done = entry.calls.pop(child, None)
         end = redact_call(end, version.function.hide)
         foreign = version.folder.foreign if version.folder else ()
-        warnings = list_differences(LocalCall(version.function, end, foreign))
+        warnings = list_differences(LocalCall(version.function, end, foreign, version.emulator))
         end = msgspec.structs.replace(end, warnings=warnings)
         if done is not None:
             done(end)

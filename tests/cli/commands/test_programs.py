@@ -71,3 +71,6 @@ def test_a_program_for_arm64_runs_in_an_emulator(tmp_path: Path) -> None:
     done = made.json(*words, env=tools())
     assert done.code == 0, done.out
     assert json.loads(done.result["response"]["body"]) == {"message": "Hello, Ada!"}
+    (warning,) = done.document["warnings"]
+    assert warning["code"] == "local/other-architecture"
+    assert "qemu-" in warning["message"]
