@@ -31,7 +31,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.report import Report
+from fabric.model.report import Report, encode_problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionCaller, LiveFunction
@@ -134,7 +134,7 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
         shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
         notes.put_down(called.name, shown.logs, shown.ms)
     warnings = _merge_warnings(called, answer.warnings, settings)
-    return replace(_report(request, called, shown), warnings=warnings)
+    return _report(request, called, shown, warnings)
 
 
 def _merge_warnings(
@@ -258,7 +258,9 @@ def _with_parameters(called: Called, event: str) -> str:
     return _PARAMETER.sub(replace_parameter, called.url)
 
 
-def _report(request: Request, called: Called, answer: Answer) -> Report:
+def _report(
+    request: Request, called: Called, answer: Answer, warnings: tuple[Problem, ...] = ()
+) -> Report:
     outcome = InvokeOutcome(
         called.name,
         called.entry.provider,
@@ -266,5 +268,6 @@ def _report(request: Request, called: Called, answer: Answer) -> Report:
         response=answer.response,
         logs=answer.logs,
         ms=answer.ms,
+        warnings=tuple(map(encode_problem, warnings)),
     )
-    return Report(request.command, outcome, notes=answer.logs.rstrip("\n"))
+    return Report(request.command, outcome, notes=answer.logs.rstrip("\n"), warnings=warnings)

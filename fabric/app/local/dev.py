@@ -24,7 +24,7 @@ from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.queried import DevOutcome, PresetCall
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report
+from fabric.model.report import Report, encode_problem
 from fabric.model.sample_events import sample_event
 from fabric.model.spelling import find_nearest
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
@@ -143,7 +143,7 @@ def run_dev_loop(
     code = ExitCode.FAILED if problems else ExitCode.OK
     return Report(
         command=request.command,
-        outcome=DevOutcome(loop.last),
+        outcome=DevOutcome(loop.last, tuple(map(encode_problem, loop.warnings))),
         text=None,
         notes=loop.note,
         problems=problems,

@@ -20,7 +20,7 @@ from fabric.local.routes import Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report
+from fabric.model.report import Report, encode_problem
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
 from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.invoke import call_once
@@ -110,7 +110,13 @@ def _report(
         )
     response: Json = decode_response(end)
     outcome = InvokeOutcome(
-        name, service.provider, simulated=True, response=response, logs=logs, ms=end.ms
+        name,
+        service.provider,
+        simulated=True,
+        response=response,
+        logs=logs,
+        ms=end.ms,
+        warnings=tuple(map(encode_problem, end.warnings)),
     )
     return Report(request.command, outcome, notes=logs.rstrip("\n"), warnings=warnings)
 

@@ -7,6 +7,7 @@ import pytest
 
 from fabric.scaffold.languages import Language
 from fabric.scaffold.templates import find_template
+from tests.support.bootstraps import handler_program
 from tests.support.in_process import project
 from tests.support.language_tools import keep_go_cache, language_environment
 from tests.support.project import Project
@@ -37,7 +38,7 @@ def test_a_new_program_answers_its_sample_event(tmp_path: Path, lang: str, kind:
     done = made.json("invoke", "local", "--event", "event.template.json", env=tools())
     assert done.code == 0, done.out
     assert find_template(kind).answer.items() <= done.result["response"].items()
-    assert "warnings" not in done.document
+    assert "warnings" not in done.result
 
 
 @pytest.mark.parametrize("lang", PROGRAMS)
@@ -71,6 +72,48 @@ def test_a_program_for_arm64_runs_in_an_emulator(tmp_path: Path) -> None:
     done = made.json(*words, env=tools())
     assert done.code == 0, done.out
     assert json.loads(done.result["response"]["body"]) == {"message": "Hello, Ada!"}
-    (warning,) = done.document["warnings"]
+    (warning,) = done.result["warnings"]
     assert warning["code"] == "local/other-architecture"
     assert "qemu-" in warning["message"]
+
+
+SCRIPT = """
+service: shop
+provider: {name: cloud1-lambda, runtime: provided.al2023, region: eu-west-1}
+functions:
+  - name: hello
+    entry: src/bootstrap.py
+    build: {command: [sh, build.sh]}
+    triggers: [{type: http, method: GET, path: "/hello/{name}"}]
+"""
+COMMANDS = {
+    "invoke local": ("invoke", "local", "--path", "/hello/7"),
+    "dev": ("dev", "--once"),
+    "invoke run": ("invoke", "run", "--function", "hello"),
+}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Project:
+    """A function whose bootstrap is a script."""
+    build = "cp src/bootstrap.py $FABRIC_OUT_DIR/bootstrap"
+    program = handler_program("def handle(event, headers): return event.get('pathParameters')\n")
+    return project(tmp_path, SCRIPT, {"src/bootstrap.py": program, "build.sh": build})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_local_command_runs_a_bootstrap(script: Project, command: str) -> None:
+    if command == "invoke run":
+        assert script.json("deploy").code == 0
+    done = script.json(*COMMANDS[command])
+    assert done.code == 0, done.out
+    result = done.result["calls"][0] if command == "dev" else done.result
+    assert result["response"] == {"invoke local": {"name": "7"}, "dev": {"name": "1"}}.get(command)
+
+
+def test_a_managed_runtime_without_a_local_form_is_refused(script: Project) -> None:
+    text = (script.root / "fabric.yml").read_text().replace("provided.al2023", "java21")
+    (script.root / "fabric.yml").write_text(text)
+    error = script.json("invoke", "local").error
+    assert error["code"] == "invoke/unknown-runtime"
+    assert "provided.al2023" in error["hint"]
