@@ -113,7 +113,8 @@ def test_every_local_command_runs_a_bootstrap(script: Project, command: str) -> 
 
 def test_a_managed_runtime_without_a_local_form_is_refused(script: Project) -> None:
     text = (script.root / "fabric.yml").read_text().replace("provided.al2023", "java21")
-    (script.root / "fabric.yml").write_text(text)
+    managed = text.replace("src/bootstrap.py", "shop.Hello::handle")
+    (script.root / "fabric.yml").write_text(managed)
     error = script.json("invoke", "local").error
     assert error["code"] == "invoke/unknown-runtime"
     assert "provided.al2023" in error["hint"]
