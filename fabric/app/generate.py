@@ -24,6 +24,7 @@ from fabric.app.settings import Settings
 from fabric.config.load import BindingInputs, ConfigText
 from fabric.config.overview import Overview, read_overview
 from fabric.config.yaml.nodes import Mapping
+from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report
@@ -36,7 +37,9 @@ from fabric.scaffold.handler_place import (
     choose_handler_place,
     find_hidden_module,
 )
-from fabric.scaffold.templates import Language, read_handler_source
+from fabric.scaffold.languages import Language
+from fabric.scaffold.programs import choose_program_place, list_shared_texts
+from fabric.scaffold.templates import has_handler, read_handler_source
 from fabric.scaffold.yaml_edit import with_addition
 from fabric.scaffold.yaml_places import Addition
 from fabric.scaffold.yaml_text import build_tree
@@ -104,7 +107,10 @@ def generate(
 def _build_addition(wanted: NewEntry, place: HandlerPlace | None) -> Addition:
     fields = dict(wanted.fields)
     if place is not None:
+        preset = place.language.facts.preset
         fields = {"entry": place.entry, "triggers": [fields]}
+        if preset:
+            fields["build"] = {"preset": preset}
     entry = build_tree(fields)
     if not isinstance(entry, Mapping):
         raise TypeError("an entry must be a map")
@@ -136,13 +142,16 @@ def _find_newly_unset(opened: OpenConfig, new: Overview) -> tuple[Problem, ...]:
 
 
 def _choose_handler_place(opened: OpenConfig, wanted: NewEntry) -> HandlerPlace:
-    found = opened.overview
+    found, language = opened.overview, _choose_default_language(opened)
+    if language.is_program:
+        entries = [one.entry for one in found.sections["functions"]]
+        return choose_program_place(wanted.name, language, entries)
     known = [
         handler
         for one in found.sections["functions"]
         if (handler := _find_known_handler(opened.path.parent, one.name, one.entry))
     ]
-    return choose_handler_place(wanted.name, known, _choose_default_language(opened))
+    return choose_handler_place(wanted.name, known, language)
 
 
 def _find_known_handler(folder: Path, function: str, entry: str) -> KnownHandler | None:
@@ -163,10 +172,25 @@ def _is_file(path: Path) -> bool:
 def _choose_default_language(opened: OpenConfig) -> Language:
     """Choose the language if there is no existing handler."""
     folder = opened.path.parent
-    if opened.overview.runtime.startswith("python"):
+    runtime = opened.overview.runtime
+    if runtime.startswith("python"):
         return Language.PYTHON
+    if is_command_runtime(runtime):
+        return _find_program_language(folder, runtime)
     is_plain = _is_file(folder / "package.json") and not _is_file(folder / "tsconfig.json")
     return Language.JAVASCRIPT if is_plain else Language.TYPESCRIPT
+
+
+def _find_program_language(folder: Path, runtime: str) -> Language:
+    """Find the language whose manifest the project has."""
+    programs = [one for one in Language if one.runtime == runtime.partition(".")[0]]
+    language = next((one for one in programs if _is_file(folder / one.facts.manifest)), None)
+    if language is not None:
+        return language
+    names = " or ".join(f"`{one.facts.manifest}`" for one in Language if one.is_program)
+    message = f"fabric has no handler template for this project with runtime `{runtime}`"
+    hint = f"create {names} next to the config, or add the function to the config by hand"
+    raise FabricError(Problem("usage/unsupported", message, hint))
 
 
 def _plan_handler_changes(
@@ -179,10 +203,20 @@ def _plan_handler_changes(
     if module := find_hidden_module(place):
         message = f"`{place.path}` would hide the Python module `{module}`"
         raise FabricError(Problem("usage/bad-name", message, "use another name"))
+    if not has_handler(wanted.trigger, place.language):
+        title = place.language.facts.title
+        message = f"fabric has no {title} template for the trigger `{wanted.trigger}`"
+        hint = "add the function to the config by hand"
+        raise FabricError(Problem("usage/unsupported", message, hint))
     content = read_handler_source(wanted.trigger, place.language).encode()
     old = _read_old_handler(path, place, force=options.force)
     if old != content:
         yield FileChange(path, old, content)
+    for one in list_shared_texts(place) if place.language.is_program else ():
+        shared = opened.path.parent / one.path
+        if not shared.exists():
+            _refuse_outside(opened, shared)
+            yield FileChange(shared, None, one.text.encode())
 
 
 def _refuse_outside(opened: OpenConfig, path: Path) -> None:

@@ -12,7 +12,8 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report
 from fabric.runtimes.entry import NODE_EXTENSIONS
 from fabric.scaffold.file_diff import format_file_diff
-from fabric.scaffold.workflow import PYTHON_CHECKS, WORKFLOW_FILE, CiProject, format_workflow
+from fabric.scaffold.languages import PYTHON_CHECKS, Language
+from fabric.scaffold.workflow import WORKFLOW_FILE, CiProject, format_workflow
 from fabric.system.disk import read_bytes
 from fabric.system.file_changes import FileChange, change_files
 from fabric.system.new_files import write_new_files
@@ -80,6 +81,9 @@ def _list_test_commands(folder: Path) -> Iterator[str]:
             yield "npm test"
     if (folder / "requirements-dev.txt").is_file():
         yield from PYTHON_CHECKS
+    for language in Language:
+        if language.is_program and (folder / language.facts.manifest).is_file():
+            yield from language.facts.checks
 
 
 def _has_test(manifest: Path) -> bool:

@@ -25,20 +25,15 @@ from fabric.scaffold.choices import (
     find_unsupported_pairs,
 )
 from fabric.scaffold.config_text import SCHEMA_FILE
+from fabric.scaffold.languages import Language
 from fabric.scaffold.new_project import CONFIG_FILE, NewFile, build_new_project
-from fabric.scaffold.templates import Language, find_template
+from fabric.scaffold.templates import find_template
 from fabric.system.disk import read_bytes
 from fabric.system.new_files import write_new_files
 from fabric.system.schemas import read_schema_text
 
 if TYPE_CHECKING:
     from fabric.system.plugins import FindEntries
-
-_TITLES = {
-    Language.TYPESCRIPT: "TypeScript",
-    Language.JAVASCRIPT: "JavaScript",
-    Language.PYTHON: "Python",
-}
 
 
 class InitRequest(Struct, frozen=True):
@@ -206,7 +201,7 @@ class _NewProject(Struct, frozen=True):
 
     @property
     def is_node(self) -> bool:
-        return self.choices.language is not Language.PYTHON
+        return self.choices.language.runtime == "nodejs"
 
     @property
     def installs(self) -> bool:
@@ -253,7 +248,7 @@ def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
 
 def _format_title(choices: ProjectChoices) -> str:
     template = find_template(choices.template)
-    language, place = _TITLES[choices.language], choices.facts.title
+    language, place = choices.language.facts.title, choices.facts.title
     return f"a function that {template.title}, in {language}, for {place} ({choices.provider})"
 
 
@@ -262,8 +257,10 @@ def _list_next_steps(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
         yield f"cd {shlex.quote(made.asked.folder)}"
     if any(one.path == _MANIFEST for one in made.kept):
         pass  # it has commands of its own
-    elif not made.is_node:
+    elif made.choices.language is Language.PYTHON:
         yield from ("pip install -r requirements-dev.txt", "python3 -m pytest")
+    elif not made.is_node:
+        yield from made.choices.language.facts.checks
     else:
         yield from ("npm test",) if is_installed else ("npm install", "npm test")
     yield from ("fabric plan", "fabric deploy")

@@ -19,6 +19,7 @@ from fabric.model.names import Verb
 from fabric.model.outcomes.queried import PresetCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
+from fabric.views.messages import format_warnings
 from fabric.views.served_text import (
     CallLine,
     call_text,
@@ -98,21 +99,27 @@ def run_dev(flags: "DevFlags") -> int:
     request = replace(Request(Verb.PACKAGE, "dev", flags.place.where), functions=chosen)
 
     def use_case(one: Request, caller: Caller) -> Report:
-        told = build_dev_listeners(caller.screen)
+        told = build_dev_listeners(caller.screen, once=options.once)
         return run_dev_loop(one, caller.settings, caller.make_listeners, options, told)
 
     return perform(Order(request, flags.screen), use_case)
 
 
-def build_dev_listeners(screen: Screen) -> DevListeners:
+def build_dev_listeners(screen: Screen, *, once: bool) -> DevListeners:
     """Build the callbacks. Calls go to stdout if they are the only result; next steps go to
-    stderr."""
+    stderr. Warnings of a single round are part of the report."""
     told = build_serve_listeners(screen)
 
     def print_preset_call(call: PresetCall) -> None:
         if not screen.as_json:
             sys.stdout.write(escape_for_terminal(f"{format_preset_call(call, screen.out)}\n"))
             sys.stdout.flush()
+
+    def print_warning(problem: Problem) -> None:
+        if not once:
+            text = "".join(f"{line}\n" for line in format_warnings((problem,), screen.err))
+            sys.stderr.write(escape_for_terminal(text))
+            sys.stderr.flush()
 
     def print_waiting(options: DevOptions) -> None:
         again = "Press Enter to invoke again"
@@ -124,7 +131,7 @@ def build_dev_listeners(screen: Screen) -> DevListeners:
         )
         sys.stderr.flush()
 
-    return DevListeners(print_preset_call, told.rebuilt, print_waiting)
+    return DevListeners(print_preset_call, print_warning, told.rebuilt, print_waiting)
 
 
 def build_call_line(call: ServedCall) -> CallLine:

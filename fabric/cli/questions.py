@@ -15,7 +15,8 @@ from fabric.model.backends import BackendKind
 from fabric.model.catalog import PROVIDERS
 from fabric.model.problems import FabricError, Problem
 from fabric.scaffold.choices import NO_MANAGER, list_languages, list_providers, list_templates
-from fabric.scaffold.templates import TEMPLATES, Language
+from fabric.scaffold.languages import Language
+from fabric.scaffold.templates import TEMPLATES
 from fabric.system.plugins import FindEntries, list_installed, load_secret_managers
 
 
@@ -117,7 +118,6 @@ def _prompt_for(one: OpenQuestion, person: Person) -> str:
     return person.writes(one.title, one.default, one.check)
 
 
-_LANGUAGES = {"ts": "TypeScript", "js": "JavaScript", "py": "Python"}
 _BACK_ENDS = {
     "local": "files in .fabric",
     "sql": "PostgreSQL or SQLite",
@@ -144,8 +144,9 @@ def ask_questions(asked: InitRequest, find: FindEntries = list_installed) -> Ini
     manager = asked.manager or pick("Secret manager", managers, NO_MANAGER)
     kinds = [one.value for one in BackendKind]
     backend = asked.backend or pick("State backend", kinds, BackendKind.LOCAL, _BACK_ENDS)
-    languages = list_languages(provider)
-    lang = asked.lang or pick("Language", languages, Language.TYPESCRIPT, _LANGUAGES)
+    languages = list_languages(provider, template)
+    titles = {one.value: one.facts.title for one in Language}
+    lang = asked.lang or pick("Language", languages, Language.TYPESCRIPT, titles)
     return replace(
         asked, template=template, provider=provider, manager=manager, backend=backend, lang=lang
     )

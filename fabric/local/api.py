@@ -17,7 +17,7 @@ from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs
-from fabric.runtimes.calls.call_end import CallEnd, decode_response, format_version_notice
+from fabric.runtimes.calls.call_end import CallEnd, decode_response
 from fabric.runtimes.calls.event_lines import encode_call_event, parse_event
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.http.answers import ServedAnswer, build_json_answer
@@ -28,12 +28,11 @@ _EVENTS = "/_fabric/events/"
 
 
 class ServedFunctions(Struct, frozen=True):
-    """The served functions: routes, names with memory in MB and runtimes, and functions that
-    currently fail to build, with their problems."""
+    """The served functions: routes, names with memory in MB, and functions that currently fail to
+    build, with their problems."""
 
     routes: RouteTable
     memory: Mapping[str, int]
-    runtimes: Mapping[str, str] = {}
     broken: Mapping[str, Problem] = {}
 
 
@@ -153,12 +152,11 @@ class LocalApi:
         self._pool.call(name, encode_call_event(event), send_answer)
 
     def _choose_warning(self, name: str, end: CallEnd) -> str:
-        """Return the warning about a different language version, once per function."""
-        other = format_version_notice(self.functions.runtimes.get(name, ""), end.version)
-        if other and name not in self._said_once:
-            self._said_once.add(name)
-            return other
-        return self._format_memory_warning(name, end)
+        """Return the differences from the provider, each once per function."""
+        fresh = [one.message for one in end.warnings if one.message not in self._said_once]
+        self._said_once.update(fresh)
+        texts = (message.removeprefix(f"function `{name}`: ") for message in fresh)
+        return ", ".join(texts) or self._format_memory_warning(name, end)
 
     def _format_memory_warning(self, name: str, end: CallEnd) -> str:
         most = self.functions.memory.get(name, 0)

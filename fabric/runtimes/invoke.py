@@ -12,7 +12,13 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem
 from fabric.runtimes.calls.event_lines import encode_call_event
-from fabric.runtimes.calls.function import AS_EVENT, CallingProvider, CodeArchive, LocalFunction
+from fabric.runtimes.calls.function import (
+    AS_EVENT,
+    CallingProvider,
+    CodeArchive,
+    InstalledPackages,
+    LocalFunction,
+)
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
 
@@ -28,8 +34,7 @@ class Invocation(Struct, frozen=True):
     event: str = "null"
     env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
-    brought: Pairs = ()
-    opt: tuple[str, ...] = ()
+    installed: InstalledPackages = InstalledPackages()
     caller: CallingProvider = AS_EVENT
 
     @property
@@ -42,8 +47,7 @@ class Invocation(Struct, frozen=True):
             runtime=self.runtime,
             env=self.env,
             timeout=self.timeout,
-            brought=self.brought,
-            opt=self.opt,
+            installed=self.installed,
             caller=self.caller,
         )
 
@@ -56,6 +60,8 @@ class Invoked(Struct, frozen=True):
     # The unchanged output of the handler.
     logs: str
     ms: int
+    # Differences between this call and the provider.
+    warnings: tuple[Problem, ...] = ()
 
 
 def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
@@ -65,7 +71,7 @@ def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
     problem = build_call_problem(call.function, end)
     if problem is not None:
         raise FabricError(problem)
-    return Invoked(end.response.decode(), end.said, end.ms)
+    return Invoked(end.response.decode(), end.said, end.ms, end.warnings)
 
 
 def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) -> CallEnd:

@@ -16,7 +16,8 @@ from fabric.model.catalog import (
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
-from fabric.scaffold.templates import TEMPLATES, Language, find_template
+from fabric.scaffold.languages import Language
+from fabric.scaffold.templates import TEMPLATES, find_template, has_handler
 
 NO_MANAGER = "none"
 # The first stage that a service is deployed to; names at a provider hold it.
@@ -73,13 +74,17 @@ def list_providers(template: str = "", lang: str = "") -> tuple[str, ...]:
         for facts in PROVIDERS
         if (not template or TriggerKind(template) in facts.triggers)
         and (not lang or Language(lang).runtime in facts.platform.families)
+        and (not (template and lang) or has_handler(template, lang))
     )
 
 
-def list_languages(provider: str = "") -> tuple[str, ...]:
+def list_languages(provider: str = "", template: str = "") -> tuple[str, ...]:
     facts = find_provider_facts(provider)
     return tuple(
-        one.value for one in Language if not facts or one.runtime in facts.platform.families
+        one.value
+        for one in Language
+        if (not facts or one.runtime in facts.platform.families)
+        and (not template or has_handler(template, one))
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from fabric.model.backends import BackendKind
 from fabric.scaffold.choices import ManagerFacts, ProjectChoices
+from fabric.scaffold.programs import choose_program_place
 from fabric.scaffold.templates import find_template
 
 SCHEMA_FILE = ".fabric/config.schema.json"
@@ -33,16 +34,21 @@ _STATE_TITLES = {
 
 
 def choose_entry(choices: ProjectChoices) -> str:
-    return f"src/{find_template(choices.template).function}.{choices.lang}"
+    name = find_template(choices.template).function
+    if choices.language.is_program:
+        return choose_program_place(name, choices.language).entry
+    return f"src/{name}.{choices.lang}"
 
 
 def format_new_config(choices: ProjectChoices) -> str:
     template = find_template(choices.template)
     trigger = {"type": template.kind.value, **template.fields}
     fields = "\n        ".join(_format_fields(trigger))
+    preset = choices.language.facts.preset
+    build = f"    build:\n      preset: {preset}\n" if preset else ""
     function = (
-        f"  - name: {template.function}\n    entry: {choose_entry(choices)}\n    triggers:\n"
-        f"      - {fields}\n"
+        f"  - name: {template.function}\n    entry: {choose_entry(choices)}\n{build}"
+        f"    triggers:\n      - {fields}\n"
     )
     provider = (
         f"provider:\n  name: {choices.provider}\n  runtime: {choose_project_runtime(choices)}\n"

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from fabric.scaffold.templates import Language
+from fabric.scaffold.languages import Language
 
 _SUFFIXES = {
     ".ts": (".ts", Language.TYPESCRIPT),

@@ -10,8 +10,10 @@ from fabric.model.catalog import ProviderFacts
 from fabric.model.sample_events import sample_event
 from fabric.scaffold.choices import ProjectChoices
 from fabric.scaffold.config_text import choose_entry, format_new_config
-from fabric.scaffold.templates import FunctionTemplate, Language, find_template, read_handler_source
-from fabric.scaffold.workflow import PYTHON_CHECKS, WORKFLOW_FILE, CiProject, format_workflow
+from fabric.scaffold.languages import Language
+from fabric.scaffold.programs import choose_program_place, list_project_texts, list_shared_texts
+from fabric.scaffold.templates import FunctionTemplate, find_template, read_handler_source
+from fabric.scaffold.workflow import WORKFLOW_FILE, CiProject, format_workflow
 
 CONFIG_FILE = "fabric.yml"
 
@@ -37,6 +39,9 @@ def build_new_project(choices: ProjectChoices) -> tuple[NewFile, ...]:
 def _list_code_files(choices: ProjectChoices) -> Iterator[NewFile]:
     template = find_template(choices.template)
     name = template.function
+    if choices.language.is_program:
+        yield from _list_program_files(choices)
+        return
     yield NewFile(choose_entry(choices), read_handler_source(choices.template, choices.lang))
     if choices.language is Language.PYTHON:
         yield NewFile(f"tests/test_{name}.py", _format_python_test(template))
@@ -48,8 +53,19 @@ def _list_code_files(choices: ProjectChoices) -> Iterator[NewFile]:
         yield NewFile("tsconfig.json", _format_tsconfig(), may_be_kept=True)
 
 
+def _list_program_files(choices: ProjectChoices) -> Iterator[NewFile]:
+    template, language = find_template(choices.template), choices.language
+    place = choose_program_place(template.function, language)
+    yield NewFile(place.path, read_handler_source(choices.template, language))
+    for one in list_shared_texts(place):
+        yield NewFile(one.path, one.text)
+    for one in list_project_texts(choices.service, template, language):
+        yield NewFile(one.path, one.text, may_be_kept="/" not in one.path)
+
+
 def _list_other_files(choices: ProjectChoices) -> Iterator[NewFile]:
-    yield NewFile("package.json", _package_text(choices), may_be_kept=True)
+    if not choices.language.is_program:
+        yield NewFile("package.json", _package_text(choices), may_be_kept=True)
     yield NewFile("event.template.json", _format_event(find_template(choices.template)))
     yield NewFile(".env.example", _format_env_example(choices), may_be_kept=True)
     yield NewFile(".gitignore", _format_gitignore(choices.language), may_be_kept=True)
@@ -58,12 +74,11 @@ def _list_other_files(choices: ProjectChoices) -> Iterator[NewFile]:
 
 
 def _describe_ci_project(choices: ProjectChoices) -> CiProject:
-    is_python = choices.language is Language.PYTHON
     return CiProject(
         provider=choices.provider,
         backend=choices.backend,
-        has_node=not is_python,
-        checks=PYTHON_CHECKS if is_python else ("npm install", "npm test"),
+        has_node=choices.language.runtime == "nodejs",
+        checks=choices.language.facts.checks,
         variables=tuple(choices.manager.variables) if choices.manager else (),
     )
 
@@ -212,7 +227,7 @@ def _list_scripts(language: Language) -> Mapping[str, str]:
             return {**local, "test": test, "typecheck": "tsc"}
         case Language.JAVASCRIPT:
             return {**local, "test": "node --test test/*.test.mjs"}
-        case Language.PYTHON:
+        case _:
             return {**local, "test": "python3 -m pytest"}
 
 
@@ -241,9 +256,7 @@ def _format_python_test(template: FunctionTemplate) -> str:
 
 
 def _format_gitignore(language: Language) -> str:
-    own = (".venv/", "__pycache__/", ".pytest_cache/")
-    rest = own if language is Language.PYTHON else ("node_modules/",)
-    return "".join(f"{one}\n" for one in (".fabric/", ".env", *rest))
+    return "".join(f"{one}\n" for one in (".fabric/", ".env", *language.facts.ignored))
 
 
 def _format_json(document: object) -> str:

@@ -1,12 +1,14 @@
 """Templates of new functions by kind: name, trigger fields and handler."""
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
+from fabric.scaffold.go_handlers import GO_HANDLERS
 from fabric.scaffold.handlers import PYTHON_HANDLERS, TYPESCRIPT_HANDLERS
+from fabric.scaffold.languages import Language
+from fabric.scaffold.rust_handlers import RUST_HANDLERS
 
 _HTTP = """\
 export async function handler(event) {
@@ -97,17 +99,6 @@ JAVASCRIPT_HANDLERS: Mapping[TriggerKind, str] = {
 }
 
 
-class Language(StrEnum):
-    TYPESCRIPT = "ts"
-    JAVASCRIPT = "js"
-    PYTHON = "py"
-
-    @property
-    def runtime(self) -> str:
-        """The family of runtimes."""
-        return "python" if self is Language.PYTHON else "nodejs"
-
-
 class FunctionTemplate(Struct, frozen=True):
     """`fields` are the trigger's config fields. `answer` is the constant part of the response to
     its sample event."""
@@ -168,6 +159,8 @@ _SOURCES: Mapping[Language, Mapping[TriggerKind, str]] = {
     Language.TYPESCRIPT: TYPESCRIPT_HANDLERS,
     Language.JAVASCRIPT: JAVASCRIPT_HANDLERS,
     Language.PYTHON: PYTHON_HANDLERS,
+    Language.GO: GO_HANDLERS,
+    Language.RUST: RUST_HANDLERS,
 }
 
 
@@ -175,7 +168,11 @@ def find_template(kind: str) -> FunctionTemplate:
     return _BY_KIND[TriggerKind(kind)]
 
 
+def has_handler(kind: str, lang: str) -> bool:
+    return TriggerKind(kind) in _SOURCES[Language(lang)]
+
+
 def read_handler_source(kind: str, lang: str) -> str:
     """Return a module with one `handler(event, context)` for every provider; in JavaScript and
-    TypeScript an ES module."""
+    TypeScript an ES module, in Go and Rust a program."""
     return _SOURCES[Language(lang)][TriggerKind(kind)]

@@ -17,7 +17,6 @@ from fabric.model.distribution import Extra, find_extra, format_pinned_requireme
 from fabric.model.secrecy import is_secret_name
 
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
-PYTHON_CHECKS = ("pip install -r requirements-dev.txt", "python -m pytest")
 _AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"
 _CACHE_KEY = "FABRIC_CACHE_KEY"
 _TEXT = """\

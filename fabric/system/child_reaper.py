@@ -29,9 +29,10 @@ for one in $soon; do
 done
 for one in $live; do kill -9 "-$one" || kill -9 "$one"; done
 [ -n "$1" ] || exit
-# Who is being ended may still write.
+# Who is being ended may still write. A directory can be read-only.
 for try in 1 2 3 4 5 6 7 8 9; do
     rm -rf -- "$1" && [ ! -e "$1" ] && break
+    chmod -R u+w -- "$1" && rm -rf -- "$1" && [ ! -e "$1" ] && break
     sleep 0.2
 done
 """

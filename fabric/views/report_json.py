@@ -7,7 +7,7 @@ from msgspec.json import decode
 
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
-from fabric.model.outcomes.queried import DocumentOutcome
+from fabric.model.outcomes.queried import DevOutcome, DocumentOutcome, InvokeOutcome
 from fabric.model.outcomes.recorded import RecordOutcome, StoredOutcome
 from fabric.model.records.record_document import encode_record
 from fabric.model.report import Report, encode_problem
@@ -74,9 +74,17 @@ def _encode_stored(outcome: StoredOutcome) -> Mapping[str, object]:
     return document
 
 
+def _encode_call(outcome: InvokeOutcome | DevOutcome) -> JsonObject:
+    """Encode calls of a function. Without a warning there is no key for it."""
+    fields = _list_fields(outcome)
+    return {name: value for name, value in fields.items() if name != "warnings" or value}
+
+
 _KINDS: Mapping[type[JsonStruct], Callable[..., Mapping[str, object]]] = {
     BuildOutcome: _encode_build,
+    DevOutcome: _encode_call,
     DocumentOutcome: _encode_document,
+    InvokeOutcome: _encode_call,
     RecordOutcome: _record,
     StoredOutcome: _encode_stored,
 }

@@ -81,9 +81,7 @@ def api(template: JsonObject | None = None) -> Iterator[Client]:
         calls.append,
         template or {},
     )
-    functions = ServedFunctions(
-        RouteTable(ROUTES), {"echo": 1, "broken": 0}, {"echo": "python3.99"}, {"broken": BROKEN}
-    )
+    functions = ServedFunctions(RouteTable(ROUTES), {"echo": 1, "broken": 0}, {"broken": BROKEN})
     service = build_local_service(LocalApi(pool, functions, around).answer)
     server = HttpServer(loop, bind_socket("127.0.0.1", 0), service)
     thread = threading.Thread(target=loop.run_until, args=(lambda: bool(over),))

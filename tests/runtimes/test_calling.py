@@ -7,6 +7,7 @@ import pytest
 
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.conventions import CONVENTIONS, Convention, find_conventions
+from fabric.model.host_facts import find_host_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.runtimes.archive import build_archive
@@ -30,7 +31,7 @@ def provider_of(case: Case, runtime: str) -> CallingProvider:
         memory=256,
         region="eu-west-1",
         resource=RESOURCE,
-        is_lambda=case.provider == "cloud1-lambda",
+        facts=find_host_facts(case.provider),
         calls=CalledExports(
             convention=calls.convention(case.kinds), names=calls.names, methods=calls.methods
         ),

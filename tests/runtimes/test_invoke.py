@@ -9,6 +9,7 @@ import pytest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.runtimes.archive import build_archive
+from fabric.runtimes.calls.function import InstalledPackages
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.invoke import Invocation, Invoked, invoke
 from tests.support.bundler_cache import ENVIRONMENT
@@ -175,14 +176,14 @@ def test_runtime_packages_are_found_beside_the_archive(tmp_path: Path) -> None:
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"version": "3.0.0"}')
     (package / "index.js").write_text("exports.three = 3;")
-    brought = (("@aws-sdk", str(package.parent)),)
+    installed = InstalledPackages(brought=(("@aws-sdk", str(package.parent)),))
     for name, text in {
         "src/hello.js": "exports.handler = () => require('@aws-sdk/client-s3').three;",
         "src/hello.mjs": "import s3 from '@aws-sdk/client-s3';\n"
         "export const handler = () => s3.three;",
     }.items():
         files = bundle(**{name: text})
-        made = Invocation("hello", files, "src/hello.handler", "nodejs20.x", brought=brought)
+        made = Invocation("hello", files, "src/hello.handler", "nodejs20.x", installed=installed)
         assert invoke(made, PARENT).response == "3"
 
 

@@ -35,7 +35,7 @@ def test_supported_choices_have_no_problem() -> None:
             "use one of",
         ),
         (replace(CHOICES, provider="cloud1"), "--provider: `cloud1`", "use one of"),
-        (replace(CHOICES, lang="go"), "--lang: `go`", "use one of ts, js, py"),
+        (replace(CHOICES, lang="c"), "--lang: `c`", "use one of ts, js, py, go, rust"),
         (replace(CHOICES, backend="sqll"), "--state-backend: `sqll`", "did you mean `sql`?"),
     ],
 )

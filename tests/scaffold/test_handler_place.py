@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.scaffold.handler_place import KnownHandler, choose_handler_place
-from fabric.scaffold.templates import Language
+from fabric.scaffold.languages import Language
 
 TS, JS, PY = Language.TYPESCRIPT, Language.JAVASCRIPT, Language.PYTHON
 

@@ -1,20 +1,16 @@
 """The provider as a function sees it: the invocation format and the runtime's properties."""
 
-import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fabric.app.project.opened import Project
 from fabric.app.project.plan_rows import encode_trigger
 from fabric.config.values import Config, Function
-from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
 from fabric.model.conventions import find_conventions
+from fabric.model.host_facts import find_host_facts
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction
-from fabric.model.task import Pairs
 from fabric.runtimes.calls.function import CalledExports, CallingProvider
 
 _LAMBDA = "cloud1-lambda"
@@ -35,6 +31,7 @@ class CalledFunction(Struct, frozen=True):
     host: str = "localhost"
     region: str = ""
     resource: str = ""
+    architecture: str = ""
 
 
 def find_calling_provider(
@@ -58,6 +55,7 @@ def find_calling_provider(
             host=urlsplit(entry.endpoint).netloc or "localhost",
             region=region,
             resource=_format_resource_id(provider, function, region),
+            architecture=own.capacity.architecture if own else "",
         )
     )
 
@@ -77,6 +75,7 @@ def build_simulated_caller(config: Config, function: Function) -> CallingProvide
             function.capacity.memory,
             region=region,
             resource=resource,
+            architecture=function.capacity.architecture,
         )
     )
 
@@ -93,7 +92,8 @@ def build_calling_provider(called: CalledFunction) -> CallingProvider:
         memory=called.memory or (facts.limits.memory[0] if facts else 0),
         region=called.region,
         resource=called.resource,
-        is_lambda=called.provider == _LAMBDA,
+        architecture=called.architecture,
+        facts=find_host_facts(called.provider),
         calls=CalledExports(
             convention=calls.convention(kinds), names=calls.names, methods=calls.methods
         ),
@@ -118,47 +118,3 @@ def _format_resource_id(provider: str, function: ReceiptFunction, region: str) -
 
 def _format_arn(region: str, name: str) -> str:
     return f"arn:aws:lambda:{region}:{_NO_ACCOUNT}:function:{name}"
-
-
-def list_runtime_packages(project: Project, unit: ServiceUnit, runtime: str) -> Pairs:
-    """List the packages that the provider's runtime contains, as installed here."""
-    top = project.workspace.resolve()
-    return _find_runtime_packages(
-        unit.config.provider.id, runtime, (top / unit.root).resolve(), top
-    )
-
-
-def _find_runtime_packages(provider_id: str, runtime: str, root: Path, top: Path) -> Pairs:
-    """Map each import name to its file or directory on this machine."""
-    facts = find_provider_facts(provider_id)
-    if facts is None:
-        return ()
-    # Below the workspace only: what lies above is nobody's of this project.
-    folders = [folder for folder in (root, *root.parents) if folder.is_relative_to(top)]
-    if runtime.startswith("python"):
-        wanted = [module for _, module in facts.platform.python_packages]
-        found = (_find_module(folders, name) for name in wanted)
-    else:
-        wanted = sorted({pattern.partition("/")[0] for pattern in facts.platform.node_packages})
-        found = (
-            _find_first_path(folder / "node_modules" / name for folder in folders)
-            for name in wanted
-        )
-    return tuple((path.name, str(path)) for path in found if path)
-
-
-def _find_module(folders: Sequence[Path], name: str) -> Path | None:
-    """Find a module in the project's environment, then in fabric's environment."""
-    return _find_first_path(
-        folder / form for folder in _list_site_packages(folders) for form in (name, f"{name}.py")
-    )
-
-
-def _list_site_packages(folders: Sequence[Path]) -> Iterator[Path]:
-    for folder in folders:
-        yield from sorted(folder.glob(".venv/lib/python*/site-packages"))
-    yield Path(sysconfig.get_paths()["purelib"])
-
-
-def _find_first_path(paths: Iterator[Path]) -> Path | None:
-    return next((path for path in paths if path.exists()), None)

@@ -32,7 +32,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.report import Report
+from fabric.model.report import Report, encode_problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionCaller, LiveFunction
@@ -99,14 +99,21 @@ def _open_project(request: Request, settings: Settings) -> Project | None:
 
 def _invoke_locally(request: Request, called: Called, event: str, place: _Place) -> Report:
     """Run a simulated deployment on this machine, from the deployed archive."""
-    from fabric.app.invoking.function_clients import find_calling_provider, list_runtime_packages
+    from fabric.app.invoking.function_clients import find_calling_provider
+    from fabric.app.invoking.installed_packages import find_installed_packages
     from fabric.providers.core.redaction import build_redaction
+    from fabric.runtimes.calls.function import InstalledPackages
     from fabric.runtimes.invoke import Invocation, invoke
-    from fabric.runtimes.python.interpreters import find_version_problems
 
     home, project, settings = place.home, place.project, place.settings
     unit = _find_unit(called, project)
     env = _build_environment(called, project, settings)
+    caller = find_calling_provider(called.entry, called.function, unit.config if unit else None)
+    installed = (
+        find_installed_packages(project, unit, called.function.runtime)
+        if project and unit
+        else InstalledPackages()
+    )
     call = Invocation(
         function=called.name,
         archive=_read_archive(called, called.entry.artifacts.get(called.name, ""), place),
@@ -114,12 +121,9 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
         runtime=called.function.runtime,
         event=event,
         env=env,
-        timeout=float(called.function.timeout or _SECONDS),
-        brought=list_runtime_packages(project, unit, called.function.runtime)
-        if project and unit
-        else (),
-        opt=_unpack_layers(called, place),
-        caller=find_calling_provider(called.entry, called.function, unit.config if unit else None),
+        timeout=float(called.function.timeout or caller.facts.timeout),
+        installed=replace(installed, opt=_unpack_layers(called, place)),
+        caller=caller,
     )
     secrets = unit.config.document.secret_values.reveal() if unit else ()
     hide = build_redaction(secrets, env.reveal()).over
@@ -133,10 +137,20 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
             raise told from None
         shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
         notes.put_down(called.name, shown.logs, shown.ms)
-    runtimes = {called.name: called.function.runtime}
-    return replace(
-        _report(request, called, shown), warnings=find_version_problems(runtimes, settings.env)
-    )
+    warnings = _merge_warnings(called, answer.warnings, settings)
+    return _report(request, called, shown, warnings)
+
+
+def _merge_warnings(
+    called: Called, differences: tuple[Problem, ...], settings: Settings
+) -> tuple[Problem, ...]:
+    """Report another Python version once, with the code that it has for this command."""
+    from fabric.runtimes.calls.differences import OTHER_VERSION
+    from fabric.runtimes.python.interpreters import find_version_problems
+
+    other = find_version_problems({called.name: called.function.runtime}, settings.env)
+    rest = (one for one in differences if not other or one.code != OTHER_VERSION)
+    return (*other, *rest)
 
 
 def _redact_problem(problem: Problem, hide: Callable[[str], str]) -> Problem:
@@ -257,7 +271,9 @@ def _with_parameters(called: Called, event: str) -> str:
     return _PARAMETER.sub(replace_parameter, called.url)
 
 
-def _report(request: Request, called: Called, answer: Answer) -> Report:
+def _report(
+    request: Request, called: Called, answer: Answer, warnings: tuple[Problem, ...] = ()
+) -> Report:
     outcome = InvokeOutcome(
         called.name,
         called.entry.provider,
@@ -265,5 +281,6 @@ def _report(request: Request, called: Called, answer: Answer) -> Report:
         response=answer.response,
         logs=answer.logs,
         ms=answer.ms,
+        warnings=tuple(map(encode_problem, warnings)),
     )
-    return Report(request.command, outcome, notes=answer.logs.rstrip("\n"))
+    return Report(request.command, outcome, notes=answer.logs.rstrip("\n"), warnings=warnings)

@@ -24,7 +24,7 @@ from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.queried import DevOutcome, PresetCall
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report
+from fabric.model.report import Report, encode_problem
 from fabric.model.sample_events import sample_event
 from fabric.model.spelling import find_nearest
 from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
@@ -112,9 +112,11 @@ class DevOptions(Struct, frozen=True):
 
 
 class DevListeners(Struct, frozen=True):
-    """Callbacks for each call, each new build, and the available next actions."""
+    """Callbacks for each call, each difference from the provider, each new build, and the available
+    next actions."""
 
     called: Callable[[PresetCall], None]
+    warned: Callable[[Problem], None]
     rebuilt: Callable[[Round], None]
     waiting: Callable[[DevOptions], None]
 
@@ -141,11 +143,11 @@ def run_dev_loop(
     code = ExitCode.FAILED if problems else ExitCode.OK
     return Report(
         command=request.command,
-        outcome=DevOutcome(loop.last),
+        outcome=DevOutcome(loop.last, tuple(map(encode_problem, loop.warnings))),
         text=None,
         notes=loop.note,
         problems=problems,
-        warnings=first.warnings,
+        warnings=(*first.warnings, *(loop.warnings if options.once else ())),
         exit_code=code,
     )
 
@@ -168,6 +170,8 @@ class _DevLoop:
     ) -> None:
         self.loop = EventLoop()
         self.last: tuple[PresetCall, ...] = ()
+        # Differences from the provider, each once.
+        self.warnings: tuple[Problem, ...] = ()
         self._pool = HandlerPool(self.loop, settings.env)
         self._service, self._choice, self._hearers = first.service, choice, hearers
         self._presets, self.note = choice.presets(first.project)
@@ -247,6 +251,13 @@ class _DevLoop:
         call = self._build_preset_call(preset, end)
         self.last = (*self.last, call)
         self._hearers.called(call)
+        self._warn(end)
+
+    def _warn(self, end: CallEnd) -> None:
+        fresh = [one for one in end.warnings if one not in self.warnings]
+        self.warnings = (*self.warnings, *fresh)
+        for one in fresh:
+            self._hearers.warned(one)
 
     def _build_preset_call(self, preset: Preset, end: CallEnd) -> PresetCall:
         problem = build_call_problem(preset.function, end)

@@ -20,13 +20,8 @@ from fabric.local.routes import Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report
-from fabric.runtimes.calls.call_end import (
-    CallEnd,
-    build_call_problem,
-    decode_response,
-    format_version_notice,
-)
+from fabric.model.report import Report, encode_problem
+from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
 from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.invoke import call_once
 
@@ -54,10 +49,7 @@ def invoke_local(
     end = call_once(function, encode_call_event(event), settings.env)
     with contextlib.closing(open_local_calls(project, settings)) as notes:
         notes.note(name, end)
-    if other := format_version_notice(function.runtime, end.version):
-        hint = "add the version of the runtime to PATH, or change `runtime`"
-        problem = Problem("local/other-version", f"function `{name}`: {other}", hint)
-        warnings = (*warnings, problem)
+    warnings = (*warnings, *end.warnings)
     return _report(request, service, name, end, warnings)
 
 
@@ -118,7 +110,13 @@ def _report(
         )
     response: Json = decode_response(end)
     outcome = InvokeOutcome(
-        name, service.provider, simulated=True, response=response, logs=logs, ms=end.ms
+        name,
+        service.provider,
+        simulated=True,
+        response=response,
+        logs=logs,
+        ms=end.ms,
+        warnings=tuple(map(encode_problem, end.warnings)),
     )
     return Report(request.command, outcome, notes=logs.rstrip("\n"), warnings=warnings)
 

@@ -183,8 +183,7 @@ class ServedService:
 
 
 def _build_served_functions(service: LocalService) -> ServedFunctions:
-    runtimes = {one.name: one.runtime for one in service.functions.values()}
-    return ServedFunctions(RouteTable(service.routes), service.memory, runtimes, service.broken)
+    return ServedFunctions(RouteTable(service.routes), service.memory, service.broken)
 
 
 EXIT = "exit"

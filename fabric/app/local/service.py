@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from fabric.app.invoking.function_clients import build_simulated_caller, list_runtime_packages
+from fabric.app.invoking.function_clients import build_simulated_caller
+from fabric.app.invoking.installed_packages import add_layers, find_installed_packages
 from fabric.app.invoking.layer_folders import unpack_layers
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.project.opened import Project
@@ -14,15 +15,14 @@ from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.service_unit import ServiceUnit
 from fabric.local.routes import HttpRoute
 from fabric.model.hashing import hash_bytes
+from fabric.model.host_facts import find_host_facts
 from fabric.model.late_values import fill_placeholders, find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.redaction import build_redaction
-from fabric.runtimes.calls.function import CodeArchive, LocalFunction
+from fabric.runtimes.calls.function import CodeArchive, InstalledPackages, LocalFunction
 from fabric.system.disk import read_bytes
-
-_SECONDS = 900.0
 
 
 class LocalService(Struct, frozen=True):
@@ -47,9 +47,10 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     chosen = tuple(one for one in config.functions if one.name in made)
     found = {one.name: _find_runtime(one, config) for one in chosen if one.name in packages}
     # What runtimes bring is looked for once for each of them.
-    brought = {
-        runtime: list_runtime_packages(project, unit, runtime) for runtime in {*found.values()}
+    installed = {
+        runtime: find_installed_packages(project, unit, runtime) for runtime in {*found.values()}
     }
+    facts = find_host_facts(config.provider.id)
     redaction = build_redaction(
         config.document.secret_values.reveal(), _list_variables(given.values)
     )
@@ -60,10 +61,9 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
             handler=packages[one.name].handler,
             runtime=found[one.name],
             env=given.values[one.name],
-            timeout=float(one.capacity.timeout or _SECONDS),
+            timeout=float(one.capacity.timeout or facts.timeout),
             memory=one.capacity.memory,
-            brought=brought[found[one.name]],
-            opt=_unpack_layers(one, artifacts),
+            installed=_add_layers(installed[found[one.name]], one, artifacts),
             caller=build_simulated_caller(config, one),
             hide=redaction.over,
         )
@@ -91,10 +91,13 @@ def _list_functions_without_layer(
                 yield one.name, artifacts.layers.broken[layer]
 
 
-def _unpack_layers(function: Function, artifacts: Artifacts) -> tuple[str, ...]:
+def _add_layers(
+    installed: InstalledPackages, function: Function, artifacts: Artifacts
+) -> InstalledPackages:
     known = artifacts.layers.archives
     layers = [known[name] for name in function.layers if name in known]
-    return unpack_layers(layers, artifacts.root / ".fabric" / "layers" / "opt")
+    opt = unpack_layers(layers, artifacts.root / ".fabric" / "layers" / "opt")
+    return add_layers(installed, opt, [name for name in function.layers if name not in known])
 
 
 def _list_variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]:

@@ -188,8 +188,9 @@ fabric generate function nightly --trigger cron --schedule 'cron(0 3 * * ? *)' -
 def function(flags: NewFunctionFlags) -> int:
     """Add a function and its handler.
 
-    The handler uses the language of the existing handlers, or of the provider's runtime. On a
-    terminal, fabric prompts for missing values.
+    The handler uses the language of the existing handlers, or of the provider's runtime. For
+    `provided.al2023`, a Go program needs `go.mod`, and a Rust program `Cargo.toml`. On a terminal,
+    fabric prompts for missing values.
     """
     from fabric.cli.new_entries import build_function_entry
 

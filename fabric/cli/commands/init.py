@@ -61,9 +61,9 @@ class NewProjectFlags(Struct, frozen=True):
         click.option(
             "--lang",
             default="",
-            metavar="ts|js|py",
+            metavar="ts|js|py|go|rust",
             shell_complete=complete_choices("lang"),
-            help="Language of the handler. [default: ts]",
+            help="Language of the handler; go and rust on AWS Lambda. [default: ts]",
         ),
     ]
     backend: Annotated[
@@ -128,6 +128,7 @@ class InitFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric init                                                   prompt for all values
 fabric init --dir shop --template queue --provider cloud1-lambda --lang py
+fabric init --dir api --template http --provider cloud1-lambda --lang go
 """),
 )
 @pass_flags(InitFlags)

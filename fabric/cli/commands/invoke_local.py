@@ -22,7 +22,8 @@ def local(flags: LocalFlags) -> int:
 
     Functions are built and packaged as for a deploy, and invoked the way their provider invokes
     them. Pass an event (--event or standard input) or an HTTP request (--path) to invoke once.
-    With --serve, requests on 127.0.0.1 are served until you type `exit` or press Ctrl-C.
+    With --serve, requests on 127.0.0.1 are served until you type `exit` or press Ctrl-C. A
+    `bootstrap` takes its events from a Lambda Runtime API on this machine.
     """
     from fabric.cli.local_call import call_once, refuse_unfitting
 

@@ -49,6 +49,8 @@ class InvokeOutcome(JsonStruct, frozen=True):
     response: Json
     logs: str
     ms: int
+    # Differences from the provider. In JSON only if there are any.
+    warnings: tuple[JsonObject, ...] = ()
 
 
 class ServedOutcome(JsonStruct, frozen=True):
@@ -106,9 +108,11 @@ class PresetCall(JsonStruct, frozen=True):
 
 
 class DevOutcome(JsonStruct, frozen=True):
-    """The last round of calls."""
+    """The last round of calls, and the differences from the provider, in JSON only if there are
+    any."""
 
     calls: tuple[PresetCall, ...]
+    warnings: tuple[JsonObject, ...] = ()
 
 
 class CheckRow(JsonStruct, frozen=True):

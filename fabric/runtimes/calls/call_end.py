@@ -14,7 +14,6 @@ from fabric.model.problems import Problem
 # What hosts of functions let pass, in the answer's own bytes.
 LARGEST_ANSWER = 6 * 1024 * 1024
 _QUOTED_LINES = 20
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\.x|\Z)")
 _MEGABYTE = 1024 * 1024
 _MISSING = re.compile(
     r"Cannot find (?:module|package) '(?P<node>[^']+)'"
@@ -58,6 +57,10 @@ class CallEnd(Struct, frozen=True):
     failure: CallFailure | None = None
     # The language version on this machine.
     version: str = ""
+    # The handler returned a value that the provider does not read.
+    is_ignored: bool = False
+    # Differences between this call and the provider. Messages begin with the function's name.
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def said(self) -> str:
@@ -68,7 +71,7 @@ class CallEnd(Struct, frozen=True):
 NO_CALL = CallEnd()
 
 
-class _Thrown(Struct, frozen=True):
+class Thrown(Struct, frozen=True):
     type: str
     message: str
 
@@ -79,13 +82,14 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
     id: int
     ready: bool = False
     response: msgspec.Raw = msgspec.Raw(b"")
-    error: _Thrown | None = None
+    error: Thrown | None = None
     unanswered: str = ""
     too_large: int = 0
     ends: bool = False
     ms: int = 0
     rss: int = 0
     version: str = ""
+    ignored: bool = False
 
     def failure(self) -> CallFailure | None:
         if self.error is not None:
@@ -100,7 +104,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
 
     def end(self, logs: bytes) -> CallEnd:
         response = bytes(self.response) or b"null"
-        return CallEnd(response, logs, self.ms, self.rss, self.failure())
+        return CallEnd(response, logs, self.ms, self.rss, self.failure(), is_ignored=self.ignored)
 
 
 def parse_answer_line(line: bytes) -> AnswerLine | None:
@@ -124,14 +128,6 @@ def _parse_leniently(line: bytes) -> AnswerLine | None:
     except (ValueError, TypeError, msgspec.ValidationError):
         return None
     return msgspec.structs.replace(found, response=msgspec.Raw(whole.get("response", "").encode()))
-
-
-def format_version_notice(runtime: str, version: str) -> str:
-    """Format the notice that the local language version differs from the runtime's."""
-    wanted = _NUMBER.search(runtime)
-    if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
-        return ""
-    return f"runs on version {version} locally, but its runtime is {runtime}"
 
 
 def build_size_failure(size: int) -> CallFailure:
@@ -165,8 +161,11 @@ def build_call_problem(function: str, end: CallEnd) -> Problem | None:
         return failure.problem if failure else None
     code = "invoke/timeout" if failure.why is Failing.TIMED_OUT else "invoke/failed"
     frame = "\n".join(end.said.strip().splitlines()[-_QUOTED_LINES:])
-    hint = format_missing_hint(failure.message)
+    hint = _LATE if failure.why is Failing.TIMED_OUT else format_missing_hint(failure.message)
     return Problem(code, f"function `{function}` {failure.message}", hint, frame=frame)
+
+
+_LATE = "increase `timeout` of the function"
 
 
 def format_missing_hint(message: str) -> str:

@@ -1,6 +1,5 @@
 """A warm child process: it loads one handler, then answers one call after the other."""
 
-import contextlib
 import os
 import signal
 import time
@@ -10,24 +9,21 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from fabric.runtimes.calls.call_end import (
-    LARGEST_ANSWER,
+    AnswerLine,
     CallEnd,
     CallFailure,
     Failing,
-    build_size_failure,
-    parse_answer_line,
 )
+from fabric.runtimes.calls.channel import Channel, ChannelListener, PipeChannel
 from fabric.runtimes.calls.child_process import (
-    CHUNK,
     ChildStart,
     get_output_fd,
     read_memory_use,
     read_some,
-    start_process,
     watch_end,
 )
 from fabric.system.child_group import forget, send_signal
-from fabric.system.event_loop import WRITE, Deadline, EventLoop
+from fabric.system.event_loop import Deadline, EventLoop
 
 # A module that takes longer is stuck.
 _LOAD_SECONDS = 30.0
@@ -44,6 +40,14 @@ class ChildLife(StrEnum):
     IDLE = "idle"
     BUSY = "busy"
     ENDED = "ended"
+
+
+def _open_channel(loop: EventLoop, start: ChildStart, listener: ChannelListener) -> Channel:
+    if not start.is_bootstrap:
+        return PipeChannel(loop, start, listener)
+    from fabric.runtimes.calls.runtime_api import RuntimeApi  # with a server, which few need
+
+    return RuntimeApi(loop, start, listener)
 
 
 Settled = Callable[["HandlerChild", CallEnd], None]
@@ -71,21 +75,18 @@ class HandlerChild:
         self._version = ""
         self._number = 0
         self._since = time.monotonic()
-        self._unsent = memoryview(b"")
-        self._is_sending = False
-        self._line = bytearray()
         self._output = ChildOutput()
         self._seconds = _LOAD_SECONDS
         self._deadline = Deadline(loop, self._run_out)
         self._next_look = Deadline(loop, self._look_at_memory)
-        self._silence = Deadline(loop, self._is_silent)
         self._compute_timeout = Deadline(loop, self.kill)
-        self._process, self._request, self._answer = start_process(start)
+        self._channel = _open_channel(loop, start, self)
+        self._process = self._channel.process
         self._heard = get_output_fd(self._process)
-        loop.watch(self._answer, self._take_answer)
         loop.watch(self._heard, self._take_output)
         self._pid_fd = watch_end(loop, self._process, self._has_ended)
-        self._begin(start.said, _LOAD_SECONDS)
+        self._begin(_LOAD_SECONDS)
+        self._channel.send_function(start.said)
 
     @property
     def pid(self) -> int:
@@ -95,7 +96,10 @@ class HandlerChild:
         """Start a call, one at a time. `event` is JSON text in one line."""
         self._number += 1
         self.life = ChildLife.BUSY
-        self._begin(b'{"id":%d,"event":%b}\n' % (self._number, event), self._start.seconds)
+        if self._start.freezes:
+            send_signal(self._process, signal.SIGCONT)
+        self._begin(self._start.seconds)
+        self._channel.send_call(self._number, event)
 
     def end(self) -> None:
         """End the child without notice, as hosts do: without a call it has nothing to finish."""
@@ -105,51 +109,17 @@ class HandlerChild:
     def kill(self) -> None:
         send_signal(self._process, signal.SIGKILL)
 
-    def _begin(self, line: bytes, seconds: float) -> None:
+    def _begin(self, seconds: float) -> None:
         self._since = time.monotonic()
         self._seconds = seconds
         self._deadline.put_off(seconds)
         if self._start.memory:
             self._next_look.put_off(_LOOK)
-        self._unsent = memoryview(line)
-        self._send()
 
-    def _send(self) -> None:
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            while self._unsent:
-                self._unsent = self._unsent[os.write(self._request, self._unsent) :]
-        if self._unsent and self.life is not ChildLife.ENDED:
-            self._loop.watch(self._request, self._send, WRITE)
-        elif self._is_sending:
-            self._loop.unwatch(self._request)
-        self._is_sending = bool(self._unsent)
-
-    def _take_answer(self) -> None:
-        chunk = read_some(self._answer)
-        if chunk is None:
-            return
-        if not chunk:
-            self._loop.unwatch(self._answer)
-            # Mostly its process has ended, and that says more.
-            self._silence.put_off(_PATIENCE)
-            return
-        self._line += chunk
-        if chunk.endswith(b"\n"):
-            line, self._line = bytes(self._line), bytearray()
-            self._handle_line(line)
-        elif len(self._line) > LARGEST_ANSWER + CHUNK:
-            failure = build_size_failure(len(self._line))
-            self._give_up(failure.why, failure.message)
-
-    def _handle_line(self, line: bytes) -> None:
-        try:
-            said = parse_answer_line(line)
-        except RecursionError:
-            self._give_up(Failing.TOO_LARGE, "returned a value that is nested too deeply")
-            return
+    def handle_answer(self, answer: AnswerLine | None) -> None:
         if (
-            said is None
-            or said.id != self._number
+            answer is None
+            or answer.id != self._number
             or self.life not in (ChildLife.LOADING, ChildLife.BUSY)
         ):
             self._give_up(
@@ -157,12 +127,17 @@ class HandlerChild:
             )
             return
         self._take_output()
-        self._version = self._version or said.version
-        end = said.end(self._output.take())
-        self._settle(replace(end, version=self._version), ends=said.ends)
+        self._version = self._version or answer.version
+        end = answer.end(self._output.take())
+        memory = end.memory or read_memory_use(self.pid)
+        self._settle(replace(end, version=self._version, memory=memory), ends=answer.ends)
 
-    def _is_silent(self) -> None:
-        self._give_up(Failing.NO_ANSWER, "returned no response (it closed the response channel)")
+    def handle_failure(self, failure: CallFailure) -> None:
+        self._give_up(failure.why, failure.message)
+
+    def handle_wait(self) -> None:
+        if self._start.freezes and self.life is ChildLife.IDLE:
+            send_signal(self._process, signal.SIGSTOP)
 
     def _settle(self, end: CallEnd, *, ends: bool) -> None:
         if self.life is ChildLife.ENDED:
@@ -172,7 +147,7 @@ class HandlerChild:
         self.life = ChildLife.ENDED if ends else ChildLife.IDLE
         self.idle_since = time.monotonic()
         if ends:
-            self._close_request()
+            self._channel.end_calls()
             self._compute_timeout.put_off(_PATIENCE)
         self._settled(self, end)
 
@@ -201,7 +176,7 @@ class HandlerChild:
             self._loop.unwatch(self._heard)
 
     def _run_out(self) -> None:
-        what = "load" if self.life is ChildLife.LOADING else "end"
+        what = self._channel.loading if self.life is ChildLife.LOADING else "end"
         self._give_up(Failing.TIMED_OUT, f"timeout: did not {what} within {self._seconds:g} s")
 
     def _look_at_memory(self) -> None:
@@ -216,15 +191,15 @@ class HandlerChild:
         code = self._process.poll()
         if code is None:
             return
-        self._take_answer()
+        self._channel.read_rest()
         why = f"exit code {code}" if code >= 0 else f"terminated by signal {-code}"
-        self._give_up(Failing.NO_ANSWER, f"returned no response ({why})")
+        self._give_up(Failing.NO_ANSWER, self._channel.describe_end(why))
         self._leave()
         self._gone(self)
 
     @property
     def _waits(self) -> tuple[Deadline, ...]:
-        return self._deadline, self._next_look, self._silence, self._compute_timeout
+        return self._deadline, self._next_look, self._compute_timeout
 
     def _leave(self) -> None:
         """Also end processes that the child has started and left running."""
@@ -232,20 +207,13 @@ class HandlerChild:
         forget(self._process)
         for one in self._waits:
             one.close()
-        for fd in (self._answer, self._heard, self._pid_fd):
+        for fd in (self._heard, self._pid_fd):
             self._loop.unwatch(fd)
-        self._close_request()
-        os.close(self._answer)
+        self._channel.close()
         if self._pid_fd >= 0:
             os.close(self._pid_fd)
         if self._process.stdout is not None:
             self._process.stdout.close()
-
-    def _close_request(self) -> None:
-        if self._request >= 0:
-            self._loop.unwatch(self._request)
-            os.close(self._request)
-            self._request = -1
 
 
 class ChildOutput:

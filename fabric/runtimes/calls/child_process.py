@@ -4,12 +4,11 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
 from fabric.system.event_loop import EventLoop
 from fabric.system.process import start_child
 
@@ -26,46 +25,27 @@ class ChildStart(Struct, frozen=True):
     seconds: float
     # A limit in MB; 0 means none.
     memory: int = 0
+    # Stops the process between two calls.
+    freezes: bool = False
+    # Calls it through a Lambda Runtime API, with this ARN.
+    is_bootstrap: bool = False
+    resource: str = ""
 
 
-def start_process(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
-    """Start the process. Returns it with the write end for requests and the read end for
-    answers."""
-    asked, request, answer, answered = _open_pipes()
-    try:
-        process = start_child(
-            [*start.argv, str(asked), str(answered)],
-            cwd=start.folder,
-            env=start.env,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.STDOUT,
-            pass_fds=(asked, answered),
-        )
-    except BaseException:
-        os.close(request)
-        os.close(answer)
-        raise
-    finally:
-        os.close(asked)
-        os.close(answered)
-    for fd in (request, answer, get_output_fd(process)):
-        os.set_blocking(fd, False)
-    return process, request, answer
-
-
-def _open_pipes() -> tuple[int, int, int, int]:
-    try:
-        asked, request = os.pipe()
-        try:
-            return (asked, request, *os.pipe())
-        except OSError:
-            os.close(asked)
-            os.close(request)
-            raise
-    except OSError as error:
-        message = f"cannot start a process: {(error.strerror or str(error)).lower()}"
-        hint = "increase the limit of open files (ulimit -n), or use fewer --instances"
-        raise FabricError(Problem("process/cannot-start", message, hint)) from error
+def start_process(
+    start: ChildStart, more: Sequence[str] = (), pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start the process with further arguments."""
+    process = start_child(
+        [*start.argv, *more],
+        cwd=start.folder,
+        env=start.env,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        pass_fds=pass_fds,
+    )
+    os.set_blocking(get_output_fd(process), False)
+    return process
 
 
 def get_output_fd(process: subprocess.Popen[bytes]) -> int:

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.conventions import Convention
+from fabric.model.host_facts import UNKNOWN_HOST, HostFacts
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
@@ -34,11 +35,31 @@ class CallingProvider(Struct, frozen=True):
     region: str = ""
     # The provider's name of the function.
     resource: str = ""
-    # Enables the variables and the global of that runtime.
-    is_lambda: bool = False
+    # Of the function; empty is the provider's default.
+    architecture: str = ""
+    facts: HostFacts = UNKNOWN_HOST
+
+    @property
+    def function_name(self) -> str:
+        """Return the name in an ARN; empty if the provider has none."""
+        return self.resource.partition(":function:")[2].partition(":")[0]
 
 
 AS_EVENT = CallingProvider(calls=CalledExports(names=("default",)))
+
+
+class InstalledPackages(Struct, frozen=True):
+    """Packages on this machine that are not in the archive."""
+
+    # Maps packages of the provider's runtime to local directories.
+    brought: Pairs = ()
+    # Directories with the contents of layers, which AWS Lambda merges into `/opt`. The first one
+    # takes precedence.
+    opt: tuple[str, ...] = ()
+    # `site-packages` of the project, for packages that the archive has for another machine.
+    project: tuple[str, ...] = ()
+    # Layers that are not on this machine.
+    missing_layers: tuple[str, ...] = ()
 
 
 class CodeArchive(Struct, frozen=True):
@@ -66,10 +87,7 @@ class LocalFunction(Struct, frozen=True):
     timeout: float = 900
     # A limit in MB; 0 means none.
     memory: int = 0
-    # Maps packages of the provider's runtime to local directories; they are not in the archive.
-    brought: Pairs = ()
-    # Directories with the contents of layers. The first one takes precedence.
-    opt: tuple[str, ...] = ()
+    installed: InstalledPackages = InstalledPackages()
     # The provider as the handler sees it.
     caller: CallingProvider = AS_EVENT
     hide: Callable[[str], str] = _return_unchanged

@@ -13,12 +13,15 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
+from fabric.runtimes.calls.bootstrap import find_bootstrap_command
 from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, redact_call
 from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
+from fabric.runtimes.calls.differences import LocalCall, list_differences
+from fabric.runtimes.calls.environment import build_environment, build_harness_settings
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
-from fabric.runtimes.calls.program import build_environment, build_harness_settings, find_program
+from fabric.runtimes.calls.program import find_program
 from fabric.system.child_reaper import ChildReaper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
@@ -54,6 +57,7 @@ class _Version:
     def __init__(self, function: LocalFunction) -> None:
         self.function = function
         self.folder: FunctionFolder | None = None
+        self.emulator = ""
         self.children: list[HandlerChild] = []
 
     @property
@@ -210,18 +214,26 @@ class HandlerPool:
 
     def _start_child(self, version: _Version) -> HandlerChild:
         function = version.function
-        argv = find_program(function, self._parent)
+        program = find_program(function, self._parent)
         if version.folder is None:
             top = self._ensure_folder() / f"{next(self._numbers)}-{function.name}"
-            version.folder = FunctionFolder(function, top)
+            version.folder = FunctionFolder(function, top, program.python)
         folder = version.folder.for_child()
+        env = build_environment(function, folder, self._parent)
+        argv = program.argv
+        if program.is_bootstrap:
+            argv = find_bootstrap_command(function, folder.code, self._parent)
+            version.emulator = "".join(Path(one).name for one in argv[:-1])
         start = ChildStart(
             argv=argv,
             folder=folder.code,
-            env=build_environment(function, folder, self._parent),
-            said=msgspec.json.encode(build_harness_settings(function, folder)) + b"\n",
+            env=env,
+            said=msgspec.json.encode(build_harness_settings(function, folder, env)) + b"\n",
             seconds=function.timeout,
             memory=function.memory,
+            freezes=function.caller.facts.freezes,
+            is_bootstrap=program.is_bootstrap,
+            resource=function.caller.resource,
         )
         child = HandlerChild(self._loop, start, self._handle_settled, self._handle_gone)
         self._keeper = self._keeper or ChildReaper(self._ensure_folder())
@@ -240,6 +252,9 @@ class HandlerPool:
         entry, version = self._owners[child]
         done = entry.calls.pop(child, None)
         end = redact_call(end, version.function.hide)
+        foreign = version.folder.foreign if version.folder else ()
+        warnings = list_differences(LocalCall(version.function, end, foreign, version.emulator))
+        end = msgspec.structs.replace(end, warnings=warnings)
         if done is not None:
             done(end)
         if version is entry.next:

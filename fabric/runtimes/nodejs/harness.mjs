@@ -4,6 +4,7 @@ import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 
 import { call, prepare } from "./calling/call.mjs";
+import { asLambda } from "./lambda_calls.mjs";
 
 const [asked, answerTo] = process.argv.slice(2).map(Number);
 const MOST = 6 * 1024 * 1024;
@@ -35,11 +36,17 @@ function take(line) {
   // What waits for nothing but the next request waits for ever.
   requests.unref();
   if (!handler) {
-    prepare(line).then((found) => settle(0, (handler = found) && { ready: true, version: process.versions.node }), (error) => failed(0, error, true));
+    load(line).then((found) => settle(0, (handler = found) && { ready: true, version: process.versions.node }), (error) => failed(0, error, true));
   } else {
     current = { id: line.id, since: performance.now() };
     call(handler, line.event).then((response) => settle(line.id, { response }), (error) => failed(line.id, error));
   }
+}
+
+async function load(said) {
+  const loaded = await prepare(said);
+  if (!said.streams || loaded.convention !== "event") return loaded;
+  return { ...loaded, found: asLambda(loaded.found, said, () => (current.ignored = true)) };
 }
 
 function settle(id, answer) {
@@ -47,7 +54,7 @@ function settle(id, answer) {
   const ms = Math.round(performance.now() - current.since);
   let text;
   try {
-    text = Buffer.from(JSON.stringify({ ...answer, id, ms, rss: process.memoryUsage.rss() }) + "\n");
+    text = Buffer.from(JSON.stringify({ ...answer, id, ms, ignored: current.ignored, rss: process.memoryUsage.rss() }) + "\n");
   } catch (error) {
     return failed(id, error);
   }

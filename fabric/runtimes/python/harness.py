@@ -11,7 +11,7 @@ import sys
 import time
 from types import ModuleType
 
-_CALLING = "fabric.runtimes.python.calling"
+_RUNTIME = "fabric.runtimes.python"
 _MOST = 6 * 1024 * 1024
 
 
@@ -19,7 +19,7 @@ def borrow_modules(*names: str) -> list[ModuleType]:
     """Import fabric's call modules and remove them from the handler's import path."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
     sys.path.insert(0, root)
-    found = [importlib.import_module(f"{_CALLING}.{name}") for name in names]
+    found = [importlib.import_module(f"{_RUNTIME}.{name}") for name in names]
     sys.path.remove(root)
     for name in [name for name in sys.modules if name.partition(".")[0] == "fabric"]:
         del sys.modules[name]
@@ -82,14 +82,28 @@ def describe_error(error: BaseException) -> dict[str, object]:
     return {"error": {"type": type(error).__name__, "message": message}}
 
 
+def load(said: dict[str, object]) -> tuple[object, ModuleType]:
+    """Load the handler, and the module that calls it."""
+    is_event = said.get("convention", "event") == "event"
+    how = "calling.call_event" if is_event else "calling.call"
+    lambda_calls = ["lambda_calls"] if is_event and said.get("streams") else []
+    calling, values, *rest = borrow_modules(how, "calling.handler_settings", *lambda_calls)
+    settings = values.HandlerSettings(said)
+    # As at the provider: the function's modules come first, and layers before the standard library.
+    paths = said.get("paths")
+    sys.path[:0] = paths if isinstance(paths, list) else []
+    handler = calling.load(settings)
+    for one in rest:
+        handler.found = one.as_lambda(handler.found, settings, said.get("logStream"))
+    return handler, calling
+
+
 def main(asked: int, answer_to: int) -> None:
     started = time.monotonic()
     channel = Channel(asked, answer_to)
     said = json.loads(channel.requests.readline())
-    how = "call" if said.get("convention", "event") != "event" else "call_event"
     try:
-        calling, values = borrow_modules(how, "handler_settings")
-        handler = calling.load(values.HandlerSettings(said))
+        handler, calling = load(said)
     except BaseException as error:  # noqa: BLE001 - whatever a module throws is its answer
         channel.answer({"id": 0, "ends": True, **describe_error(error)}, started)
         os._exit(1)

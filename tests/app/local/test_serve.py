@@ -19,7 +19,7 @@ from fabric.app.request import Request, Where
 from fabric.engine.bus import Listener, RunInfo
 from fabric.model.names import Verb
 from fabric.model.outcomes.queried import DevOutcome, PresetCall, ServedOutcome
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.until import until
 from tests.support.use_cases import Workplace
@@ -169,7 +169,10 @@ def test_dev_loop_invokes_only_functions_affected_by_an_edit(shop: Workplace) ->
             os.kill(os.getpid(), signal.SIGTERM)
 
     thread = threading.Thread(target=work)
-    hearers = DevListeners(calls.append, rounds.append, lambda _options: thread.start())
+    warnings: list[Problem] = []
+    hearers = DevListeners(
+        calls.append, warnings.append, rounds.append, lambda _options: thread.start()
+    )
     report = run_dev_loop(request("dev"), shop.settings, nobody, DevOptions(watch=True), hearers)
     thread.join()
     assert {one.response for one in calls[:2]} == {"one!", "two"}

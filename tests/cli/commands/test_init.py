@@ -77,7 +77,7 @@ def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
     [
         (("--template", "htpp"), "`htpp`", "did you mean `http`?"),
         (("--provider", "edge1-worker"), "`edge1-worker`", "did you mean `edge1-workers`?"),
-        (("--lang", "go"), "invalid value for --lang: `go`", "use one of ts, js, py"),
+        (("--lang", "c"), "invalid value for --lang: `c`", "use one of ts, js, py, go, rust"),
         (("--state-backend", "sqll"), "`sqll`", "did you mean `sql`?"),
         (("--secret-manager", "vault"), "`vault`", "use an installed plugin: none is installed"),
         (("--template", "amqp"), "no provider supports", "use one of http, queue"),
@@ -125,7 +125,7 @@ def test_a_valid_name_is_derived_from_the_directory_and_reported(
 
 
 def test_all_errors_are_reported_at_once(empty: Project) -> None:
-    words = ("--template", "htpp", "--provider", "x", "--lang", "go", "--service", "a b")
+    words = ("--template", "htpp", "--provider", "x", "--lang", "c", "--service", "a b")
     assert len(refused(empty, *words)["problems"]) == 4
 
 

@@ -6,7 +6,7 @@ export const handler = awslambda.streamifyResponse(async (event, responseStream,
   const count = Number(event.queryStringParameters?.count ?? 2);
   const out = awslambda.HttpResponseStream.from(responseStream, {
     statusCode: 200,
-    headers: { 'Content-Type': 'application/x-ndjson', 'X-Function': context.functionName },
+    headers: { 'Content-Type': 'application/x-ndjson', 'X-Function': context.functionName.split('-').at(-1) },
   });
   await pipeline(Readable.from(rows(count)), out);
 });
