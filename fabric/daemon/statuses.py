@@ -37,6 +37,7 @@ CODES = {
     "plan/stale": CONFLICT,
     "usage/protected-stage": CONFLICT,
     "source/unreachable": BAD_GATEWAY,
+    "image/unreachable": BAD_GATEWAY,
     "deploy/archive-too-large": BAD_REQUEST,
     "deploy/environment-too-large": BAD_REQUEST,
     "deploy/unfit-archive": BAD_REQUEST,
