@@ -363,17 +363,13 @@ def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) ->
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
 _STRICT_BUILD: tuple[Recipe, ...] = (_build_steps, _build_checked)
+_ARCHIVES: tuple[Recipe, ...] = (
+    _build_steps, _package_steps, _vendor, _build, _package, _images,
+)  # fmt: skip
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_steps, _build_alone),
-    Verb.PACKAGE: (_build_steps, _package_steps, _vendor, _build, _package, _layer_archives),
-    Verb.DEPLOY: (
-        *(_build_steps, _package_steps, _vendor, _build, _package, _layer_archives),
-        *(_layers, _deploy, _release, _hooks, _name),
-    Verb.PACKAGE: (_build_steps, _package_steps, _vendor, _build, _package, _images),
-    Verb.DEPLOY: (
-        *(_build_steps, _package_steps, _vendor, _build, _package, _images),
-        *(_deploy, _release, _hooks, _name),
-    ),
+    Verb.PACKAGE: (*_ARCHIVES, _layer_archives),
+    Verb.DEPLOY: (*_ARCHIVES, _layer_archives, _layers, _deploy, _release, _hooks, _name),
 }
 
 

@@ -1,4 +1,4 @@
-"""Build the image of one function: the layers of its packages, and one of its own files."""
+"""Build the image of one function: the layers of its packages, and one layer of its files."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol

@@ -254,6 +254,9 @@ def _find_snapshot_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str,
     if "fileSystem" in settings or int(settings.get("ephemeralStorage", "0")) > STANDARD_STORAGE:
         why = "sets `snapStart`, which AWS does not support with a file system or a larger /tmp"
         yield "snapStart", why, "remove `snapStart`, or the other setting"
+    if settings.get("package") == "image":
+        why = "sets `snapStart`, which AWS does not support for images"
+        yield "snapStart", why, "remove `snapStart`, or use `package.type: zip`"
 
 
 def _can_start_from_snapshot(runtime: str) -> bool:

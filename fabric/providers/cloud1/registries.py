@@ -29,8 +29,8 @@ class EcrRegistry(Struct, frozen=True):
 
 
 class EcrRegistries:
-    """The registries of a run: ECR with the login of the provider, others as the environment says.
-    Thread-safe."""
+    """The registries of a run: ECR with the login of the provider, others with the login of the
+    environment. Thread-safe."""
 
     def __init__(self, clients: Cloud1Clients, env: Mapping[str, str]) -> None:
         self._clients = clients

@@ -78,14 +78,17 @@ class Bases:
         self._registries = registries
         self._now = now
         self._guard = threading.Lock()
-        self._known: dict[BaseQuery, ResolvedBase] = {}
+        self._known: dict[BaseQuery, ResolvedBase | FabricError] = {}
         self._memory: dict[str, bytes] = {}
 
     def resolve(self, query: BaseQuery) -> ResolvedBase:
         with self._guard:
             if query not in self._known:
-                self._known[query] = self._resolve(query)
-            return self._known[query]
+                self._known[query] = self._try_resolve(query)
+            found = self._known[query]
+        if isinstance(found, FabricError):
+            raise FabricError(*found.problems) from found
+        return found
 
     def read(self, query: BaseQuery) -> BaseImage:
         """Read the documents of a base. Those of a known digest come from this machine."""
@@ -98,6 +101,13 @@ class Bases:
         if read_architecture(image) != query.platform:
             raise FabricError(_platform_problem(query))
         return image
+
+    def _try_resolve(self, query: BaseQuery) -> ResolvedBase | FabricError:
+        """Resolve a base, or return the error: not every function waits for the same outage."""
+        try:
+            return self._resolve(query)
+        except FabricError as error:
+            return error
 
     def _resolve(self, query: BaseQuery) -> ResolvedBase:
         reference = require_reference(query.name)

@@ -150,3 +150,15 @@ def test_another_process_that_wrote_nonsense_is_ignored(
     for path in (tmp_path / "tags").iterdir():
         path.write_bytes(b"{")
     assert runs.resolve(name) == first
+
+
+def test_an_outage_is_waited_for_once_in_a_run(
+    runs: Runs, registry: DockerRegistry, proxy: RegistryProxy
+) -> None:
+    name = registry.push_base("outage").replace(registry.name, proxy.name)
+    _down(proxy)
+    bases = runs.bases()
+    for _ in range(3):
+        with pytest.raises(FabricError, match="cannot be reached"):
+            bases.resolve(BaseQuery(name))
+    assert len(proxy.calls) == QUICK.tries
