@@ -1,10 +1,13 @@
 """Pushes to a real registry, also one that fails, forgets and wants a login."""
 
+import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError, exit_code_of
 from fabric.model.secret import Secret
@@ -28,7 +31,7 @@ from tests.support.servers.docker_registry import (
     htpasswd_settings,
 )
 from tests.support.servers.pulled_images import pull
-from tests.support.servers.registry_proxy import Fault, RegistryProxy
+from tests.support.servers.registry_proxy import Fault, RegistryProxy, registry_proxy
 from tests.system.registries.conftest import Pushed
 
 pytestmark = pytest.mark.network
@@ -37,8 +40,6 @@ _LOGIN = RegistryLogin(USER, Secret(PASSWORD))
 
 def _at(order: PushOrder, proxy: RegistryProxy) -> PushOrder:
     """The same push, to the front of its registry."""
-    from msgspec.structs import replace
-
     base = order.base.replace(order.registry, proxy.name)
     return replace(order, registry=proxy.name, base=base)
 
@@ -86,14 +87,12 @@ def test_layers_of_a_base_in_the_same_registry_are_mounted(
 
 def test_a_refused_mount_continues_as_an_upload(pushed: Pushed, proxy: RegistryProxy) -> None:
     order = _at(pushed.order(), proxy)
-    other = order.base.replace("base-", "missing-")
     location = {"Location": ""}
     registries = Registries(lambda _: None, patience=QUICK)
     registries.call(
         proxy.name, lambda one: location.update(Location=one.start_upload(order.repository))
     )
     proxy.faults.append(Fault("POST", "mount=", status=202, headers=location))
-    assert other != order.base
     assert push_image(registries, order) == 3
     registries.close()
     assert proxy.count("GET", "/blobs/") == 1
@@ -199,8 +198,6 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerRegistry]
 
 
 def test_a_registry_with_users_takes_the_login(pushed: Pushed, closed: DockerRegistry) -> None:
-    from msgspec.structs import replace
-
     # The base is in another registry: its layers are downloaded, and no login goes there.
     order = replace(pushed.order(), registry=closed.name)
     registries = Registries(lambda name: _LOGIN if name == closed.name else None, patience=QUICK)
@@ -213,8 +210,6 @@ def test_a_registry_with_users_takes_the_login(pushed: Pushed, closed: DockerReg
 def test_a_missing_or_wrong_login_is_an_error_that_names_the_variables(
     pushed: Pushed, closed: DockerRegistry, login: RegistryLogin | None
 ) -> None:
-    from msgspec.structs import replace
-
     with pytest.raises(FabricError) as raised:
         _push(replace(pushed.order(), registry=closed.name), login)
     problem = raised.value.first
@@ -247,10 +242,6 @@ def test_a_token_that_expired_is_fetched_again(pushed: Pushed, proxy: RegistryPr
 
 
 def test_a_redirect_to_another_host_gets_no_login(pushed: Pushed, proxy: RegistryProxy) -> None:
-    from msgspec.structs import replace
-
-    from tests.support.servers.registry_proxy import registry_proxy
-
     order = pushed.order()
     base = list_blobs(order.manifest)[0]
     with registry_proxy(order.registry) as storage:
@@ -269,8 +260,6 @@ def test_a_redirect_to_another_host_gets_no_login(pushed: Pushed, proxy: Registr
 
 
 def test_a_damaged_download_is_not_pushed(pushed: Pushed, proxy: RegistryProxy) -> None:
-    from msgspec.structs import replace
-
     order = pushed.order()
     moved = replace(order, base=order.base.replace(order.registry, proxy.name))
     proxy.faults.append(Fault("GET", "/blobs/", status=200, body=b"other bytes", times=99))
@@ -290,6 +279,34 @@ def test_other_tools_read_a_pushed_image(pushed: Pushed, tmp_path: Path) -> None
     assert (tmp_path / "bundle/rootfs/etc/base").is_file()
 
 
-def _run(*words: str) -> None:
+@pytest.mark.slow
+def test_a_pushed_image_starts_as_its_base_starts_it(
+    registry: DockerRegistry, tmp_path: Path
+) -> None:
+    start = BuiltFile("start", b'#!/bin/sh\ncd /var/task; . "./$1"\n', executable=True)
+    files = [start, *_shell_files()]
+    base = registry.push_base(f"shell-{tmp_path.name.lower()}", files=files)
+    order = Pushed(base, f"shell/{tmp_path.name.lower()}").order(
+        BuiltFile("app.handler", b"echo started\n")
+    )
+    _push(order)
+    name = f"docker://{order.registry}/{order.repository}@{order.digest}"
+    _run("skopeo", "copy", "--src-tls-verify=false", name, f"oci:{tmp_path}/layout:x")
+    _run("umoci", "unpack", "--rootless", "--image", f"{tmp_path}/layout:x", f"{tmp_path}/bundle")
+    argv = json.loads((tmp_path / "bundle/config.json").read_text())["process"]["args"]
+    words = ("unshare", "--map-root-user", f"--root={tmp_path}/bundle/rootfs", *argv)
+    assert _run(*words) == "started\n"
+
+
+def _shell_files() -> list[BuiltFile]:
+    """A shell of this machine, with the libraries that it loads."""
+    shell = Path("/bin/sh").resolve()
+    listed = re.findall(r"(/\S+) \(0x", _run("ldd", str(shell)))
+    libraries = [BuiltFile(one[1:], Path(one).read_bytes(), executable=True) for one in listed]
+    return [BuiltFile("bin/sh", shell.read_bytes(), executable=True), *libraries]
+
+
+def _run(*words: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+    return done.stdout
