@@ -267,6 +267,7 @@ _FIRST = {
     "before": "first run",
     "wheel": "not downloaded yet",
     "layer-archive": "first build",
+    "image-layers": "layers not packed yet",
 }
 _ANEW = {
     "before": "outputs changed",
