@@ -267,11 +267,17 @@ def _images(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -
             apart=scene.variants.package(unit, function),
             build=_build_task_id("build", unit, function, scene.variants.build(unit, function)),
             vendor=_vendor_task(unit, function),
+            wheels=_list_wheel_ids(unit, function),
         )
         for function in functions
         if function.build.package.is_image
     ]
     return build_image_tasks(unit, found)
+
+
+def _list_wheel_ids(unit: ServiceUnit, function: Function) -> tuple[TaskId, ...]:
+    asked = unit.packages_of(function.name)
+    return tuple(_build_wheel_id(one) for one in asked.wheels) if asked else ()
 
 
 def _list_archive_facts(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:

@@ -21,6 +21,8 @@ class ImagePart(Struct, frozen=True, kw_only=True):
     apart: str
     build: TaskId
     vendor: Task | None
+    # The wheels of the vendored packages, as far as each is a task.
+    wheels: tuple[TaskId, ...] = ()
 
 
 def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator[Task]:
@@ -31,10 +33,11 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
         needs = [one.build]
         if one.vendor:
             own = build_task_id("image-layers", one.vendor.id.partition(":")[2])
-            layers[own] = Task(own, ImageLayersInputs(one.vendor.inputs.service), (one.vendor.id,))
+            inputs = ImageLayersInputs(one.vendor.inputs.service)
+            layers[own] = Task(own, inputs, (one.vendor.id, *one.wheels))
             needs += [one.vendor.id, own]
         package, function = one.function.build.package, one.function
-        inputs = ImageInputs(
+        image = ImageInputs(
             service=unit.service,
             function=function.name,
             root=unit.root,
@@ -45,5 +48,5 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
             apart=one.apart,
         )
         task_id = build_task_id("image", unit.service, function.name, one.apart)
-        yield Task(task_id, inputs, tuple(needs))
+        yield Task(task_id, image, tuple(needs))
     yield from layers.values()

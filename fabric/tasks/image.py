@@ -24,7 +24,7 @@ from fabric.runtimes.images.image import (
 )
 from fabric.runtimes.images.layers import group_packages, unpack_group, write_layer
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
-from fabric.tasks.packed import has_packed, read_packed_output
+from fabric.tasks.packed import has_packed, read_packed_output, read_packed_paths
 
 _VERSION = "1"
 # The rows and paths of the layers, beside their bytes.
@@ -48,9 +48,10 @@ class ImageLayersKind:
     ) -> TaskResult:
         if not isinstance(task.inputs, ImageLayersInputs):
             raise TypeError(f"{task.id} is not a task of layers")
-        [(owner, output)] = upstream.items()
-        files = tuple(read_packed_output(owner, output, task_tools))
-        layers = [write_layer(unpack_group(group)) for group in group_packages(files)]
+        [vendor] = [one for one in upstream if is_kind(one, "vendor")]
+        files = tuple(read_packed_output(vendor, upstream[vendor], task_tools))
+        groups = group_packages(files, _map_owners(upstream, task_tools))
+        layers = [write_layer(unpack_group(group)) for group in groups]
         rows = LayerRows(
             tuple(LayerRow(one.digest, one.diff_id, len(one.content)) for one in layers),
             tuple(sorted(one.path for one in files)),
@@ -64,6 +65,16 @@ class ImageLayersKind:
             ),
             facts=(("layers", str(len(layers))),),
         )
+
+
+def _map_owners(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> Mapping[str, str]:
+    """Map paths to the names of wheels, as far as each wheel is a task."""
+    return {
+        path: wheel.partition(":")[2].rsplit("-", 2)[0]
+        for wheel, output in upstream.items()
+        if is_kind(wheel, "wheel")
+        for path in read_packed_paths(wheel, output, task_tools)
+    }
 
 
 class BaseImages(Protocol):

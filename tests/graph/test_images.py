@@ -5,7 +5,7 @@ import pytest
 from fabric.graph.compile import compile_graph
 from fabric.graph.service_unit import FunctionPackages, ServiceUnit, find_python_target
 from fabric.model.names import Verb
-from fabric.model.task_inputs import ImageInputs
+from fabric.model.task_inputs import ImageInputs, WheelInputs
 from tests.support.config_texts import loaded
 
 _HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.12}\n"
@@ -47,6 +47,14 @@ def test_functions_with_the_same_packages_share_their_layers() -> None:
     [vendor] = needs[layers]
     assert needs["image:shop/a"] == ["build:shop/a", vendor, layers]
     assert needs["image:shop/b"] == ["build:shop/b", vendor, layers]
+
+
+def test_layers_need_the_wheels_that_their_files_come_from() -> None:
+    wheel = WheelInputs("click", "8.1", ("ab",), "3.12", "x86_64", 34)
+    row = FunctionPackages(function="a", folder=".", text="click==8.1", wheels=(wheel,))
+    needs = _needs(ServiceUnit(loaded(_BOTH), "", packages=(row,)))
+    [layers] = [one for one in needs if one.startswith("image-layers:")]
+    assert [one.partition(":")[0] for one in needs[layers]] == ["vendor", "wheel"]
 
 
 def test_a_deploy_needs_the_archive_and_the_image() -> None:

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -20,7 +21,8 @@ _LEVEL = 6
 # The aim for one layer of packages, and the size of a package that has a separate layer.
 _LAYER_BYTES, _LARGE_BYTES = 20 << 20, 10 << 20
 _MOST_LARGE, _MOST_GROUPS = 32, 16
-_RECORD = ".dist-info/RECORD"
+# `numpy.libs`, `numpy-2.1.3.dist-info` and `six.py` belong to `numpy` and `six`.
+_SUFFIX = re.compile(r"(?:-[^-]+\.(?:dist-info|data)|\.libs|(?:\.[\w-]+)?\.(?:py|so|pth))$")
 
 
 class Layer(Struct, frozen=True):
@@ -68,19 +70,21 @@ def _build_entry(path: str, kind: bytes, mode: int) -> tarfile.TarInfo:
     return entry
 
 
-def group_packages(files: Sequence[PackedFile]) -> tuple[tuple[PackedFile, ...], ...]:
+def group_packages(
+    files: Sequence[PackedFile], owners: Mapping[str, str]
+) -> tuple[tuple[PackedFile, ...], ...]:
     """Group files by package into layers, so that an upgrade of one package changes one layer.
 
+    `owners` maps paths to the names of their wheels. Other files belong to their top-level module.
     A large package has a separate layer. The others are distributed by their names, because a limit
     on the size of each group would move packages to other groups whenever one grows.
     """
-    owners = _find_owners(files)
     packages: dict[str, list[PackedFile]] = {}
     for one in files:
-        packages.setdefault(owners.get(one.path, ""), []).append(one)
+        owner = owners.get(one.path) or find_module(one.path)
+        packages.setdefault(owner, []).append(one)
     sizes = {name: sum(len(one.deflated) for one in own) for name, own in packages.items()}
-    large = sorted((name for name in sizes if sizes[name] >= _LARGE_BYTES), key=lambda name: name)
-    large = large[:_MOST_LARGE]
+    large = sorted(name for name in sizes if sizes[name] >= _LARGE_BYTES)[:_MOST_LARGE]
     count = _count_groups(sum(size for name, size in sizes.items() if name not in large))
     groups: dict[str, list[PackedFile]] = {}
     for name, own in sorted(packages.items()):
@@ -101,16 +105,10 @@ def _choose_group(package: str, count: int) -> int:
     return int.from_bytes(hashlib.sha256(package.encode()).digest()[:4]) % count
 
 
-def _find_owners(files: Sequence[PackedFile]) -> Mapping[str, str]:
-    """Map paths to packages, as the RECORD of each package lists them."""
-    owners: dict[str, str] = {}
-    for one in files:
-        if one.path.endswith(_RECORD) and one.path.count("/") == 1:
-            name = one.path.partition("-")[0]
-            rows = one.unpack().decode(errors="replace").splitlines()
-            owners.update((row.rsplit(",", 2)[0].strip('"'), name) for row in rows)
-            owners[one.path] = name
-    return owners
+def find_module(path: str) -> str:
+    """Return the top-level module of a file. Libraries and metadata belong to it too."""
+    top = path.partition("/")[0]
+    return _SUFFIX.sub("", top).lower()
 
 
 def unpack_group(group: Iterable[PackedFile]) -> Iterator[BuiltFile]:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode
 from tests.support import in_process
 from tests.support.project import Project, handler
 from tests.support.servers.docker_registry import DockerRegistry
 from tests.support.servers.registry_proxy import Fault, RegistryProxy
-from tests.support.wheels import environment, write_wheel
+from tests.support.wheels import ANY, environment, write_wheel
 
 pytestmark = pytest.mark.network
 
@@ -33,10 +34,14 @@ class Shop:
         self.requires(alpha="1.0", beta="1.0")
 
     def requires(self, **versions: str) -> None:
-        rows = []
+        """With hashes, so that each wheel is a task."""
+        rows, index = [], self._folder / "index"
         for name, version in versions.items():
-            write_wheel(self._folder / "index", name, version=version)
-            rows.append(f"{name}=={version}\n")
+            wheel = index / name / f"{name}-{version}-{ANY}.whl"
+            if not wheel.exists():  # it would have another time in it
+                write_wheel(index, name, version=version)
+            digest = hash_bytes(wheel.read_bytes())
+            rows.append(f"{name}=={version} --hash=sha256:{digest}\n")
         self.project.write({"requirements.txt": "".join(rows)})
 
     @property
@@ -113,6 +118,17 @@ def test_a_second_project_gives_equal_images(
     other = Shop(tmp_path / "elsewhere", shop.base, proxy)
     other.ran()
     assert other.blobs() == shop.blobs()
+
+
+@pytest.mark.slow
+def test_an_upgrade_changes_the_layer_of_its_package(shop: Shop) -> None:
+    shop.ran()
+    before = shop.blobs()
+    shop.requires(alpha="2.0", beta="1.0")
+    assert [one.partition("-")[0] for one in shop.planned()] == ["wheel:alpha"]
+    shop.ran()
+    # The layer, config and manifest: not the code.
+    assert len(before - shop.blobs()) == 3
 
 
 @pytest.mark.slow
