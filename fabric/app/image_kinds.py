@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fabric.app.settings import Settings
-from fabric.config.values import Config
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.ownership import is_safe_place
 from fabric.tasks.contract import Registry, TaskKind, TaskResult, TaskTools, is_warning_kind
+
+if TYPE_CHECKING:
+    from fabric.config.values import Config  # a warm start needs no configs
 
 _KINDS = frozenset(("image", "image-layers"))
 
@@ -78,7 +81,7 @@ def drop_image_tasks(graph: TaskGraph) -> TaskGraph:
     return build_graph(task for task in graph.tasks if task.kind not in _KINDS)
 
 
-def has_moving_base(config: Config) -> bool:
+def has_moving_base(config: "Config") -> bool:
     """Return whether an image of the config has a base that can move."""
     packages = (function.build.package for function in config.functions)
     return any(one.is_image and "@sha256:" not in one.base for one in packages)
