@@ -24,6 +24,7 @@ from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import (
     PROVIDERS,
     ProviderFacts,
+    choose_base_image,
     find_provider_facts,
     format_provider_title,
 )
@@ -64,7 +65,7 @@ def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
         yield from _check_runtime(planned, runtime)
         yield from _check_sizes(planned)
         yield from _name(planned)
-        yield from _check_package(planned)
+        yield from _check_package(planned, runtime)
         for kind, trigger in list_typed_triggers(node):
             yield from _check_trigger(planned, kind, trigger)
             if kind is TriggerKind.HTTP:
@@ -117,12 +118,24 @@ def _check_sizes(planned: _Planned) -> Iterator[Problem]:
             yield Problem("config/over-limit", message, where=place_of(leaf))
 
 
-def _check_package(planned: _Planned) -> Iterator[Problem]:
+def _check_base(planned: _Planned, runtime: str, leaf: Scalar) -> Iterator[Problem]:
+    if find_child(planned.node, "package", "base") is None:
+        message = (
+            f"function `{format_excerpt(planned.name)}` needs `package.base`: the runtime "
+            f"`{format_excerpt(runtime)}` has no default base image"
+        )
+        yield Problem("config/missing-key", message, "set `package.base`", place_of(leaf))
+
+
+def _check_package(planned: _Planned, default: str) -> Iterator[Problem]:
     leaf = find_child(planned.node, "package", "type")
     facts = planned.facts
     if not isinstance(leaf, Scalar) or leaf.text != "image" or facts is None:
         return
     if facts.platform.base_images:
+        runtime = read.read_text(planned.node, "runtime", default)
+        if not choose_base_image(facts, runtime):
+            yield from _check_base(planned, runtime, leaf)
         return
     message = (
         f"function `{format_excerpt(planned.name)}` has `package.type: image`, which fabric does "

@@ -198,3 +198,9 @@ def test_images_are_accepted_where_fabric_deploys_them(provider: str) -> None:
         codes("{name: a, entry: a.ts, package: {type: image, base: 'r.example/a:1'}}", provider)
         == []
     )
+
+
+def test_a_runtime_without_a_default_base_image_needs_a_base() -> None:
+    function = "{name: a, entry: a, runtime: go, build: {preset: go}, package: {type: image%s}}"
+    assert "config/missing-key" in codes(function % "")
+    assert "config/missing-key" not in codes(function % ", base: 'r.example/a:1'")
