@@ -201,6 +201,7 @@ def test_images_are_accepted_where_fabric_deploys_them(provider: str) -> None:
 
 
 def test_a_runtime_without_a_default_base_image_needs_a_base() -> None:
-    function = "{name: a, entry: a, runtime: provided.al2023, build: {preset: go}, package: {type: image%s}}"
+    own = "entry: a, runtime: provided.al2023, build: {preset: go}"
+    function = f"{{name: a, {own}, package: {{type: image%s}}}}"
     assert "config/missing-key" in codes(function % "")
     assert "config/missing-key" not in codes(function % ", base: 'r.example/a:1'")
