@@ -1,7 +1,8 @@
 #!/bin/sh
 # System packages that only the tests need: PostgreSQL, Redis, nginx, PowerDNS and dig, git,
 # Chromium to look at pages with, the shells that complete words, Rust and a JDK, wrk for
-# benchmarks, and QEMU for programs of another processor.
+# benchmarks, QEMU for programs of another processor, and a registry of container images with two
+# tools that read them.
 # Quick when all are there. No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
@@ -53,6 +54,11 @@ has_languages() {
 
 has_emulator() {
     command -v qemu-aarch64-static >/dev/null 2>&1
+}
+
+has_images() {
+    command -v docker-registry >/dev/null 2>&1 && command -v skopeo >/dev/null 2>&1 &&
+        command -v umoci >/dev/null 2>&1
 }
 
 as_root() {
@@ -111,18 +117,26 @@ install_emulator() {
     as_root apt-get update -qq && install qemu-user-static
 }
 
+# At run level 1 no service is started when it is installed.
+install_images() {
+    as_root apt-get update -qq &&
+        as_root env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            docker-registry skopeo umoci >/dev/null
+}
+
 install_missing() {
     { has_git || install_git; } && { has_postgres || install_postgres; } &&
         { has_browser || install_browser; } && { has_redis || install_redis; } &&
         { has_names || install_names; } && { has_nginx || install_nginx; } &&
         { has_shells || install_shells; } && { has_load || install_load; } &&
-        { has_languages || install_languages; } && { has_emulator || install_emulator; }
+        { has_languages || install_languages; } && { has_emulator || install_emulator; } &&
+        { has_images || install_images; }
 }
 
 has_git && has_postgres && has_browser && has_redis && has_names && has_nginx &&
-    has_shells && has_load && has_languages && has_emulator && exit 0
+    has_shells && has_load && has_languages && has_emulator && has_images && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, nginx, pdns_server, dig, Chromium, zsh, fish, wrk, cargo, a JDK and qemu-user-static" >&2
+    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, nginx, pdns_server, dig, Chromium, zsh, fish, wrk, cargo, a JDK, qemu-user-static, docker-registry, skopeo and umoci" >&2
     exit 1
 }
 try=1

@@ -21,6 +21,7 @@ from tests.support.servers.fleet import fleet
 from tests.support.servers.host1.fixtures import host1, host1_served
 from tests.support.servers.host2.fixtures import host2, host2_served
 from tests.support.servers.pdns import pdns, pdns_relay, pdns_served
+from tests.support.servers.registry_fixtures import proxy, registry
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
 from tests.support.servers.whisk.fixtures import cloud5, cloud6, whisk_served
 
@@ -43,7 +44,9 @@ __all__ = [
     "pdns",
     "pdns_relay",
     "pdns_served",
+    "proxy",
     "real_plane",
+    "registry",
     "strict_cloud1_server",
     "whisk_served",
 ]

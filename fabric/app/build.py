@@ -165,10 +165,11 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
     looked_at = result.looked_at
     fresh = range(len(result.graph)) if looked_at is None else looked_at
     done = (one for one in fresh if result.outcomes[one].status is not Status.SKIPPED)
-    new = [one for one in done if result.graph.tasks[one].kind == verb]
+    kinds = _list_artifact_kinds(verb)
+    new = [one for one in done if result.graph.tasks[one].kind in kinds]
     return BuildOutcome(
         verb,
-        WhenRead(lambda: tuple(_list_artifacts(result, result.graph.numbers_of(verb), prefix))),
+        WhenRead(lambda: tuple(_list_artifacts(result, _list_numbers(result, verb), prefix))),
         tuple(_list_artifacts(result, new, prefix)),
         ran=result.count(Status.RAN),
         cached=result.count(Status.SKIPPED),
@@ -178,6 +179,15 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
         ms=result.ms if result.count(Status.RAN) or result.count(Status.FAILED) else 0,
         left=result.count(Status.CANCELLED),
     )
+
+
+def _list_artifact_kinds(verb: str) -> tuple[str, ...]:
+    """List the kinds of tasks whose outputs are the artifacts of a verb."""
+    return (verb, "image") if verb == Verb.PACKAGE else (verb,)
+
+
+def _list_numbers(result: RunResult, verb: str) -> list[int]:
+    return [one for kind in _list_artifact_kinds(verb) for one in result.graph.numbers_of(kind)]
 
 
 def _list_artifacts(
@@ -216,9 +226,9 @@ def _format_workspace_prefix(workspace: Path, cwd: Path) -> str:
     return f"{workspace}/"
 
 
-def copy_artifacts(result: RunResult, workspace: Path, kind: str, target: Path) -> None:
-    """Copy the artifacts of these tasks to a directory of the user's choice."""
-    for number in result.graph.numbers_of(kind):
+def copy_artifacts(result: RunResult, workspace: Path, verb: str, target: Path) -> None:
+    """Copy the artifacts of a verb to a directory of the user's choice."""
+    for number in _list_numbers(result, verb):
         task, outcome = result.graph.tasks[number], result.outcomes[number]
         if outcome.output is not None:
             own = PurePosixPath(task.inputs.shown_in)

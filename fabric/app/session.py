@@ -200,7 +200,7 @@ def _build_session(
     runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
     builder = _choose_builder(order, runtimes, stores, place, executor)
     stack.enter_context(contextlib.closing(builder))
-    registry = {**build_registry(order.workspace, builder, settings.env), **options.kinds}
+    registry = {**build_registry(order.workspace, builder, settings), **options.kinds}
     return Session(
         command=order.command,
         workspace=order.workspace,

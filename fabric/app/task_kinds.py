@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fabric.app.caching.toolchains import open_toolchain
+from fabric.app.image_kinds import open_image_kinds
 from fabric.app.settings import Settings
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.build import Runtimes
@@ -38,7 +39,8 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
             runtimes.close()
 
 
-def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) -> Registry:
+def build_registry(workspace: Path, builder: Builder, settings: Settings) -> Registry:
+    env = settings.env
     return {
         "wheel": WheelKind(WheelDownloads(env)),
         "vendor": VendorKind(_Packages(env)),
@@ -46,6 +48,7 @@ def build_registry(workspace: Path, builder: Builder, env: Mapping[str, str]) ->
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
         "layer-archive": LayerArchiveKind(workspace, env),
+        **open_image_kinds(settings),
     }
 
 

@@ -18,7 +18,7 @@ from fabric.config.resolve.stages import list_named_entries, list_overlays
 from fabric.config.schema.build import BUILD
 from fabric.config.schema.config import DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
 from fabric.config.schema.entries import WORKFLOW
-from fabric.config.schema.function import FUNCTION
+from fabric.config.schema.function import FUNCTION, PACKAGE
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.sections import Section, find_json
 from fabric.config.steps import find_command, find_commands, parse_steps
@@ -37,6 +37,7 @@ from fabric.config.values import (
     DeploySettings,
     Function,
     HealthCheck,
+    PackageSettings,
     Pairs,
     Provider,
     ProviderOverride,
@@ -58,11 +59,12 @@ _BUILD = Section(
     BuildSettings,
     BUILD,
     readers={"command": find_command},
-    given=("bundle", "optional", "custom"),
+    given=("bundle", "optional", "custom", "package"),
 )
 _CUSTOM = Section(CustomBuild, BUILD, readers={"tools": find_commands})
 _BUNDLE = Section(BundleSettings, BUILD)
 _OPTIONAL = Section(OptionalDependencies, BUILD)
+_PACKAGE = Section(PackageSettings, PACKAGE)
 _CAPACITY = Section(Capacity, FUNCTION)
 _FUNCTION = Section(
     Function,
@@ -243,7 +245,8 @@ def _parse_function_build(node: Node, under: BuildSettings, runtime: str) -> Bui
         under = replace(under, command=(), custom=NO_CUSTOM_BUILD)
     elif inherited and not can_build(inherited, read.read_text(node, "runtime", runtime)):
         under = replace(under, custom=NO_CUSTOM_BUILD)
-    return _merge_build_settings(build, under)
+    merged = _merge_build_settings(build, under)
+    return replace(merged, package=_PACKAGE.read(find_child(node, "package")))
 
 
 def _merge_pairs(under: Pairs, over: Pairs) -> Pairs:

@@ -136,6 +136,17 @@ class CustomBuild(Struct, frozen=True):
 NO_CUSTOM_BUILD = CustomBuild()
 
 
+class PackageSettings(Struct, frozen=True):
+    """The form of a packaged function. Without `base` it is the default of the provider."""
+
+    type: str = "zip"
+    base: str = ""
+
+    @property
+    def is_image(self) -> bool:
+        return self.type == "image"
+
+
 class BuildSettings(Struct, frozen=True):
     """Build settings. A `portable` command can run on another machine."""
 
@@ -145,6 +156,7 @@ class BuildSettings(Struct, frozen=True):
     bundle: BundleSettings = BundleSettings()
     # Which packages of a Python project count beside its main ones.
     optional: OptionalDependencies = MAIN_ONLY
+    package: PackageSettings = PackageSettings()
     custom: CustomBuild = NO_CUSTOM_BUILD
 
     @property

@@ -14,7 +14,7 @@ AGAIN = "5"
 # What the caller wrote, and what he sent it about.
 _ASKED_WRONG = (
     "usage", "config", "compose", "input", "build", "package", "vendor", "source", "plan", "git",
-    "init", "request", "step", "layer",
+    "init", "request", "step", "layer", "image",
 )  # fmt: skip
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
 _IN_THE_WAY = (
@@ -37,6 +37,7 @@ CODES = {
     "plan/stale": CONFLICT,
     "usage/protected-stage": CONFLICT,
     "source/unreachable": BAD_GATEWAY,
+    "image/unreachable": BAD_GATEWAY,
     "deploy/archive-too-large": BAD_REQUEST,
     "deploy/environment-too-large": BAD_REQUEST,
     "deploy/unfit-archive": BAD_REQUEST,

@@ -22,7 +22,7 @@ from fabric.model.task_inputs import BuildInputs
 def add_bundler_settings(config: Config, function: Function, inputs: BuildInputs) -> BuildInputs:
     """Add the bundler settings. They count only for builds with a bundler."""
     build = function.build
-    facts = find_provider_facts(config.provider.id)
+    facts = None if build.package.is_image else find_provider_facts(config.provider.id)
     return replace(
         inputs,
         minify=build.bundle.minify,

@@ -21,6 +21,7 @@ from fabric.graph.deploy_settings import (
     describe_release_place,
     list_layers,
 )
+from fabric.graph.images import ImagePart, build_image_tasks
 from fabric.graph.layers import (
     build_layer_archive_id,
     build_layer_archive_task,
@@ -257,11 +258,35 @@ def _layers(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
     return (build_layer_task(unit, used.layer) for used in list_used_layers(unit, functions))
 
 
+def _images(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    """Build the images of functions. Functions with the same packages share their layers."""
+    found = [
+        ImagePart(
+            function=function,
+            runtime=choose_runtime(unit, function),
+            apart=scene.variants.package(unit, function),
+            build=_build_task_id("build", unit, function, scene.variants.build(unit, function)),
+            vendor=_vendor_task(unit, function),
+            wheels=_list_wheel_ids(unit, function),
+        )
+        for function in functions
+        if function.build.package.is_image
+    ]
+    return build_image_tasks(unit, found)
+
+
+def _list_wheel_ids(unit: ServiceUnit, function: Function) -> tuple[TaskId, ...]:
+    asked = unit.packages_of(function.name)
+    return tuple(_build_wheel_id(one) for one in asked.wheels) if asked else ()
+
+
 def _list_archive_facts(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:
     """List the inputs of an archive beside the build."""
     vendor = _vendor_task(unit, function)
     layers = tuple(_list_layers_with_packages(unit, function)) if vendor else ()
-    return vendor.id if vendor else "", _list_runtime_modules(unit, function), layers
+    package = function.build.package
+    own = (unit.config.provider.id, package) if package.is_image else ()
+    return vendor.id if vendor else "", _list_runtime_modules(unit, function), layers, own
 
 
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
@@ -291,6 +316,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
             (
                 *(_build_archive_id(services, unit, function) for function in together),
                 *(build_layer_id(unit, used.layer) for used in list_used_layers(unit, together)),
+                *_list_image_ids(services, unit, together),
                 *waits,
             ),
         )
@@ -343,13 +369,13 @@ def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) ->
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
 _STRICT_BUILD: tuple[Recipe, ...] = (_build_steps, _build_checked)
+_ARCHIVES: tuple[Recipe, ...] = (
+    _build_steps, _package_steps, _vendor, _build, _package, _images,
+)  # fmt: skip
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_steps, _build_alone),
-    Verb.PACKAGE: (_build_steps, _package_steps, _vendor, _build, _package, _layer_archives),
-    Verb.DEPLOY: (
-        *(_build_steps, _package_steps, _vendor, _build, _package, _layer_archives),
-        *(_layers, _deploy, _release, _hooks, _name),
-    ),
+    Verb.PACKAGE: (*_ARCHIVES, _layer_archives),
+    Verb.DEPLOY: (*_ARCHIVES, _layer_archives, _layers, _deploy, _release, _hooks, _name),
 }
 
 
@@ -379,6 +405,16 @@ def _build_task_id(kind: str, unit: ServiceUnit, function: Function, apart: str)
 
 def _build_archive_id(scene: Services, unit: ServiceUnit, function: Function) -> TaskId:
     return _build_task_id("package", unit, function, scene.variants.package(unit, function))
+
+
+def _list_image_ids(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[TaskId]:
+    return (
+        _build_task_id("image", unit, function, scene.variants.package(unit, function))
+        for function in functions
+        if function.build.package.is_image
+    )
 
 
 def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
@@ -446,5 +482,8 @@ def _list_runtime_modules(unit: ServiceUnit, function: Function) -> tuple[str, .
     """List the runtime's modules; None if layers or a command can add more."""
     if list_layers(unit, function) or function.build.is_custom:
         return None
+    package = function.build.package
+    if package.is_image:
+        return None if package.base else ()
     facts = find_provider_facts(unit.config.provider.id)
     return tuple(module for _, module in facts.platform.python_packages) if facts else ()

@@ -267,11 +267,14 @@ _FIRST = {
     "before": "first run",
     "wheel": "not downloaded yet",
     "layer-archive": "first build",
+    "image-layers": "layers not packed yet",
 }
 _ANEW = {
     "before": "outputs changed",
     "build": "was rebuilt",
     "package": "archive changed",
+    "image": "image changed",
+    "image-layers": "layers of packages changed",
     "vendor": "packages changed",
     "layer-archive": "files changed",
     "layer": "has a new version",
@@ -292,6 +295,8 @@ def _format_change(change: Change) -> str:
             return f"{change.name} {_format_upstream_change(change.name)}"
         case EntryKind.CODE:
             return f"{change.name} version changed"
+        case EntryKind.IMAGE:
+            return f"base image {change.name} {'moved' if change.old and change.new else 'changed'}"
         case EntryKind.OPTION:
             return f"setting {change.name} changed"
         case _:

@@ -38,6 +38,8 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
         ),
     )
     env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
+    if function.build.package.is_image:
+        settings += (("package", "image"),)
     settings += (*function.settings, *list_deploy_secrets(unit.config, function))
     return function.name, settings, env
 

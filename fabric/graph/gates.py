@@ -24,7 +24,7 @@ def list_gates(graph: TaskGraph) -> tuple[Gate, ...]:
 
 
 def _build_gates(graph: TaskGraph) -> Iterator[Gate]:
-    archives = frozenset(graph.numbers_of("package"))
+    archives = frozenset((*graph.numbers_of("package"), *graph.numbers_of("image")))
     for after in _group_deploys(graph):
         needs = {need for number in after for need in graph.needs[number]}
         before = tuple(sorted(needs & archives))

@@ -31,7 +31,7 @@ from fabric.model.records.record import (
     Record,
 )
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
-from fabric.model.task_id import is_kind, package_id
+from fabric.model.task_id import image_id, is_kind, package_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec
 
 GONE = Output(hash_fields(("gone",)))
@@ -68,12 +68,16 @@ def build_wanted(
 ) -> DesiredFunction:
     """Build the desired function. Only its own archive and outputs of other services count."""
     name, _, env = spec
-    own = package_id(inputs.service, name)
-    seen = tuple(pair for pair in upstream if pair[0] == own or not is_kind(pair[0], "package"))
+    own = (package_id(inputs.service, name), image_id(inputs.service, name))
+    seen = tuple(pair for pair in upstream if pair[0] in own or not _is_archive(pair[0]))
     entries = (*code, *inputs.entries_of(spec))
     settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
     key = compute_full_key(compute_static_hash(inputs.kind, entries), (), seen)
     return DesiredFunction(name, key, format_settings(settings), env, seen)
+
+
+def _is_archive(task: str) -> bool:
+    return is_kind(task, "package") or is_kind(task, "image")
 
 
 def list_wanted(

@@ -18,7 +18,9 @@ def find_python_target(config: Config, function: Function) -> PythonTarget | Non
         return None
     version = re.sub(r"^python", "", runtime) or "3.11"
     platform = "aarch64" if function.capacity.architecture == "arm64" else "x86_64"
-    facts = find_provider_facts(config.provider.id)
+    # The libraries of a custom base image are unknown.
+    is_known = not function.build.package.base
+    facts = find_provider_facts(config.provider.id) if is_known else None
     glibc = find_glibc_version(facts, version) if facts else OLDEST_GLIBC
     return PythonTarget(version, platform, glibc)
 

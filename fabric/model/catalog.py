@@ -70,6 +70,10 @@ class ProviderPlatform(Struct, frozen=True):
     deploy_extensions: tuple[str, ...] = ()
     # Runtimes without built-in builds: `build.preset` or `build.command` makes their archives.
     command_runtimes: tuple[str, ...] = ()
+    # The base image of each family, with `{}` for the version. Empty if it deploys no images.
+    base_images: tuple[tuple[str, str], ...] = ()
+    # Whether it starts the entrypoint of an image.
+    needs_entrypoint: bool = False
 
 
 class ProviderAccess(Struct, frozen=True):
@@ -209,6 +213,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
                 ("six", "six"),
                 ("urllib3", "urllib3"),
             ),
+            base_images=(
+                ("nodejs", "public.ecr.aws/lambda/nodejs:{}"),
+                ("python", "public.ecr.aws/lambda/python:{}"),
+            ),
+            needs_entrypoint=True,
         ),
     ),
     ProviderFacts(
@@ -276,7 +285,13 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _group_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),
-        platform=ProviderPlatform(glibc=((0, 36),)),
+        platform=ProviderPlatform(
+            glibc=((0, 36),),
+            base_images=(
+                ("nodejs", "docker.io/library/node:{}-slim"),
+                ("python", "docker.io/library/python:{}-slim"),
+            ),
+        ),
         access=ProviderAccess(account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")),
         limits=ProviderLimits(name_length=63),
     ),
@@ -402,6 +417,18 @@ def find_glibc_version(facts: ProviderFacts, python: str) -> int:
     """The minor version of glibc 2 that functions of a Python version find at a provider."""
     minor = int(found[1]) if (found := re.match(r"3\.(\d+)", python)) else 0
     return max(glibc for since, glibc in facts.platform.glibc if minor >= since)
+
+
+def choose_base_image(facts: ProviderFacts, runtime: str) -> str:
+    """Return the default base image of a runtime; empty if the provider has none."""
+    platform = facts.platform
+    family = next((one for one, _ in platform.base_images if runtime.startswith(one)), "")
+    if not family:
+        return ""
+    version = runtime.removeprefix(family).removesuffix(".x")
+    first = next((one for one in platform.first_versions if one.startswith(family)), family)
+    version = version or first.removeprefix(family).removesuffix(".x")
+    return dict(platform.base_images)[family].format(version)
 
 
 FindFacts: TypeAlias = Callable[[str], ProviderFacts | None]

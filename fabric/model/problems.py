@@ -88,6 +88,12 @@ _CODES = {
     "provider/unreachable": ExitCode.UNREACHABLE,
     "source/unreachable": ExitCode.UNREACHABLE,
     "executor/unreachable": ExitCode.UNREACHABLE,
+    "image/unreachable": ExitCode.UNREACHABLE,
+    "image/bad-base": ExitCode.INVALID,
+    "image/bad-name": ExitCode.INVALID,
+    "image/no-entrypoint": ExitCode.INVALID,
+    "image/no-platform": ExitCode.INVALID,
+    "image/not-found": ExitCode.INVALID,
     "executor/no-workers": ExitCode.UNREACHABLE,
 }
 

@@ -31,6 +31,8 @@ class EntryKind(StrEnum):
     OPTION = "option"
     UPSTREAM = "upstream"
     CODE = "code"
+    # The digest of a base image.
+    IMAGE = "image"
 
 
 class InputEntry(NamedTuple):

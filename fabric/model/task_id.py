@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, NewType
 
 TaskId = NewType("TaskId", str)
-_MADE = ("build", "package")
+_MADE = ("build", "package", "image")
 
 
 class TaskName(NamedTuple):
@@ -57,10 +57,20 @@ def package_id(service: str, function: str) -> TaskId:
     return build_task_id("package", service, function)
 
 
+def image_id(service: str, function: str) -> TaskId:
+    return build_task_id("image", service, function)
+
+
 def package_of(needs: Iterable[TaskId], service: str, function: str) -> TaskId:
     """The task among these that packs a function, whatever target it is for."""
     own = package_id(service, function)
     return next((one for one in needs if remove_target_suffix(one) == own), own)
+
+
+def find_image_task(needs: Iterable[TaskId], service: str, function: str) -> TaskId | None:
+    """Find the task among these that builds the image of a function, whatever target it is for."""
+    own = image_id(service, function)
+    return next((one for one in needs if remove_target_suffix(one) == own), None)
 
 
 def remove_target_suffix(task: TaskId) -> TaskId:

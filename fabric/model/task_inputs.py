@@ -360,6 +360,52 @@ class LayerInputs(_Inputs, frozen=True):
         return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
 
 
+class ImageLayersInputs(_Inputs, frozen=True):
+    """The layers of vendored packages for images. Only the packages affect them."""
+
+    kind = "image-layers"
+
+    service: str
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return ()
+
+
+class ImageInputs(_Inputs, frozen=True):
+    """The image of one function: base, packages and build, as an OCI layout without the layers of
+    the base."""
+
+    kind = "image"
+    owns_folder = True
+
+    service: str
+    function: str
+    root: str
+    # As in the config. Its digest belongs to the code entries.
+    base: str
+    runtime: str
+    architecture: str = ""
+    # The provider starts the entrypoint of the image.
+    is_entrypoint_needed: bool = False
+    apart: str = ""
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+    @property
+    def shown_in(self) -> str:
+        folder = build_output_folder(self.root, self.service, self.apart)
+        return f"{folder}/{self.function}.oci"
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return list_option_entries(self, "service", "function", "root", "base", "apart")
+
+
 # One function of a deploy: its name, its settings, and its environment as digests.
 Spec: TypeAlias = tuple[str, Pairs, Pairs]
 
@@ -502,6 +548,8 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         BeforeInputs,
         BuildInputs,
         PackageInputs,
+        ImageLayersInputs,
+        ImageInputs,
         HookInputs,
         LayerArchiveInputs,
         LayerInputs,

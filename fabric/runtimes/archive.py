@@ -96,6 +96,11 @@ def read_packed(archive: bytes, index: bytes) -> Iterator[PackedFile]:
             )
 
 
+def list_packed_paths(index: bytes) -> tuple[str, ...]:
+    """List the files in the index of an archive from `pack_files`."""
+    return tuple(path for path, _ in msgspec.json.decode(index, type=list[tuple[str, Digest]]))
+
+
 def build_archive(files: Iterable[BuiltFile]) -> bytes:
     """Build a zip of the files: sorted by name, fixed time, modes and deflate level, no extra
     fields."""

@@ -1,7 +1,7 @@
 """HTTP calls with timeouts and retries. Independent of any service."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -89,6 +89,24 @@ class Http:
         TransientError."""
         return retry(lambda: self._send_once(request), self._patience)
 
+    def download(self, request: HttpRequest, write: Callable[[bytes], object]) -> HttpReply:
+        """Pass a successful response to `write` piece by piece, without a retry. The body of any
+        other response is returned."""
+        import httpx
+
+        headers = dict(request.headers.reveal())
+        try:
+            with self._client.stream(request.method, request.url, headers=headers) as answer:
+                content = b""
+                if answer.is_success:
+                    for chunk in answer.iter_raw(_CHUNK):
+                        write(chunk)
+                else:
+                    content = read_capped_content(answer, self._most_bytes)
+        except (httpx.RequestError, UnreadableAnswerError) as error:
+            raise TransientError(str(error) or type(error).__name__) from error
+        return _check_transient(_build_reply(answer, content))
+
     def close(self) -> None:
         self._client.close()
 
@@ -106,11 +124,18 @@ class Http:
                 content = read_capped_content(answer, self._most_bytes)
         except (httpx.RequestError, UnreadableAnswerError) as error:
             raise TransientError(str(error) or type(error).__name__) from error
-        headers = {name.lower(): value for name, value in answer.headers.items()}
-        reply = HttpReply(answer.status_code, headers, content)
-        if _is_transient(reply):
-            raise TransientError(f"it returned status {reply.status}", _read_retry_after(reply))
-        return reply
+        return _check_transient(_build_reply(answer, content))
+
+
+def _build_reply(answer: "httpx.Response", content: bytes) -> HttpReply:
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return HttpReply(answer.status_code, headers, content)
+
+
+def _check_transient(reply: HttpReply) -> HttpReply:
+    if _is_transient(reply):
+        raise TransientError(f"it returned status {reply.status}", _read_retry_after(reply))
+    return reply
 
 
 def open_http(patience: Patience, most_bytes: int = MOST_BYTES) -> Http:

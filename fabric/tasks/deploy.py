@@ -1,6 +1,7 @@
 """Deploy functions at their provider: archive, settings and environment."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,9 +28,15 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef, ValueOwner
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
-from fabric.model.task_id import TaskId, package_of, remove_target_suffix
+from fabric.model.task_id import TaskId, find_image_task, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
-from fabric.providers.core.contract import Artifact, Deployed, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import (
+    Artifact,
+    Deployed,
+    FunctionOrder,
+    ImageArtifact,
+    LiveFunction,
+)
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, get_record_ref, watch_of
@@ -107,7 +114,9 @@ class DeployKind:
         owner = package_of(upstream, ref.service, one.name)
         package = upstream[owner]
         content = task_tools.content(owner, package.files[0])
-        _refuse_large(ref, one, len(content))
+        image = _find_image(ref, one, upstream, task_tools)
+        if image is None:
+            _refuse_large(ref, one, len(content))
         with task_tools.away():
             archive = self._tools.archives.keep(ref, content)
         return Artifact(
@@ -116,6 +125,7 @@ class DeployKind:
             size=len(content),
             handler=package.fact("handler"),
             runtime=dict(one.settings)["runtime"],
+            image=image,
         )
 
     def _call_provider(
@@ -215,6 +225,7 @@ class DeployKind:
             sealed_values=self._seal_values(owner, values, was),
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
+            image=live.image,
         )
 
     def _seal_values(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:
@@ -230,6 +241,31 @@ def _with_layer_addresses(values: Values, record: Record) -> Values:
     """Replace names of layers of the project with the addresses of their current versions."""
     shown = replace(values.shown, layers=resolve_layers(values.shown.layers, record))
     return replace(values, layers=resolve_layers(values.layers, record), shown=shown)
+
+
+def _find_image(
+    ref: RecordRef,
+    one: DesiredFunction,
+    upstream: Mapping[TaskId, Output],
+    task_tools: TaskTools,
+) -> ImageArtifact | None:
+    """Find the image of a function. Its blobs are read only if the registry does not have them."""
+    owner = find_image_task(upstream, ref.service, one.name)
+    if owner is None:
+        return None
+    output = upstream[owner]
+    digest = output.fact("image")
+    blobs = {f"sha256:{file.digest}": file for file in output.files}
+    return ImageArtifact(
+        digest=digest,
+        manifest=task_tools.content(owner, blobs[digest]),
+        contents={
+            name: partial(task_tools.content, owner, file)
+            for name, file in blobs.items()
+            if name != digest
+        },
+        base=output.fact("base"),
+    )
 
 
 def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> FunctionOrder:

@@ -116,6 +116,7 @@ def list_live_functions(
             triggers=one.triggers,
             reserved_concurrency=_read_reserved_concurrency(one.settings),
             settings=one.settings,
+            image=one.image,
         )
         for one in locked_record.record.functions
         if one.name in names

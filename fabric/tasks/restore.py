@@ -24,7 +24,7 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
-from fabric.providers.core.contract import Artifact, FunctionOrder, LiveFunction
+from fabric.providers.core.contract import Artifact, FunctionOrder, ImageArtifact, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy import order_of
@@ -162,7 +162,12 @@ class RestoreKind:
         settings = dict(plain)
         path = self._tools.archives.find_archive(ref, one.artifact_sha256)
         artifact = Artifact(
-            path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
+            path=path,
+            sha256=one.artifact_sha256,
+            size=path.stat().st_size,
+            handler=one.handler,
+            runtime=settings.get("runtime", ""),
+            image=ImageArtifact(pushed=one.image) if one.image else None,
         )
         today = self._tools.values.values(ref, one.name)
         reserved, provisioned = parse_concurrency(settings.get("concurrency", ""))
@@ -210,7 +215,11 @@ class RestoreKind:
 def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
     """Update the function's address from the provider's response."""
     return replace(
-        one, resource_name=live.resource_name, resource_id=live.resource_id, endpoint=live.endpoint
+        one,
+        resource_name=live.resource_name,
+        resource_id=live.resource_id,
+        endpoint=live.endpoint,
+        image=live.image or one.image,
     )
 
 

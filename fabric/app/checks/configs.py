@@ -142,8 +142,9 @@ def _find_deployer_problems(
     deployers = scope.tools.deployers
     try:
         deployer = deployers.deployer(ref, Mode.REAL)
+        address = replace(deployers.address(ref), previous=scope.record(ref))
         return [
-            *deployer.unfit(deployers.address(ref), scope.values.drafts(ref)),
+            *deployer.unfit(address, scope.values.drafts(ref)),
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
             *(() if isinstance(deployer, LayerPublisher) else _find_unpublished_layers(config)),

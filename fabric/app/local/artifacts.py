@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.command import start_command
+from fabric.app.image_kinds import drop_image_tasks
 from fabric.app.invoking.layer_folders import LayerArchive
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
@@ -71,7 +72,8 @@ def build_artifacts(
     workspace = Path(work.info.workspace)
     options = SessionOptions(homes=list_write_homes(work.info, work.graph), runtimes=runtimes)
     with open_session(command, workspace, options) as session:
-        result = run_graph(session, GraphJob(work.info, work.graph), make_listeners)
+        graph = drop_image_tasks(work.graph)
+        result = run_graph(session, GraphJob(work.info, graph), make_listeners)
         info = add_cache_warnings(work.info, work.graph, session)
     return Artifacts(
         packages=dict(_list_packages(result, workspace)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from fabric.app.image_kinds import has_moving_base
 from fabric.app.project.compiled import Compiled, CompiledReads
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
@@ -50,11 +51,12 @@ def compile_project(project: Project, request: Request) -> Compiled:
 
 
 def _depends_on_packages(unit: ServiceUnit) -> bool:
-    """Return whether the graph depends on installed packages: a plan is not stored then, because
-    another version of them can change it."""
+    """Return whether the graph depends on installed packages or on tags of images: a plan is not
+    stored then, because these can change."""
     config = unit.config
     return (
         config.document.bindings.asked_managers
+        or has_moving_base(config)
         or find_installed_facts(config.provider.id) is not None
     )
 

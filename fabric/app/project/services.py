@@ -205,6 +205,8 @@ def list_packages(
     facts = find_provider_facts(config.provider.id)
     brought = tuple(name for name, _ in facts.platform.python_packages) if facts else ()
     users = [(one, find_python_target(config, one)) for one in config.functions]
+    # An image has only the packages that its base contains, which need not be those of the runtime.
+    runtimes = {one.name: () if one.build.package.is_image else brought for one in config.functions}
     groups = {one.build.optional.groups for one in config.functions}
     lookups = {one: PackageFolders(workspace, root, one) for one in groups}
     wanted = [
@@ -212,12 +214,17 @@ def list_packages(
         for one, target in users
         if target
     ]
-    keys = [(found.folder, target, one.build.optional) for one, found, target in wanted]
+    keys = [
+        (found.folder, target, one.build.optional, runtimes[one.name])
+        for one, found, target in wanted
+    ]
     sources = {
-        (folder, target, optional): read_public_source(
-            workspace, folder, PackageRequest(brought=brought, target=target, optional=optional)
+        key: read_public_source(
+            workspace,
+            key[0],
+            PackageRequest(brought=key[3], target=key[1], optional=key[2]),
         )
-        for folder, target, optional in dict.fromkeys(keys)
+        for key in dict.fromkeys(keys)
     }
     # Functions with the same packages share these values: a lock can have hundreds of lines.
     lists = {

@@ -197,7 +197,9 @@ def choose_journal_home(request: Request, info: ProjectInfo) -> Path:
 def list_write_homes(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
     """List the directories that a run writes to: the workspace's `.fabric` and those of
     services."""
-    writing = (task.inputs for task in graph.tasks if task.kind not in {"vendor", "wheel"})
+    writing = (
+        task.inputs for task in graph.tasks if task.kind not in {"vendor", "wheel", "image-layers"}
+    )
     roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
 

@@ -44,6 +44,10 @@ Environment variables
   FABRIC_TOOLCHAIN_DIR   directory of downloaded tools (default ~/.cache/fabric/toolchain)
   FABRIC_PIP             tool that downloads Python packages: uv or pip (default: uv if it is
                          installed, otherwise pip)
+  FABRIC_REGISTRY_<NAME>_USER, FABRIC_REGISTRY_<NAME>_PASSWORD
+                         login of a container registry, such as FABRIC_REGISTRY_GHCR_IO_USER
+  FABRIC_INSECURE_REGISTRIES
+                         container registries that are called without TLS (comma-separated)
   FABRIC_REAL_DEPLOY=1   real mode: deploy to the provider (also true, yes, on);
                          FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0 disables it)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD

@@ -21,7 +21,13 @@ from fabric.config.yaml.nodes import (
     place_of,
 )
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.catalog import ProviderFacts, find_provider_facts, format_provider_title
+from fabric.model.catalog import (
+    PROVIDERS,
+    ProviderFacts,
+    choose_base_image,
+    find_provider_facts,
+    format_provider_title,
+)
 from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
@@ -59,6 +65,7 @@ def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
         yield from _check_runtime(planned, runtime)
         yield from _check_sizes(planned)
         yield from _name(planned)
+        yield from _check_package(planned, runtime)
         for kind, trigger in list_typed_triggers(node):
             yield from _check_trigger(planned, kind, trigger)
             if kind is TriggerKind.HTTP:
@@ -109,6 +116,33 @@ def _check_sizes(planned: _Planned) -> Iterator[Problem]:
                 f"({format_provider_title(planned.facts.id)} allows {low} to {high} {unit})"
             )
             yield Problem("config/over-limit", message, where=place_of(leaf))
+
+
+def _check_base(planned: _Planned, runtime: str, leaf: Scalar) -> Iterator[Problem]:
+    if find_child(planned.node, "package", "base") is None:
+        message = (
+            f"function `{format_excerpt(planned.name)}` needs `package.base`: the runtime "
+            f"`{format_excerpt(runtime)}` has no default base image"
+        )
+        yield Problem("config/missing-key", message, "set `package.base`", place_of(leaf))
+
+
+def _check_package(planned: _Planned, default: str) -> Iterator[Problem]:
+    leaf = find_child(planned.node, "package", "type")
+    facts = planned.facts
+    if not isinstance(leaf, Scalar) or leaf.text != "image" or facts is None:
+        return
+    if facts.platform.base_images:
+        runtime = read.read_text(planned.node, "runtime", default)
+        if not choose_base_image(facts, runtime):
+            yield from _check_base(planned, runtime, leaf)
+        return
+    message = (
+        f"function `{format_excerpt(planned.name)}` has `package.type: image`, which fabric does "
+        f"not deploy to {format_provider_title(facts.id)}"
+    )
+    known = ", ".join(f"`{one.id}`" for one in PROVIDERS if one.platform.base_images)
+    yield Problem("config/unfit", message, f"use `type: zip`, or one of {known}", place_of(leaf))
 
 
 def _name(planned: _Planned) -> Iterator[Problem]:

@@ -205,6 +205,18 @@ _CLUSTER = Fields(
             "Container image of the functions. Default: a public image of the runtime.",
             "registry.example.com/node:22",
         ),
+        Field(
+            "registry",
+            FILLED,
+            "Registry and path for the images of functions with `package.type: image`.",
+            "registry.example.com/team",
+        ),
+        Field(
+            "imagePullSecrets",
+            Many(FILLED),
+            "Names of the Secrets that nodes pull images with.",
+            ["registry-login"],
+        ),
         Field("hostname", FILLED, "Hostname of the service.", "shop.example.com"),
         Field("ingressClass", FILLED, "Ingress class of the routes.", "nginx"),
         Field("tlsSecret", FILLED, "Name of the Secret with the TLS certificate.", "shop-tls"),

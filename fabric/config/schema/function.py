@@ -14,6 +14,7 @@ from fabric.config.schema.shapes import (
     match_whole,
 )
 from fabric.config.schema.triggers import FILLED, TRIGGER
+from fabric.model.image_names import IMAGE_PATTERN
 
 FUNCTION_NAME = Text(
     match_whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"
@@ -25,6 +26,10 @@ RUNTIME = Text(
     ),
     "a runtime, such as nodejs22.x, python3.12, provided.al2023 or java21",
     "config/unknown-runtime",
+)
+IMAGE_NAME = Text(
+    match_whole(IMAGE_PATTERN),
+    "the name of an image, such as registry.example.com/team/base:1",
 )
 ENV_NAME = Text(
     match_whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, not starting with a digit"
@@ -41,6 +46,22 @@ _ENTRY = Field(
     "Source file of the handler, or `<module>.<export>`.",
     "src/hello.ts",
     required=True,
+)
+PACKAGE = Fields(
+    (
+        Field(
+            "type",
+            OneOf(("zip", "image"), "a package type"),
+            "Form of the package: an archive, or a container image. Default: zip.",
+            "image",
+        ),
+        Field(
+            "base",
+            IMAGE_NAME,
+            "Base image: a tag or a digest. Default: an image of the provider for the runtime.",
+            "public.ecr.aws/lambda/nodejs:22",
+        ),
+    )
 )
 _OPTIONAL = (
     Field(
@@ -81,6 +102,12 @@ _OPTIONAL = (
     Field("include", _NAMES, "Globs of additional files in the archive.", ["templates/**"]),
     Field(
         "build", BUILD, "Build settings. They override `build` of the service.", {"minify": True}
+    ),
+    Field(
+        "package",
+        PACKAGE,
+        "How the function is packaged.",
+        {"type": "image"},
     ),
     Field(
         "reservedConcurrency",

@@ -9,7 +9,9 @@ from fabric.remote.seal import SealKeys
 # What everybody reads, and what nobody writes who has a scope of his own.
 MAIN = "main"
 # What a task makes of files alone. What changes the world is told by records.
-KINDS = frozenset({"wheel", "vendor", "before", "build", "package", "layer-archive"})
+KINDS = frozenset(
+    {"wheel", "vendor", "before", "build", "package", "layer-archive", "image-layers", "image"}
+)
 
 
 class SharedLink(Struct, frozen=True):

@@ -73,6 +73,8 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     sealed_values: str = ""
     upstream: Pairs = ()
     updated_at: str = ""
+    # The pushed image with its digest; empty for functions from archives.
+    image: str = ""
 
     @property
     def was_made(self) -> bool:

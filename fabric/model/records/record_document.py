@@ -47,6 +47,7 @@ class FunctionDocument(Struct, frozen=True, rename="camel"):
     upstream: _Table
     updated_at: str
     sealed_values: str = ""
+    image: str = ""
 
 
 class DeploymentDocument(Struct, frozen=True, rename="camel"):
@@ -148,6 +149,8 @@ def encode_function_record(one: FunctionRecord) -> Document:
         document[name] = dict(document[name])
     if not one.sealed_values:
         del document["sealedValues"]
+    if not one.image:
+        del document["image"]
     return document
 
 

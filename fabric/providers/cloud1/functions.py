@@ -27,6 +27,7 @@ from fabric.providers.cloud1.function_attributes import (
     update_attributes,
 )
 from fabric.providers.cloud1.function_settings import build_given_settings
+from fabric.providers.cloud1.images import locate_image, push_function_image
 from fabric.providers.cloud1.ownership import (
     check_ownership,
     refuse_elsewhere,
@@ -35,6 +36,7 @@ from fabric.providers.cloud1.ownership import (
 )
 from fabric.providers.cloud1.roles import has_own_role, prepare_role
 from fabric.providers.cloud1.versions import (
+    IMAGE,
     Cloud1Work,
     build_configuration,
     build_function_name,
@@ -46,6 +48,7 @@ from fabric.providers.cloud1.versions import (
     list_versions,
     mark_in,
     read_description,
+    read_image,
     read_version,
     retry_on_conflict,
     strip_arn_version,
@@ -99,7 +102,7 @@ def deploy_function(
         raise FabricError(Problem("provider/failed", message, hint))
     _refuse_others(making, found)
     _update_attributes(making, found)
-    return _report_live_function(making, _update_function(making, found["Configuration"]))
+    return _report_live_function(making, _update_function(making, found))
 
 
 def find_function(
@@ -124,21 +127,31 @@ def _find_earlier_version(making: _FunctionMaking) -> dict[str, Any] | None:
     if not version:
         return None
     found = describe_function(making.work, making.name, version)
-    if found is None or not _is_as_ordered(making, found["Configuration"]):
+    if found is None or not _is_as_ordered(making, found):
         return None
     return found
 
 
-def _is_as_ordered(making: _FunctionMaking, one: Mapping[str, Any]) -> bool:
+def _is_as_ordered(making: _FunctionMaking, found: Mapping[str, Any]) -> bool:
     """Return whether the version matches the order. Marks also cover tags, so a different mark does
     not prove a difference."""
-    if one["CodeSha256"] != encode_code_hash(making.order.artifact.sha256):
+    one = found["Configuration"]
+    if not _has_same_code(making, found):
         return False
     if mark_in(one.get("Description")) == making.order.mark:
         return True
     text = dict(making.order.settings).get("description", "")
     is_same_text = read_description(one.get("Description")) == text
     return is_same_text and not making.find_changes(one).keys() - {"Description"}
+
+
+def _has_same_code(making: _FunctionMaking, found: Mapping[str, Any]) -> bool:
+    """Return whether the code is that of the order. The digest identifies an image."""
+    artifact = making.order.artifact
+    if artifact.image is None:
+        return bool(found["Configuration"]["CodeSha256"] == encode_code_hash(artifact.sha256))
+    digest = artifact.image.digest or artifact.image.pushed.partition("@")[2]
+    return read_image(found).endswith(f"@{digest}")
 
 
 def _create_function(making: _FunctionMaking) -> str:
@@ -152,12 +165,13 @@ def _create_function(making: _FunctionMaking) -> str:
         try:
             answer = making.work.functions.create_function(
                 FunctionName=making.name,
-                Code=_build_code_argument(making),
+                Code=code,
                 Architectures=[choose_architecture(making.order)],
                 Tags=read_attributes(making.order).all_tags(making.address),
                 Publish=True,
                 **build_configuration(making.order, making.role),
                 **build_given_settings(dict(making.order.settings)),
+                **({"PackageType": IMAGE} if making.order.artifact.image else {}),
             )
         except ClientError as error:
             if is_role_too_new(error) and not has_waited(error):
@@ -176,6 +190,7 @@ def _create_function(making: _FunctionMaking) -> str:
         return work.clients.has_waited(making.role, work.scope.waiting.most)
 
     refused: list[ClientError] = []
+    code = _build_code_argument(making)
     arn = poll_until(create, making.work.scope.waiting, making.work.scope.watch)
     if arn is None:
         raise refused[-1]
@@ -185,19 +200,19 @@ def _create_function(making: _FunctionMaking) -> str:
     return arn
 
 
-def _update_function(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
+def _update_function(making: _FunctionMaking, described: Mapping[str, Any]) -> str:
     """Return the id of a version that matches the order: the newest or a new one. Settings come
     first, because the code update publishes both."""
     functions, order = making.work.functions, making.order
     settings = dict(order.settings)
-    digest = encode_code_hash(order.artifact.sha256)
+    found = described["Configuration"]
     changed = making.find_changes(found)
-    is_same_code = found["CodeSha256"] == digest and found.get("Architectures", ["x86_64"]) == [
+    is_same_code = _has_same_code(making, described) and found.get("Architectures", ["x86_64"]) == [
         choose_architecture(order)
     ]
     if not changed and is_same_code:
         there = find_by_mark(making.work, making.name, order.name, order.mark)
-        if there and there.artifact_sha256 == order.artifact.sha256:
+        if there and (order.artifact.image or there.artifact_sha256 == order.artifact.sha256):
             return there.resource_id
     if changed:
         retry_on_conflict(
@@ -209,16 +224,19 @@ def _update_function(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
     if is_same_code:
         answer = retry_on_conflict(
             making.work,
-            lambda: functions.publish_version(FunctionName=making.name, CodeSha256=digest),
+            lambda: functions.publish_version(
+                FunctionName=making.name, CodeSha256=found["CodeSha256"]
+            ),
         )
     else:
+        code = _build_code_argument(making)
         answer = retry_on_conflict(
             making.work,
             lambda: functions.update_function_code(
                 FunctionName=making.name,
                 Architectures=[choose_architecture(order)],
                 Publish=True,
-                **_build_code_argument(making),
+                **code,
             ),
         )
         wait_until_ready(making.work, making.name)
@@ -232,6 +250,8 @@ def _update_attributes(making: _FunctionMaking, found: Mapping[str, Any]) -> Non
 
 
 def _build_code_argument(making: _FunctionMaking) -> dict[str, object]:
+    if making.order.artifact.image:
+        return {"ImageUri": push_function_image(making.work, making.address, making.order)}
     content = making.order.artifact.path.read_bytes()
     if len(content) <= LARGEST_ZIP:
         return {"ZipFile": content}
@@ -257,6 +277,7 @@ def upload_archive(work: Cloud1Work, title: str, sha256: str, content: bytes) ->
 
 def _report_live_function(making: _FunctionMaking, arn: str) -> LiveFunction:
     order = making.order
+    image = order.artifact.image
     making.work.scope.watch.hear(f"{order.name}: version {read_version(arn)} is ready")
     return LiveFunction(
         order.name,
@@ -265,6 +286,7 @@ def _report_live_function(making: _FunctionMaking, arn: str) -> LiveFunction:
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,
         triggers=order.triggers,
+        image=locate_image(making.work, making.address, order) if image else "",
     )
 
 

@@ -10,6 +10,7 @@ from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
 from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
 from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
+from fabric.providers.cloud1.images import changed_type_problem
 from fabric.providers.cloud1.layers import LAYER_VERSION
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
@@ -68,8 +69,10 @@ def find_unsupported(
 
 
 def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
-    runtime = dict(one.settings).get("runtime", "")
-    if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
+    settings = dict(one.settings)
+    runtime, is_image = settings.get("runtime", ""), settings.get("package") == "image"
+    yield from _find_image_problems(one, address, is_image=is_image)
+    if not is_image and not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
         yield function_problem(
             one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support"
         )
@@ -85,6 +88,17 @@ def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> I
         )
         yield function_problem(one.name, why, "increase `reservedConcurrency`")
     yield from _find_layer_problems(one, address)
+
+
+def _find_image_problems(
+    one: FunctionDraft, address: DeploymentAddress, *, is_image: bool
+) -> Iterator[Problem]:
+    record = address.previous.function(one.name) if address.previous else None
+    if record and record.resource_id and bool(record.image) != is_image:
+        yield changed_type_problem(one.name, is_image=is_image)
+    if is_image and (one.layers or one.own_layers):
+        why, hint = "is an image and has `layers`", "copy their files into the base image"
+        yield function_problem(one.name, why, hint)
 
 
 def _find_layer_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
@@ -240,6 +254,9 @@ def _find_snapshot_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str,
     if "fileSystem" in settings or int(settings.get("ephemeralStorage", "0")) > STANDARD_STORAGE:
         why = "sets `snapStart`, which AWS does not support with a file system or a larger /tmp"
         yield "snapStart", why, "remove `snapStart`, or the other setting"
+    if settings.get("package") == "image":
+        why = "sets `snapStart`, which AWS does not support for images"
+        yield "snapStart", why, "remove `snapStart`, or use `package.type: zip`"
 
 
 def _can_start_from_snapshot(runtime: str) -> bool:

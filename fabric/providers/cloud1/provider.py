@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -46,6 +47,9 @@ from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy
 from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.work import CallScope
 from fabric.system.cloud1_account import resolve_cloud1_account
+
+if TYPE_CHECKING:
+    from fabric.providers.cloud1.registries import EcrRegistries
 
 # No function is called so: who may look is told that it is not there.
 _NOBODYS = "fabric-doctor-looks"
@@ -118,10 +122,14 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         convert_errors=convert_client_errors,
     )
     connect: Callable[[str], Cloud1Clients]
+    open_registries: Callable[[str], "EcrRegistries"]
     own: OwnSettings
 
     def _open_work(self, scope: CallScope) -> Cloud1Work:
-        return Cloud1Work(self.connect(scope.address.region), self.own, scope)
+        region = scope.address.region
+        return Cloud1Work(
+            self.connect(region), self.own, scope, lambda: self.open_registries(region)
+        )
 
     def _locate(self, address: DeploymentAddress) -> DeploymentAddress:
         return locate_deployment(address)
@@ -176,8 +184,21 @@ def open_cloud1_deployer(context: ProviderContext) -> Cloud1Lambda:
     """Open the deployer. A role in the config takes precedence over the environment."""
     said = context.read_settings(OwnSettings)
     own = replace(said, role_arn=said.role_arn or context.env.get(_ROLE, ""))
+    connect = build_client_factory(context)
+
+    def open_registries(region: str) -> "EcrRegistries":
+        from fabric.providers.cloud1.registries import EcrRegistries  # only for images
+
+        clients = connect(region)
+        return context.connections.find_or_make(
+            ("ecr", clients), lambda: EcrRegistries(clients, context.env)
+        )
+
     return Cloud1Lambda(
-        connect=build_client_factory(context), own=own, hide=context.build_redaction()
+        connect=connect,
+        open_registries=open_registries,
+        own=own,
+        hide=context.build_redaction(),
     )
 
 

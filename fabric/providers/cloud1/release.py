@@ -46,6 +46,7 @@ from fabric.providers.cloud1.gateway import (
     remove_gateway,
 )
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
+from fabric.providers.cloud1.images import delete_repositories
 from fabric.providers.cloud1.mappings import FoundQueue, find_queue
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
 from fabric.providers.cloud1.roles import delete_roles, release_roles
@@ -214,6 +215,7 @@ def _delete(
         work.scope.watch.hear(f"{one.name}: deleted with all its versions")
 
     run_parallel(delete, functions, MAX_PARALLEL)
+    delete_repositories(work, address, functions)
 
 
 T = TypeVar("T")

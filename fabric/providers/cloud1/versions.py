@@ -2,9 +2,10 @@
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, is_busy
@@ -15,6 +16,9 @@ from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 from fabric.providers.core.work import CallScope
 from fabric.system.cloud1_account import read_error_code
+
+if TYPE_CHECKING:
+    from fabric.providers.cloud1.registries import EcrRegistries
 
 
 def _build_live_function(name: str, function: str, version: Mapping[str, Any]) -> LiveFunction:
@@ -36,6 +40,7 @@ def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
 
 
 ALIAS = "live"
+IMAGE = "Image"
 NEWEST = "$LATEST"
 _NAME_LENGTH = 64
 _MEMORY, _TIMEOUT = 128, 3
@@ -68,6 +73,8 @@ class Cloud1Work(Struct, frozen=True):
     clients: Cloud1Clients
     own: OwnSettings
     scope: CallScope
+    # The registries of images, and their logins.
+    open_registries: "Callable[[], EcrRegistries] | None" = None
 
     @property
     def functions(self) -> Any:
@@ -79,7 +86,13 @@ def find_by_mark(work: Cloud1Work, name: str, function: str, mark: str) -> LiveF
     versions."""
     found = [one for one in list_versions(work, name) if mark_in(one.get("Description")) == mark]
     newest = max(found, key=lambda one: int(one["Version"]), default=None)
-    return None if newest is None else _build_live_function(name, function, newest)
+    if newest is None:
+        return None
+    live = _build_live_function(name, function, newest)
+    if newest.get("PackageType") != IMAGE:
+        return live
+    described = describe_function(work, name, str(newest["Version"]))
+    return replace(live, image=read_image(described or {}))
 
 
 def find_active_version(
@@ -89,6 +102,12 @@ def find_active_version(
     name = build_function_name(address, function)
     found = describe_function(work, name, ALIAS)
     return None if found is None else _build_live_function(name, function, found["Configuration"])
+
+
+def read_image(described: Mapping[str, Any]) -> str:
+    """Return the image of a described version, with its digest."""
+    code = described.get("Code") or {}
+    return str(code.get("ResolvedImageUri") or code.get("ImageUri") or "")
 
 
 def list_versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
@@ -176,15 +195,18 @@ def build_configuration(order: FunctionOrder, role: str) -> dict[str, object]:
     """Build all settings of a function that each function has, with AWS defaults for omitted ones.
     A setting removed from the config must return to its default."""
     settings = dict(order.settings)
+    own: dict[str, object] = {
+        "Handler": order.artifact.handler,
+        "Runtime": RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
+        "Layers": list(order.layers),
+    }
     return {
         "Description": format_mark(order.mark, settings.get("description", "")),
         "Role": role,
-        "Handler": order.artifact.handler,
-        "Runtime": RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
+        **({} if order.artifact.image else own),
         "MemorySize": _count(settings.get("memory", ""), _MEMORY),
         "Timeout": read_timeout_seconds(settings),
         "Environment": {"Variables": dict(order.env.reveal())},
-        "Layers": list(order.layers),
     }
 
 

@@ -2,7 +2,8 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +25,9 @@ from fabric.providers.cluster.objects import (
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.work import CallScope
 
+if TYPE_CHECKING:
+    from fabric.system.registries.push import Registries
+
 _OF_OBJECTS = frozenset(("provider/refused", "provider/conflict"))
 
 
@@ -33,6 +37,8 @@ class ClusterWork(Struct, frozen=True):
     tool: ClusterTool
     own: ClusterSettings
     scope: CallScope
+    # The registries of images, and their logins.
+    open_registries: "Callable[[], Registries] | None" = None
 
     @property
     def address(self) -> DeploymentAddress:

@@ -95,6 +95,9 @@ class ClusterSettings(Struct, frozen=True, rename="camel"):
     hostname: str = ""
     ingress_class: str = ""
     tls_secret: str = ""
+    # Where images of functions are pushed, and the Secrets that nodes pull them with.
+    registry: str = ""
+    image_pull_secrets: tuple[str, ...] = ()
     # Sets fields of other field managers.
     take_over: bool = False
     # Limits the wait for new pods.

@@ -19,9 +19,11 @@ from fabric.providers.cluster.archives import (
     list_archive_names,
 )
 from fabric.providers.cluster.client import ClusterSettings
+from fabric.providers.cluster.images import push_images
 from fabric.providers.cluster.limits import missing_image_problem
 from fabric.providers.cluster.objects import (
     ARTIFACT,
+    IMAGE,
     MARK,
     PARTS,
     TAGS,
@@ -91,6 +93,7 @@ def _build_spec(plan: PodPlan, trigger: dict[str, object], minor: int) -> KubeOb
 
 def deploy_orders(work: ClusterWork, orders: Sequence[FunctionOrder]) -> tuple[LiveFunction, ...]:
     minor = _read_minor_version(work, orders)
+    orders = push_images(work, orders)
     plans = [FunctionPlan(work.address, order, work.own, minor) for order in orders]
     wanted = [one for plan in plans for one in _build_function_objects(plan)]
     things = sorted(group_by_key(wanted).values(), key=_place)
@@ -142,6 +145,7 @@ def _build_live_function(work: ClusterWork, order: FunctionOrder) -> LiveFunctio
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,
         triggers=order.triggers,
+        image=order.artifact.image.pushed if order.artifact.image else "",
     )
 
 
@@ -157,8 +161,14 @@ def find_function(work: ClusterWork, function: str, mark: str) -> LiveFunction |
         return None
     sha256 = said.get(ARTIFACT, "")
     resource_id = build_archive_name(work.address, function, sha256)
-    own = said.get(MARK, "")
-    return LiveFunction(function, name, resource_id, artifact_sha256=sha256, mark=own)
+    return LiveFunction(
+        function,
+        name,
+        resource_id,
+        artifact_sha256=sha256,
+        mark=said.get(MARK, ""),
+        image=said.get(IMAGE, ""),
+    )
 
 
 def _is_whole(deployment: KubeObject, there: Mapping[str, KubeObject]) -> bool:
@@ -194,7 +204,7 @@ def _build_function_objects(plan: FunctionPlan) -> tuple[KubeObject, ...]:
     pod = _build_pod_plan(plan, runtime)
     beside = (
         build_runtime_map(address, runtime),
-        *build_archive_maps(address, order),
+        *(() if order.artifact.image else build_archive_maps(address, order)),
         *_build_secret(plan),
         *_build_service(plan),
         *build_cron_jobs(pod, order.triggers, plan.minor),
@@ -212,13 +222,15 @@ def _require_pod_runtime(order: FunctionOrder) -> PodRuntime:
 
 def _build_pod_plan(plan: FunctionPlan, runtime: PodRuntime) -> PodPlan:
     order, address = plan.order, plan.address
+    image = order.artifact.image
     return PodPlan(
         address=address,
         order=order,
         runtime=runtime,
-        image=plan.own.image or runtime.image,
+        image=image.pushed if image else plan.own.image or runtime.image,
+        pull_secrets=plan.own.image_pull_secrets,
         said=format_json(_build_server_settings(order, runtime)),
-        archives=list_archive_names(address, order),
+        archives=() if image else list_archive_names(address, order),
         runtime_map=build_runtime_name(address, runtime),
         secret=build_object_name(address, order.name) if order.env.reveal() else "",
     )
@@ -239,6 +251,7 @@ def _build_server_settings(order: FunctionOrder, runtime: PodRuntime) -> dict[st
             for one in triggers
             if one.get("type") == "http"
         ],
+        **({"unpacked": True} if order.artifact.image else {}),
         "most": ceil(order.reserved_concurrency / pods) if order.reserved_concurrency else 0,
     }
 
@@ -265,6 +278,7 @@ def _build_deployment(plan: FunctionPlan, pod: PodPlan, parts: tuple[str, ...]) 
         MARK: order.mark,
         ARTIFACT: order.artifact.sha256,
         PARTS: " ".join(parts),
+        **({IMAGE: order.artifact.image.pushed} if order.artifact.image else {}),
         **_build_tag_annotations(order),
     }
     metadata = {**_build_metadata(plan), "annotations": annotations}

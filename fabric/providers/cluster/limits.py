@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from fabric.model.problems import Problem
+from fabric.providers.cluster.client import ClusterSettings
+from fabric.providers.cluster.images import is_registry, missing_registry_problem
 from fabric.providers.cluster.objects import build_object_name, find_pod_runtime
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
@@ -20,8 +22,12 @@ _RESERVED = frozenset(("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVEN
 
 
 def find_unsupported(
-    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    own: ClusterSettings, address: DeploymentAddress, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
+    images = [one for one in functions if dict(one.settings).get("package") == "image"]
+    if images and not is_registry(own.registry):
+        keys = ("extensions", "cluster-orchestrator")
+        yield Unsupported("", missing_registry_problem(own.registry), keys=keys)
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from find_name_conflicts(
         functions, partial(build_object_name, address), "named `{}` in the cluster"

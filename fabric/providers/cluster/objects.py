@@ -143,6 +143,7 @@ _MANAGED = "app.kubernetes.io/managed-by"
 _NAME_LABEL = "app.kubernetes.io/name"
 _SERVICE, _STAGE, FUNCTION = "fabric/service", "fabric/stage", "fabric/function"
 MARK, ARTIFACT, TAGS, PARTS = "fabric/mark", "fabric/artifact", "fabric/tags", "fabric/parts"
+IMAGE = "fabric/image"
 _OWN_SIGNS = re.compile(r"[^a-z0-9-]+")
 _LABEL_SIGNS = re.compile(r"[^A-Za-z0-9._-]+")
 _DIGEST = 8

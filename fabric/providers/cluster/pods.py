@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from fabric.model.image_names import CODE_FOLDER
 from fabric.providers.cluster.archives import format_file_key, format_part_key
 from fabric.providers.cluster.objects import (
     FOLDER,
@@ -55,9 +56,15 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     image: str
     # The settings of the server inside.
     said: str
+    # Empty if the image contains the code.
     archives: tuple[str, ...]
     runtime_map: str
     secret: str = ""
+    pull_secrets: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> str:
+        return _CODE if self.archives else f"/{CODE_FOLDER}"
 
 
 def build_pod_template(plan: PodPlan) -> KubeObject:
@@ -91,9 +98,11 @@ def _build_template(plan: PodPlan, labels: dict[str, str], spec: KubeObject) -> 
 def _build_spec(plan: PodPlan, container: KubeObject) -> KubeObject:
     architecture = dict(plan.order.settings).get("architecture", "")
     wanted = _ARCHITECTURES.get(architecture, architecture)
+    secrets = [{"name": one} for one in plan.pull_secrets]
     nodes = {"nodeSelector": {"kubernetes.io/arch": wanted}} if wanted else {}
     return {
         **nodes,
+        **({"imagePullSecrets": secrets} if secrets else {}),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "securityContext": POD_SECURITY,
@@ -105,7 +114,7 @@ def _build_spec(plan: PodPlan, container: KubeObject) -> KubeObject:
 def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
     own = {
         "FABRIC_SAID": plan.said,
-        "FABRIC_CODE": _CODE,
+        "FABRIC_CODE": plan.code,
         "FABRIC_WORK": _WORK,
         "HOME": _WORK,
         **more,
@@ -121,7 +130,7 @@ def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
             {"name": "runtime", "mountPath": FOLDER, "readOnly": True},
-            {"name": "code", "mountPath": _CODE, "readOnly": True},
+            *([{"name": "code", "mountPath": _CODE, "readOnly": True}] if plan.archives else ()),
             {"name": "work", "mountPath": _WORK},
             {"name": "tmp", "mountPath": _TMP},
         ],
@@ -152,7 +161,7 @@ def _build_volumes(plan: PodPlan) -> list[KubeObject]:
     ]
     return [
         {"name": "runtime", "configMap": {"name": plan.runtime_map, "items": files}},
-        {"name": "code", "projected": {"sources": parts}},
+        *([{"name": "code", "projected": {"sources": parts}}] if parts else ()),
         {"name": "work", "emptyDir": {}},
         {"name": "tmp", "emptyDir": {}},
     ]

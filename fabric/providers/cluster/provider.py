@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabric.config.yaml.nodes import convert_to_plain
 from fabric.config.yaml.reader import read
@@ -30,6 +31,9 @@ from fabric.providers.core.provider import CommandEnvironment, Provider, Provide
 from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.core.work import CallScope
 from fabric.system.disk import read_bytes
+
+if TYPE_CHECKING:
+    from fabric.system.registries.push import Registries
 
 
 def _fetch_identity(work: ClusterWork) -> str:
@@ -62,14 +66,15 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True, kw_only=Tru
     tool: ClusterTool
     # The settings of this provider's config section.
     own: ClusterSettings
+    open_registries: Callable[[], "Registries"]
 
     def _open_work(self, scope: CallScope) -> ClusterWork:
-        return ClusterWork(self.tool, self.own, scope)
+        return ClusterWork(self.tool, self.own, scope, self.open_registries)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
-        return tuple(find_unsupported(address, functions))
+        return tuple(find_unsupported(self.own, address, functions))
 
 
 def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
@@ -77,7 +82,21 @@ def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
     # A rollout is looked at each second.
     waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
     hide = context.build_redaction()
-    return ClusterOrchestrator(tool=_open_tool(context.around), own=own, hide=hide, waiting=waiting)
+
+    def open_own_registries() -> "Registries":
+        from fabric.system.registries.push import open_registries  # only for images
+
+        return context.connections.find_or_make(
+            ("images", context.provider_id), lambda: open_registries(context.env)
+        )
+
+    return ClusterOrchestrator(
+        tool=_open_tool(context.around),
+        own=own,
+        open_registries=open_own_registries,
+        hide=hide,
+        waiting=waiting,
+    )
 
 
 def open_cluster_observer(context: ProviderContext) -> ClusterObserver:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
 from fabric.providers.cluster.gate_objects import build_gate_objects
+from fabric.providers.cluster.images import delete_images
 from fabric.providers.cluster.objects import (
     PARTS,
     KubeObject,
@@ -209,6 +210,7 @@ def delete_functions(work: ClusterWork, functions: Sequence[LiveFunction]) -> No
     gone_names = {build_object_name(work.address, one) for one in gone}
     own = [name for name, thing in there.items() if _label(thing) in gone_names]
     _take_away(work, sorted([*own, *(_list_ingress_objects(work, there) - entrance.names)]))
+    delete_images(work, gone)
 
 
 def _list_ingress_objects(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
@@ -227,3 +229,5 @@ def delete_service(work: ClusterWork) -> None:
     """Delete all objects with our labels, ingress first."""
     there = work.there()
     _take_away(work, sorted(there, key=lambda name: (not name.startswith("Ingress/"), name)))
+    record = work.address.previous
+    delete_images(work, [one.name for one in record.functions] if record else [])

@@ -13,6 +13,18 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 
+class ImageArtifact(Struct, frozen=True, kw_only=True):
+    """The image of a function, with its own blobs by digest. The layers of the base are in the
+    repository of `base`, which is pinned by digest."""
+
+    digest: str = ""
+    manifest: bytes = b""
+    contents: Mapping[str, Callable[[], bytes]] = {}
+    base: str = ""
+    # Where an earlier deploy pushed it, with its digest. Then the other fields can be empty.
+    pushed: str = ""
+
+
 class Artifact(Struct, frozen=True):
     """A function's archive on disk."""
 
@@ -23,6 +35,8 @@ class Artifact(Struct, frozen=True):
     handler: str
     runtime: str
     changed: bool = True
+    # For functions that are deployed as images.
+    image: ImageArtifact | None = None
 
 
 class FunctionOrder(Struct, frozen=True):
@@ -151,6 +165,8 @@ class LiveFunction(Struct, frozen=True):
     reserved_concurrency: int | None = None
     # The recorded settings.
     settings: Pairs = ()
+    # The pushed image, with its digest.
+    image: str = ""
 
 
 LiveFunctions: TypeAlias = Sequence[LiveFunction]

@@ -26,7 +26,8 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
-const handler = await prepare({ ...said, folder: laidOut(parts, resolve(join(work, "function"))) }).catch((error) => {
+const folder = () => (said.unpacked ? resolve(parts) : laidOut(parts, resolve(join(work, "function"))));
+const handler = await Promise.resolve().then(() => prepare({ ...said, folder: folder() })).catch((error) => {
   console.error(error?.stack ?? error);
   process.exit(1);
 });

@@ -186,7 +186,8 @@ def main() -> None:
     work = Path(given["FABRIC_WORK"], "function").resolve()
     document = json.loads(given["FABRIC_SAID"])
     try:
-        folder = _unpack_parts(Path(given["FABRIC_CODE"]), work)
+        parts = Path(given["FABRIC_CODE"])
+        folder = str(parts) if document.pop("unpacked", False) else _unpack_parts(parts, work)
         function = FunctionServer({**document, "folder": folder})
     except BaseException:  # noqa: BLE001 - whatever a module throws is its answer
         traceback.print_exc()

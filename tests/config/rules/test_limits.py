@@ -182,3 +182,26 @@ def test_invalid_schedule_is_reported_once() -> None:
     root = read("fabric.yml", text.encode()).root
     assert isinstance(root, Mapping)
     assert list(limit_problems(root, "dev")) == []
+
+
+@pytest.mark.parametrize("provider", ["host1", "edge1-workers", "cloud2-functions"])
+def test_images_are_refused_where_fabric_deploys_none(provider: str) -> None:
+    (problem,) = refused("{name: a, entry: a.ts, package: {type: image}}", provider)
+    assert problem.code == "config/unfit"
+    assert "`cloud1-lambda`, `cluster-orchestrator`" in problem.hint
+    assert codes("{name: a, entry: a.ts, package: {type: zip}}", provider) == []
+
+
+@pytest.mark.parametrize("provider", ["cloud1-lambda", "cluster-orchestrator"])
+def test_images_are_accepted_where_fabric_deploys_them(provider: str) -> None:
+    assert (
+        codes("{name: a, entry: a.ts, package: {type: image, base: 'r.example/a:1'}}", provider)
+        == []
+    )
+
+
+def test_a_runtime_without_a_default_base_image_needs_a_base() -> None:
+    own = "entry: a, runtime: provided.al2023, build: {preset: go}"
+    function = f"{{name: a, {own}, package: {{type: image%s}}}}"
+    assert "config/missing-key" in codes(function % "")
+    assert "config/missing-key" not in codes(function % ", base: 'r.example/a:1'")

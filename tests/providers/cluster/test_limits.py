@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.limits import find_unsupported
 from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft
@@ -25,7 +26,7 @@ def cron(schedule: str) -> str:
 
 
 def said(*drafts: FunctionDraft) -> list[tuple[str, int | None]]:
-    found = find_unsupported(_ADDRESS, drafts)
+    found = find_unsupported(ClusterSettings(), _ADDRESS, drafts)
     return [(one.problem.message, one.trigger) for one in found]
 
 

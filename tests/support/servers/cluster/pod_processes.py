@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.servers.process import free_port
+from tests.support.servers.pulled_images import NotThereError, pull
 
 _PROGRAMS = {"node": "node", "python": sys.executable}
 Look = Callable[[str, str], Mapping[str, Any] | None]
@@ -65,11 +66,14 @@ class PodProcess:
 
     def _started(self) -> subprocess.Popen[bytes]:
         container = container_of(self.spec)
+        layers: dict[str, str] = {}
         image = container["image"].split(":")[0].rpartition("/")[2]
-        if image not in _PROGRAMS:
+        if "@" in container["image"]:
+            layers = self._pulled(container["image"])
+        elif image not in _PROGRAMS:
             raise CannotStartError("ErrImagePull", f'cannot pull "{container["image"]}"')
         folders = {one["name"]: self._volume(one) for one in self.spec.get("volumes", [])}
-        mounts = {
+        mounts = layers | {
             one["mountPath"]: str(folders[one["name"]]) for one in container.get("volumeMounts", [])
         }
         words = [_swapped(one, mounts) for one in container["command"]]
@@ -84,6 +88,19 @@ class PodProcess:
                 stderr=log,
                 start_new_session=True,
             )
+
+    def _pulled(self, image: str) -> dict[str, str]:
+        """The task of an image, laid out where the container would have it."""
+        top = self.folder / "image"
+        try:
+            files = list(pull(image).files("var/task"))
+        except NotThereError as error:
+            raise CannotStartError("ErrImagePull", f'cannot pull "{image}"') from error
+        for one in files:
+            path = top / one.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(one.content)
+        return {"/var/task": str(top)}
 
     def _environment(self, mounts: Mapping[str, str]) -> dict[str, str]:
         container = container_of(self.spec)

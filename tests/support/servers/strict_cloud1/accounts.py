@@ -42,6 +42,14 @@ class LayerVersion:
 
 
 @dataclass
+class Repository:
+    """One of ECR's; its images are in the account's registry."""
+
+    arn: str
+    tags: dict[str, str]
+
+
+@dataclass
 class Region:
     """`server` is the address that is told to whoever asks where an API answers."""
 
@@ -52,6 +60,7 @@ class Region:
     layers: dict[str, LayerVersion] = field(default_factory=dict)
     mappings: dict[str, EventSourceMapping] = field(default_factory=dict)
     gateways: dict[str, Gateway] = field(default_factory=dict)
+    repositories: dict[str, Repository] = field(default_factory=dict)
 
     def has_layer(self, arn: str) -> bool:
         return arn in self.layers and not self.layers[arn].is_deleted
@@ -71,6 +80,8 @@ class Account:
     key: str
     number: str
     looks: int = 1
+    # Host and port of the registry that stands for ECR's.
+    registry: str = ""
     regions: dict[str, Region] = field(default_factory=dict)
     calls: list[tuple[str, int]] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)

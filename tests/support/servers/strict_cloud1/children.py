@@ -168,7 +168,7 @@ class Children:
             "PYTHONPATH": str(folder / "opt" / "python"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        return Child(folder / "task", version.settings["Runtime"], {**own, **env})
+        return Child(folder / "task", version.runtime, {**own, **env})
 
     def _unpacked(self, version: Version, layers: list[bytes]) -> Path:
         digest = hashlib.sha256()

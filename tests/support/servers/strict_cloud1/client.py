@@ -127,6 +127,10 @@ class StrictCloud1:
         """How often a change is looked at before it is done; 1 where nothing is said."""
         self._ask("looks", looks)
 
+    def use_registry(self, registry: str) -> None:
+        """ECR's images are in this registry."""
+        self._ask("registry", registry)
+
     def fire_rule(self, name: str) -> None:
         """The time of a rule of the default bus comes now."""
         assert self._ask("fire", {"region": self.region, "rule": name}), f"no rule {name} is on"

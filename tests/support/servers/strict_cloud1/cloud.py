@@ -13,6 +13,7 @@ from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.function_calls import FUNCTION_CALLS
 from tests.support.servers.strict_cloud1.functions import Reference, Version
 from tests.support.servers.strict_cloud1.gateway_calls import GATEWAY_CALLS
+from tests.support.servers.strict_cloud1.image_calls import IMAGE_CALLS
 from tests.support.servers.strict_cloud1.invocations import (
     Called,
     arn_of,
@@ -40,6 +41,7 @@ _OPERATIONS = {
     | MAPPING_CALLS
     | ALIAS_SETTING_CALLS,
     "apigatewayv2": GATEWAY_CALLS,
+    "ecr": IMAGE_CALLS,
 }
 OWN_SERVICES = frozenset(_OPERATIONS)
 

@@ -14,6 +14,7 @@ from tests.support.servers.strict_cloud1.functions import (
     new_revision,
     shown,
 )
+from tests.support.servers.strict_cloud1.image_calls import FunctionImage, image_of
 from tests.support.servers.strict_cloud1.operations import heeding, paged
 from tests.support.servers.strict_cloud1.packages import (
     check_layers,
@@ -41,6 +42,7 @@ _DEFAULTS: Fields = {
     "TracingConfig": {"Mode": "PassThrough"},
 }
 _LONGEST_NAME = 64
+IMAGE = "Image"
 
 
 def _create(region: Region, asked: Fields) -> Fields:
@@ -50,16 +52,18 @@ def _create(region: Region, asked: Fields) -> Fields:
     if len(name) > _LONGEST_NAME:
         rule = "Member must have length less than or equal to 64"
         raise RefusalError(400, "ValidationException", f"Value at 'functionName': {rule}")
-    for needed in ("Runtime", "Handler"):
+    is_image = asked.get("PackageType") == IMAGE
+    for needed in () if is_image else ("Runtime", "Handler"):
         if needed not in asked:
             message = "are mandatory parameters for functions created with deployment packages."
             raise wrong_value(f"Runtime and Handler {message}")
-    content = content_of(region, asked["Code"])
     settings = {**_DEFAULTS, "Architectures": asked.get("Architectures", ["x86_64"])}
-    settings |= _settings_in(asked)
+    settings |= _settings_in(asked) | ({"PackageType": IMAGE} if is_image else {})
     check_settings(region, settings)
-    check_layers(region, settings, content)
-    latest = _made(region.function_arn(name), settings, content)
+    code = _code_of(region, asked["Code"], settings)
+    if isinstance(code, bytes):
+        check_layers(region, settings, code)
+    latest = _made(region.function_arn(name), settings, code)
     function = Function(name, latest, dict(asked.get("Tags", {})))
     region.functions[name] = function
     version = _publish(function, "") if asked.get("Publish") else latest
@@ -72,16 +76,29 @@ def _settings_in(asked: Fields) -> Fields:
     return {name: asked[name] for name in _SETTINGS.split() if name in asked}
 
 
-def _made(arn: str, settings: Fields, content: bytes) -> Version:
+def _code_of(region: Region, code: Fields, settings: Fields) -> bytes | FunctionImage:
+    is_image = settings["PackageType"] == IMAGE
+    if is_image != ("ImageUri" in code):
+        wanted = "ImageUri" if is_image else "a zip archive"
+        raise wrong_value(f"Please provide {wanted} for a function of this package type.")
+    if is_image:
+        return image_of(region, code["ImageUri"], settings["Architectures"][0])
+    return content_of(region, code)
+
+
+def _made(arn: str, settings: Fields, code: bytes | FunctionImage) -> Version:
+    image = code if isinstance(code, FunctionImage) else None
+    content = code.content if isinstance(code, FunctionImage) else code
     version = Version(LATEST, arn, settings, content)
+    sha256 = image.digest.partition(":")[2] if image else sha256_of(content)
     own = {
         "FunctionName": version.name,
         "FunctionArn": arn,
         "Version": LATEST,
-        "CodeSha256": sha256_of(content),
-        "CodeSize": len(content),
+        "CodeSha256": sha256,
+        "CodeSize": 0 if image else len(content),
     }
-    return Version(LATEST, arn, {**settings, **own, **_now()}, content)
+    return Version(LATEST, arn, {**settings, **own, **_now()}, content, image)
 
 
 def _now() -> Fields:
@@ -99,7 +116,8 @@ def _publish(function: Function, description: str) -> Version:
     if description:
         own["Description"] = description
     settings = {**function.latest.settings, **own, "RevisionId": new_revision()}
-    version = Version(number, function.arn(number), settings, function.latest.content)
+    latest = function.latest
+    version = Version(number, function.arn(number), settings, latest.content, latest.image)
     function.versions[number] = version
     function.next_number += 1
     function.is_changed = False
@@ -132,14 +150,17 @@ def _change(region: Region, function: Function, latest: Version) -> None:
 def _update_code(region: Region, asked: Fields) -> Fields:
     function = _changeable(region, asked)
     old = function.latest
-    content = content_of(region, asked)
     architectures = asked.get("Architectures", old.settings["Architectures"])
-    made = _made(old.arn, {**old.settings, "Architectures": architectures}, content)
-    # An attached layer that was deleted since stays attached.
-    check_layers(region, {**made.settings, "Layers": _there(region, old.settings)}, content)
+    settings = {**old.settings, "Architectures": architectures}
+    made = _made(old.arn, settings, _code_of(region, asked, settings))
+    if made.image is None:
+        # An attached layer that was deleted since stays attached.
+        attached = {**made.settings, "Layers": _there(region, old.settings)}
+        check_layers(region, attached, made.content)
     if asked.get("DryRun"):
         return just_changed(function, made)
-    is_equal = content == old.content and architectures == old.settings["Architectures"]
+    is_equal = (made.content, made.image) == (old.content, old.image)
+    is_equal &= architectures == old.settings["Architectures"]
     function.is_changed |= not is_equal
     _change(region, function, made)
     if not asked.get("Publish"):
@@ -160,7 +181,7 @@ def _update_configuration(region: Region, asked: Fields) -> Fields:
     check_settings(region, settings)
     check_layers(region, settings, old.content)
     function.is_changed |= settings != old.settings
-    made = Version(LATEST, old.arn, {**settings, **_now()}, old.content)
+    made = Version(LATEST, old.arn, {**settings, **_now()}, old.content, old.image)
     _change(region, function, made)
     return just_changed(function, made)
 
@@ -179,10 +200,14 @@ def _publish_version(region: Region, asked: Fields) -> Fields:
 def _get(region: Region, asked: Fields) -> Fields:
     reference = Reference.of(asked["FunctionName"], asked.get("Qualifier"))
     function = region.function(reference)
+    version = function.version(reference.qualifier)
     found: Fields = {
-        "Configuration": shown(function, function.version(reference.qualifier)),
+        "Configuration": shown(function, version),
         "Code": {"RepositoryType": "S3", "Location": "https://code.invalid/"},
     }
+    if version.image:
+        uri = version.image.uri
+        found["Code"] = {"RepositoryType": "ECR", "ImageUri": uri, "ResolvedImageUri": uri}
     if function.tags:
         found["Tags"] = function.tags
     if function.reserved is not None:
@@ -238,7 +263,7 @@ FUNCTION_CALLS = {
         f"FunctionName Code Publish Tags Architectures PackageType {_SETTINGS}", _create
     ),
     "UpdateFunctionCode": heeding(
-        "FunctionName ZipFile S3Bucket S3Key S3ObjectVersion Architectures Publish DryRun"
+        "FunctionName ImageUri ZipFile S3Bucket S3Key S3ObjectVersion Architectures Publish DryRun"
         " RevisionId",
         _update_code,
     ),

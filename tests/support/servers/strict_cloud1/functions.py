@@ -2,10 +2,13 @@
 
 import uuid
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.refusals import conflict, not_found
+
+if TYPE_CHECKING:
+    from tests.support.servers.strict_cloud1.image_calls import FunctionImage
 
 LATEST = "$LATEST"
 
@@ -33,6 +36,15 @@ class Version:
     arn: str
     settings: Fields
     content: bytes
+    image: "FunctionImage | None" = None
+
+    @property
+    def runtime(self) -> str:
+        return self.image.runtime if self.image else str(self.settings["Runtime"])
+
+    @property
+    def handler(self) -> str:
+        return self.image.handler if self.image else str(self.settings["Handler"])
 
     @property
     def name(self) -> str:

@@ -77,7 +77,7 @@ def run(children: Children, region: Region, version: Version, event: object, arn
 def _environment(region: Region, version: Version) -> dict[str, str]:
     settings = version.settings
     return {
-        "_HANDLER": settings["Handler"],
+        "_HANDLER": version.handler,
         "AWS_REGION": region.name,
         "AWS_DEFAULT_REGION": region.name,
         "AWS_LAMBDA_FUNCTION_NAME": version.name,

@@ -74,7 +74,13 @@ def check_settings(region: Region, settings: Fields) -> None:
     must_be_assumable(
         region, settings["Role"], "lambda.amazonaws.com", wrong_value(_CANNOT_BE_ASSUMED)
     )
-    if not _RUNS_HERE.fullmatch(settings["Runtime"]):
+    is_image = settings.get("PackageType") == "Image"
+    unused = sorted({"Runtime", "Handler", "Layers"} & set(settings)) if is_image else []
+    if unused:
+        raise wrong_value(
+            f"{', '.join(unused)} cannot be set for functions with package type Image"
+        )
+    if not is_image and not _RUNS_HERE.fullmatch(settings["Runtime"]):
         raise wrong_value(
             f"The runtime parameter of {settings['Runtime']} is no longer supported for creating"
             " or updating AWS Lambda functions, or not run by this server."

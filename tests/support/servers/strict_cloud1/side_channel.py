@@ -36,6 +36,10 @@ def _looks(account: Account, body: bytes) -> None:
     account.looks = msgspec.json.decode(body, type=int)
 
 
+def _registry(account: Account, body: bytes) -> None:
+    account.registry = msgspec.json.decode(body, type=str)
+
+
 class SideChannel:
     """`/_server/<what>?key=<access key id>`."""
 
@@ -50,6 +54,7 @@ class SideChannel:
             "fault": _fault,
             "throttle": _throttle,
             "looks": _looks,
+            "registry": _registry,
             "fire": self._fire,
             "forget": self._forget,
         }

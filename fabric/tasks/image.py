@@ -1,0 +1,201 @@
+"""Build the image of one function: the layers of its packages, and one layer of its files."""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from fabric.model.hashing import hash_bytes, hash_fields
+from fabric.model.image_names import require_reference
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import EntryKind, InputEntry, Output, Task
+from fabric.model.task_id import TaskId, is_kind
+from fabric.model.task_inputs import ImageInputs, ImageLayersInputs
+from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.images.bases import BaseQuery, ResolvedBase
+from fabric.runtimes.images.image import (
+    BaseImage,
+    Image,
+    ImageStart,
+    LayerRow,
+    build_image,
+    build_layout,
+    has_entrypoint,
+)
+from fabric.runtimes.images.layers import group_packages, unpack_group, write_layer
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.packed import has_packed, read_packed_output, read_packed_paths
+
+_VERSION = "1"
+# The rows and paths of the layers, beside their bytes.
+_LAYERS = ".layers.json"
+
+
+class LayerRows(msgspec.Struct, frozen=True):
+    """The layers of vendored packages, and the paths in them."""
+
+    layers: tuple[LayerRow, ...]
+    paths: tuple[str, ...]
+
+
+class ImageLayersKind:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        del task
+        return (InputEntry(EntryKind.CODE, "image-layers", _VERSION),)
+
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
+        if not isinstance(task.inputs, ImageLayersInputs):
+            raise TypeError(f"{task.id} is not a task of layers")
+        [vendor] = [one for one in upstream if is_kind(one, "vendor")]
+        files = tuple(read_packed_output(vendor, upstream[vendor], task_tools))
+        groups = group_packages(files, _map_owners(upstream, task_tools))
+        layers = [write_layer(unpack_group(group)) for group in groups]
+        rows = LayerRows(
+            tuple(LayerRow(one.digest, one.diff_id, len(one.content)) for one in layers),
+            tuple(sorted(one.path for one in files)),
+        )
+        contents = {one.digest: one.content for one in layers}
+        return TaskResult(
+            digest=hash_fields(one.diff_id for one in layers),
+            files=(
+                WrittenFile(_LAYERS, msgspec.json.encode(rows)),
+                *(WrittenFile(_blob_path(digest), content) for digest, content in contents.items()),
+            ),
+            facts=(("layers", str(len(layers))),),
+        )
+
+
+def _map_owners(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> Mapping[str, str]:
+    """Map paths to the names of wheels, as far as each wheel is a task."""
+    return {
+        path: wheel.partition(":")[2].rsplit("-", 2)[0]
+        for wheel, output in upstream.items()
+        if is_kind(wheel, "wheel")
+        for path in read_packed_paths(wheel, output, task_tools)
+    }
+
+
+class BaseImages(Protocol):
+    """Resolves base images. Thread-safe; a base has one digest in a run."""
+
+    def resolve(self, query: BaseQuery) -> ResolvedBase: ...
+    def read(self, query: BaseQuery) -> BaseImage: ...
+
+
+class ImageKind:
+    def __init__(self, bases: BaseImages) -> None:
+        self._bases = bases
+
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        """Return the version, and the digest of the base: it changes when its tag moves."""
+        query = _build_query(task)
+        base = self._bases.resolve(query)
+        return (
+            InputEntry(EntryKind.CODE, "image", _VERSION),
+            InputEntry(EntryKind.IMAGE, str(require_reference(query.name)), base.digest),
+        )
+
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
+        inputs = _require_image_inputs(task)
+        with task_tools.away():
+            base = self._bases.read(_build_query(task))
+        layers = _read_layers(upstream, task_tools)
+        own = write_layer(_read_own(upstream, task_tools))
+        row = LayerRow(own.digest, own.diff_id, len(own.content))
+        start = ImageStart(
+            handler=_find_handler(upstream),
+            runtime=inputs.runtime,
+            architecture=_build_query(task).platform,
+            paths=frozenset(layers.paths),
+        )
+        image = build_image(base, (*layers.layers, row), start)
+        _check_entrypoint(inputs, image)
+        packages = {one.digest: one for one in _list_layer_contents(upstream, task_tools)}
+        contents = {digest: file.content for digest, file in packages.items()}
+        layout = build_layout(image, {**contents, own.digest: own.content})
+        return TaskResult(
+            digest=image.identity,
+            files=tuple(WrittenFile(path, content) for path, content in layout.items()),
+            facts=(
+                ("image", image.digest),
+                ("sha256", image.digest.partition(":")[2]),
+                ("base", base.reference),
+            ),
+        )
+
+    def warnings(
+        self, task: Task, upstream: Mapping[TaskId, Output], output: Output
+    ) -> tuple[Problem, ...]:
+        """Warn if the registry of the base could not be reached."""
+        del upstream, output
+        problem = self._bases.resolve(_build_query(task)).problem
+        return (problem,) if problem else ()
+
+
+class _LayerFile(msgspec.Struct, frozen=True):
+    digest: str
+    content: bytes
+
+
+def _read_layers(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> LayerRows:
+    found = [
+        task_tools.content(owner, one)
+        for owner, output in upstream.items()
+        if is_kind(owner, "image-layers")
+        for one in output.files
+        if one.path == _LAYERS
+    ]
+    return msgspec.json.decode(found[0], type=LayerRows) if found else LayerRows((), ())
+
+
+def _list_layer_contents(
+    upstream: Mapping[TaskId, Output], task_tools: TaskTools
+) -> Iterator[_LayerFile]:
+    for owner, output in upstream.items():
+        for one in output.files if is_kind(owner, "image-layers") else ():
+            if one.path != _LAYERS:
+                content = task_tools.content(owner, one)
+                yield _LayerFile(f"sha256:{hash_bytes(content)}", content)
+
+
+def _read_own(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> list[BuiltFile]:
+    return [
+        BuiltFile(one.path, task_tools.content(owner, one), one.executable)
+        for owner, output in upstream.items()
+        if not (has_packed(output) or is_kind(owner, "image-layers"))
+        for one in output.files
+    ]
+
+
+def _find_handler(upstream: Mapping[TaskId, Output]) -> str:
+    found = (output.fact("handler") for output in upstream.values())
+    return next((handler for handler in found if handler), "")
+
+
+def _check_entrypoint(inputs: ImageInputs, image: Image) -> None:
+    if inputs.is_entrypoint_needed and not has_entrypoint(image):
+        message = (
+            f"the base image `{inputs.base}` of `{inputs.service}/{inputs.function}` has no "
+            "entrypoint"
+        )
+        hint = "use a base whose entrypoint starts a runtime interface client of AWS Lambda"
+        raise FabricError(Problem("image/no-entrypoint", message, hint))
+
+
+def _blob_path(digest: str) -> str:
+    return f".layers/{digest.partition(':')[2]}"
+
+
+def _build_query(task: Task) -> BaseQuery:
+    inputs = _require_image_inputs(task)
+    return BaseQuery(inputs.base, inputs.architecture)
+
+
+def _require_image_inputs(task: Task) -> ImageInputs:
+    if not isinstance(task.inputs, ImageInputs):
+        raise TypeError(f"{task.id} is not an image")
+    return task.inputs
