@@ -4,7 +4,7 @@ Steps: text, tree, stage overlays, bindings, chosen provider, checks, Config.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Env
 from itertools import islice
 
@@ -53,6 +53,7 @@ from fabric.config.yaml.problems import make_yaml_error, open_document, place_in
 from fabric.config.yaml.reader import Document
 from fabric.model.bindable import SecretUse
 from fabric.model.late_values import find_late_names
+from fabric.model.lookups import LookupKind, LookupValue
 from fabric.model.problems import Place, Problem
 from fabric.model.secrecy import redact_values
 
@@ -149,8 +150,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         read_secret=source.bindings.read_secret,
         withheld=source.bindings.withheld,
         secret_use=source.bindings.secret_use,
-        read_lookup=source.bindings.read_lookup,
-        region=_find_region(root),
+        read_lookup=_place_lookups(source.bindings.read_lookup, _find_region(root)),
     )
     filled = fill(remove_keys(root, *_LATER), scope)
     root = _with_later(filled.node, root)
@@ -183,6 +183,13 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         warnings=(),
     )
     return loaded, list(_redact_findings(findings, values))
+
+
+def _place_lookups(
+    read: ReadLookup | None, region: str
+) -> Callable[[LookupKind, str], LookupValue | None] | None:
+    """Let references be read in the region of the service."""
+    return None if read is None else lambda kind, name: read(kind, name, region)
 
 
 def _find_region(root: Mapping) -> str:

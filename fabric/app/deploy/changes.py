@@ -84,7 +84,14 @@ def _list_planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
                 package = decisions[package_of(task.needs, task.inputs.service, spec[0])]
                 layers = tuple(decisions[need] for need in task.needs if is_kind(need, "layer"))
                 decision = decisions[task.id]
-                yield PlannedDeploy(task.inputs, spec, decision, package, upstream, layers)
+                yield PlannedDeploy(
+                    inputs=task.inputs,
+                    spec=spec,
+                    decision=decision,
+                    package=package,
+                    upstream=upstream,
+                    layers=layers,
+                )
 
 
 def _get_target(one: DeployInputs | RemoveInputs | PlannedService) -> tuple[str, str]:

@@ -50,9 +50,7 @@ class BindingScope(Struct, frozen=True):
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
     # Reads a reference; None if references are not read.
-    read_lookup: ReadLookup | None = None
-    # The region in which references are read.
-    region: str = ""
+    read_lookup: Callable[[LookupKind, str], LookupValue | None] | None = None
 
     def missing(self, name: str) -> str:
         """Return why a variable has no value, as the end of a sentence."""

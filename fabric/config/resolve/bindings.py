@@ -287,7 +287,7 @@ class _Filler:
             return self._fill(part.default, depth + 1) or _PlainText(part.default)
         try:
             kind = LookupKind(part.word)
-            found = self._scope.read_lookup(kind, part.name, self._scope.region)
+            found = self._scope.read_lookup(kind, part.name)
         except FabricError as error:
             first = error.first
             raise BindingError(first.code, first.message, first.hint) from error
