@@ -208,7 +208,8 @@ def _plan_handler_changes(
         message = f"fabric has no {title} template for the trigger `{wanted.trigger}`"
         hint = "add the function to the config by hand"
         raise FabricError(Problem("usage/unsupported", message, hint))
-    content = read_handler_source(wanted.trigger, place.language).encode()
+    provider_id = opened.overview.provider
+    content = read_handler_source(wanted.trigger, place.language, provider_id).encode()
     old = _read_old_handler(path, place, force=options.force)
     if old != content:
         yield FileChange(path, old, content)

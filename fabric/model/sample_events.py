@@ -13,6 +13,8 @@ from msgspec.json import decode
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
+# Its topics are those of SNS.
+SNS_PROVIDER = "cloud1-lambda"
 _PARAMETER = re.compile(r"\{([^{}+]+)\+?\}")
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 _AGENT = "fabric"
@@ -179,11 +181,14 @@ _BODY = '{"hello":"world"}'
 _BODY_MD5 = "fbc24bcc7a1794758fc1327fcfebdaf6"
 
 
-def sample_event(kind: str, fields: Fields) -> JsonObject:
-    """Build a sample event. `fields` are the trigger's config fields; each has a default.
+def sample_event(kind: str, fields: Fields, provider_id: str = "") -> JsonObject:
+    """Build a sample event. `fields` are the trigger's config fields; each has a default. Topics of
+    AWS have their own events.
 
     An eventbus pattern can be JSON text. A schedule appears in no platform event.
     """
+    if provider_id == SNS_PROVIDER and kind == TriggerKind.PUBSUB:
+        return _build_sns_event(fields)
     return _SAMPLES[TriggerKind(kind)](fields)
 
 
@@ -292,7 +297,54 @@ def _build_pubsub_event(fields: Fields) -> JsonObject:
     }
 
 
+def _build_sns_event(fields: Fields) -> JsonObject:
+    topic = _read_text(fields, "topic", "my-topic")
+    arn = topic if topic.startswith("arn:") else f"arn:aws:sns:{_REGION}:{_ACCOUNT}:{topic}"
+    notification: JsonObject = {
+        "Type": "Notification",
+        "MessageId": _ID,
+        "TopicArn": arn,
+        "Subject": None,
+        "Message": _BODY,
+        "Timestamp": _TIME,
+        "MessageAttributes": {},
+    }
+    return {
+        "Records": [
+            {
+                "EventSource": "aws:sns",
+                "EventVersion": "1.0",
+                "EventSubscriptionArn": f"{arn}:{_ID}",
+                "Sns": notification,
+            }
+        ]
+    }
+
+
+def _build_stream_event(stream: str) -> JsonObject:
+    """Build an event of a Kinesis or DynamoDB stream."""
+    service = "dynamodb" if ":dynamodb:" in stream else "kinesis"
+    record: JsonObject = {
+        "eventID": "shardId-000000000000:1",
+        "eventSource": f"aws:{service}",
+        "eventSourceARN": stream,
+        "awsRegion": _REGION,
+    }
+    if service == "dynamodb":
+        image: JsonObject = {"hello": {"S": "world"}}
+        change: JsonObject = {"Keys": image, "NewImage": image, "SequenceNumber": "1"}
+        return {"Records": [{**record, "eventName": "INSERT", "dynamodb": change}]}
+    data: JsonObject = {
+        "partitionKey": "sample",
+        "sequenceNumber": "1",
+        "data": _encode_base64(_BODY),
+    }
+    return {"Records": [{**record, "eventName": "aws:kinesis:record", "kinesis": data}]}
+
+
 def _build_logstream_event(fields: Fields) -> JsonObject:
+    if fields.get("stream"):
+        return _build_stream_event(_read_text(fields, "stream", ""))
     topic = _read_text(fields, "topic", "my-topic")
     brokers = fields.get("brokers")
     addresses = brokers if isinstance(brokers, list | tuple) else ()

@@ -142,6 +142,35 @@ func handle(ctx context.Context, event Event) (any, error) {
 }
 """
     + _MAIN,
+    TriggerKind.PUBSUB: """\
+package main
+
+import (
+\t"context"
+\t"encoding/json"
+\t"log"
+)
+
+type Event struct {
+\tRecords []struct {
+\t\tSns struct {
+\t\t\tMessage string
+\t\t}
+\t}
+}
+
+func handle(ctx context.Context, event Event) (any, error) {
+\tvar message any
+\tfor _, record := range event.Records {
+\t\tif err := json.Unmarshal([]byte(record.Sns.Message), &message); err != nil {
+\t\t\treturn nil, err
+\t\t}
+\t\tlog.Println("message:", message)
+\t}
+\treturn map[string]any{"received": message}, nil
+}
+"""
+    + _MAIN,
     TriggerKind.EVENTBUS: """\
 package main
 

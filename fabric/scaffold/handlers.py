@@ -6,6 +6,7 @@ Without types, the TypeScript ones equal the JavaScript ones of `templates`.
 from collections.abc import Mapping
 
 from fabric.model.names import TriggerKind
+from fabric.scaffold.languages import Language
 
 PYTHON_HANDLERS: Mapping[TriggerKind, str] = {
     TriggerKind.HTTP: """\
@@ -221,6 +222,36 @@ export async function handler(event: AmqpEvent) {
     .map(({ data }) => JSON.parse(Buffer.from(data, "base64").toString()));
   console.log("messages:", messages);
   return { received: messages.length };
+}
+""",
+}
+# Messages of SNS, whose events are not those of other topics.
+SNS_HANDLERS: Mapping[Language, str] = {
+    Language.PYTHON: """\
+import json
+
+
+def handler(event, context):
+    messages = [json.loads(record["Sns"]["Message"]) for record in event["Records"]]
+    print("messages:", messages)
+    return {"received": messages[0]}
+""",
+    Language.TYPESCRIPT: """\
+interface TopicEvent {
+  Records: { Sns: { MessageId: string; Message: string } }[];
+}
+
+export async function handler(event: TopicEvent) {
+  const messages = event.Records.map(({ Sns }) => JSON.parse(Sns.Message));
+  console.log("messages:", messages);
+  return { received: messages[0] };
+}
+""",
+    Language.JAVASCRIPT: """\
+export async function handler(event) {
+  const messages = event.Records.map(({ Sns }) => JSON.parse(Sns.Message));
+  console.log("messages:", messages);
+  return { received: messages[0] };
 }
 """,
 }

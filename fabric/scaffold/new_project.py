@@ -42,7 +42,7 @@ def _list_code_files(choices: ProjectChoices) -> Iterator[NewFile]:
     if choices.language.is_program:
         yield from _list_program_files(choices)
         return
-    yield NewFile(choose_entry(choices), read_handler_source(choices.template, choices.lang))
+    yield NewFile(choose_entry(choices), _read_handler(choices))
     if choices.language is Language.PYTHON:
         yield NewFile(f"tests/test_{name}.py", _format_python_test(template))
         yield NewFile("pytest.ini", "[pytest]\npythonpath = .\n", may_be_kept=True)
@@ -53,10 +53,14 @@ def _list_code_files(choices: ProjectChoices) -> Iterator[NewFile]:
         yield NewFile("tsconfig.json", _format_tsconfig(), may_be_kept=True)
 
 
+def _read_handler(choices: ProjectChoices) -> str:
+    return read_handler_source(choices.template, choices.lang, choices.provider)
+
+
 def _list_program_files(choices: ProjectChoices) -> Iterator[NewFile]:
     template, language = find_template(choices.template), choices.language
     place = choose_program_place(template.function, language)
-    yield NewFile(place.path, read_handler_source(choices.template, language))
+    yield NewFile(place.path, _read_handler(choices))
     for one in list_shared_texts(place):
         yield NewFile(one.path, one.text)
     for one in list_project_texts(choices.service, template, language):
@@ -66,7 +70,7 @@ def _list_program_files(choices: ProjectChoices) -> Iterator[NewFile]:
 def _list_other_files(choices: ProjectChoices) -> Iterator[NewFile]:
     if not choices.language.is_program:
         yield NewFile("package.json", _package_text(choices), may_be_kept=True)
-    yield NewFile("event.template.json", _format_event(find_template(choices.template)))
+    yield NewFile("event.template.json", _format_event(choices))
     yield NewFile(".env.example", _format_env_example(choices), may_be_kept=True)
     yield NewFile(".gitignore", _format_gitignore(choices.language), may_be_kept=True)
     if choices.with_workflow:
@@ -198,8 +202,9 @@ def test_%(function)s_handles_its_event():
 """
 
 
-def _format_event(template: FunctionTemplate) -> str:
-    return _format_json(sample_event(template.kind, template.fields))
+def _format_event(choices: ProjectChoices) -> str:
+    template = find_template(choices.template)
+    return _format_json(sample_event(template.kind, template.fields, choices.provider))
 
 
 def _package_text(choices: ProjectChoices) -> str:

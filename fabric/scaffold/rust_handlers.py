@@ -90,6 +90,18 @@ fn decode(key: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 """,
+    TriggerKind.PUBSUB: _HEAD
+    + """\
+pub fn handle(event: &Json) -> Result<Json, String> {
+    let mut message = Json::Null;
+    for record in event.get("Records").list() {
+        let text = record.get("Sns").get("Message").text().unwrap_or("");
+        message = json::parse(text)?;
+        println!("message: {message}");
+    }
+    Ok(Json::object([("received", message)]))
+}
+""",
     TriggerKind.EVENTBUS: _HEAD
     + """\
 pub fn handle(event: &Json) -> Result<Json, String> {

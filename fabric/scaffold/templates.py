@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
+from fabric.model.sample_events import SNS_PROVIDER
 from fabric.scaffold.go_handlers import GO_HANDLERS
-from fabric.scaffold.handlers import PYTHON_HANDLERS, TYPESCRIPT_HANDLERS
+from fabric.scaffold.handlers import PYTHON_HANDLERS, SNS_HANDLERS, TYPESCRIPT_HANDLERS
 from fabric.scaffold.languages import Language
 from fabric.scaffold.rust_handlers import RUST_HANDLERS
 
@@ -172,7 +173,9 @@ def has_handler(kind: str, lang: str) -> bool:
     return TriggerKind(kind) in _SOURCES[Language(lang)]
 
 
-def read_handler_source(kind: str, lang: str) -> str:
-    """Return a module with one `handler(event, context)` for every provider; in JavaScript and
-    TypeScript an ES module, in Go and Rust a program."""
+def read_handler_source(kind: str, lang: str, provider_id: str = "") -> str:
+    """Return a module with one `handler(event, context)`, for every provider if the events are
+    equal; in JavaScript and TypeScript an ES module, in Go and Rust a program."""
+    if provider_id == SNS_PROVIDER and kind == TriggerKind.PUBSUB:
+        return SNS_HANDLERS.get(Language(lang)) or _SOURCES[Language(lang)][TriggerKind.PUBSUB]
     return _SOURCES[Language(lang)][TriggerKind(kind)]

@@ -95,7 +95,9 @@ def _open_model_files() -> _ModelFiles:
     return _ModelFiles(JSONFileLoader())
 
 
-def open_boto_client(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:
+def open_boto_client(
+    session: Any, service: str, account: Cloud1Account, trying: Trying, region: str = ""
+) -> Any:
     """Open a thread-safe client. Raises boto3's errors."""
     from botocore.config import Config
 
@@ -111,7 +113,7 @@ def open_boto_client(session: Any, service: str, account: Cloud1Account, trying:
     )
     client = session.client(
         service,
-        region_name=session.region_name or _FIRST_REGION,
+        region_name=region or session.region_name or _FIRST_REGION,
         endpoint_url=account.endpoint or None,
         config=config,
     )

@@ -53,14 +53,14 @@ def _list_presets(config: Config, kind: str, name: str = "") -> tuple[tuple[Pres
     """
     functions = _select_functions(config, name)
     if not kind:
-        return tuple(_read_own_preset(one) for one in functions), ""
+        return tuple(_read_own_preset(one, config.provider.id) for one in functions), ""
     _refuse_unknown(kind)
     fitting = [one for one in functions if kind in _list_trigger_kinds(one)]
     if fitting:
-        return tuple(_build_preset(one, kind) for one in fitting), ""
+        return tuple(_build_preset(one, kind, config.provider.id) for one in fitting), ""
     first = functions[0]
     note = f"no function has a trigger of type {kind}: calling `{first.name}` with a sample event"
-    return (_build_preset(first, kind),), "" if name else note
+    return (_build_preset(first, kind, ""),), "" if name else note
 
 
 def _select_functions(config: Config, name: str) -> Sequence[Function]:
@@ -84,8 +84,9 @@ def _list_trigger_kinds(function: Function) -> Iterator[str]:
     return (str(encode_trigger(one, frozenset())["type"]) for one in function.triggers)
 
 
-def _read_own_preset(function: Function) -> Preset:
-    return _build_preset(function, next(_list_trigger_kinds(function), TriggerKind.HTTP.value))
+def _read_own_preset(function: Function, provider_id: str) -> Preset:
+    kind = next(_list_trigger_kinds(function), TriggerKind.HTTP.value)
+    return _build_preset(function, kind, provider_id)
 
 
 def _get_batch_size(function: Function) -> int:
@@ -93,10 +94,10 @@ def _get_batch_size(function: Function) -> int:
     return next(sizes, _MESSAGES)
 
 
-def _build_preset(function: Function, kind: str) -> Preset:
+def _build_preset(function: Function, kind: str, provider_id: str) -> Preset:
     rows = (encode_trigger(one, frozenset()) for one in function.triggers)
     fields = next((row for row in rows if row["type"] == kind), {})
-    event = sample_event(kind, fields)
+    event = sample_event(kind, fields, provider_id)
     if kind == TriggerKind.QUEUE:
         event = build_batch(event, min(_MESSAGES, _get_batch_size(function)))
     reports = any(

@@ -35,6 +35,7 @@ _LISTED = {
     "resources": "add it to `resources`",
     "addons": "add it to `addons`",
 }
+_CANCELLED = ("permissions", "role", "vpc")
 _NOUNS = {"layers": "layer", "resources": "resource", "addons": "addon"}
 
 
@@ -61,6 +62,29 @@ def check_function(
     yield from _check_triggers(function)
     yield from _check_references(function)
     yield from _check_ignored_layers(function)
+    yield from _check_disabled_settings(function)
+    yield from _check_second_name(name, function)
+
+
+def _check_disabled_settings(function: _FunctionNode) -> Iterator[Finding]:
+    """`false` cancels a default of these settings. `true` means nothing."""
+    for key in _CANCELLED:
+        leaf = find_child(function.node, key)
+        if isinstance(leaf, Scalar) and read.read_as(leaf) is True:
+            message = f"`{key}` of function `{function.name}` cannot be `true`"
+            hint = "write the setting, or `false` to cancel a default"
+            yield _make_error("config/bad-value", message, leaf, hint)
+
+
+def _check_second_name(key: str, function: _FunctionNode) -> Iterator[Finding]:
+    """In a map of functions the key is the name."""
+    leaf = find_child(function.node, "name")
+    if isinstance(leaf, Scalar) and not is_unfilled(leaf) and leaf.text != key:
+        message = (
+            f"`name: {format_leaf(leaf)}` has no effect: the key `{function.name}` is the name"
+        )
+        problem = Problem("config/no-effect", message, "remove it", place_of(leaf))
+        yield Finding(problem, is_fatal=False)
 
 
 def _check_entry(function: _FunctionNode) -> Iterator[Finding]:

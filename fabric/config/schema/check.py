@@ -36,6 +36,8 @@ from fabric.model.problems import Problem
 from fabric.model.spelling import find_nearest, suggest_spelling
 
 Path: TypeAlias = tuple[str, ...]
+# Functions have the most keys.
+_SHOWN_KEYS = 40
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -249,7 +251,9 @@ def _unknown_key_finding(shape: Fields, entry: KeyValue, path: Path) -> Finding:
         )
         problem = Problem("config/passed-on", message, hint, place_of(entry))
         return Finding(problem, is_fatal=False)
-    known = f"known keys: {', '.join(sorted(shape.index))}"
+    names = sorted(shape.index)
+    more = f" and {len(names) - _SHOWN_KEYS} more" if len(names) > _SHOWN_KEYS else ""
+    known = f"known keys: {', '.join(names[:_SHOWN_KEYS])}{more}"
     message = f"unknown key `{format_excerpt(entry.key)}`{inside}"
     return _make_finding("config/unknown-key", message, entry, hint or known)
 

@@ -18,7 +18,13 @@ from fabric.config.schema.shapes import (
 )
 from fabric.config.schema.triggers import CORS
 
-_ARN = Text(match_whole(r"arn:[a-z-]+:[a-z0-9-]+:\S+"), "an ARN, such as `arn:aws:sqs:...`")
+
+def _build_arn(service: str) -> Text:
+    rule = f"an ARN, such as `arn:aws:{service}:...`"
+    return Text(match_whole(r"arn:[a-z-]+:[a-z0-9-]+:\S+"), rule)
+
+
+_ARN = _build_arn("sqs")
 _TEXT = Text(r"\S", "text that is not empty")
 _EXAMPLE_QUEUE = "arn:aws:sqs:eu-central-1:123456789012:failed"
 _LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
@@ -75,7 +81,7 @@ _FILE_SYSTEM = Fields(
     (
         Field(
             "arn",
-            _ARN,
+            _build_arn("elasticfilesystem"),
             "ARN of the EFS access point.",
             "arn:aws:elasticfilesystem:eu-central-1:123456789012:access-point/fsap-0a1b",
             required=True,
@@ -125,7 +131,7 @@ FUNCTION_SETTINGS = (
     ),
     Field(
         "role",
-        _ARN,
+        Either((_build_arn("iam"), Flag())),
         "ARN of the execution role of this function (AWS Lambda only). Default: `roleArn` of the "
         "service.",
         "arn:aws:iam::123456789012:role/orders",
@@ -168,7 +174,7 @@ FUNCTION_SETTINGS = (
     ),
     Field(
         "kmsKey",
-        _ARN,
+        _build_arn("kms"),
         "ARN of the KMS key that encrypts the environment (AWS Lambda only).",
         "arn:aws:kms:eu-central-1:123456789012:key/1a2b",
     ),

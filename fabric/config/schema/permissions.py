@@ -1,6 +1,6 @@
 """The key `permissions` of a function: IAM statements, managed policies and templates."""
 
-from fabric.config.schema.shapes import Anything, Either, Field, Fields, Many, OneOf, Text
+from fabric.config.schema.shapes import Anything, Either, Field, Fields, Flag, Many, OneOf, Text
 from fabric.model.policy_templates import POLICY_TEMPLATES, list_template_parameters
 
 _FILLED = Text(r"\S", "text that is not empty")
@@ -49,7 +49,7 @@ _ENTRY = Fields(
 )
 PERMISSIONS = Field(
     "permissions",
-    Many(Either((_FILLED, _ENTRY))),
+    Either((Many(Either((_FILLED, _ENTRY))), Flag())),
     "Permissions of the function (AWS Lambda only): IAM statements, managed policies by ARN or "
     "name, and policy templates of AWS SAM. fabric creates a role for the function.",
     [{"DynamoDBReadPolicy": {"TableName": "orders"}}],

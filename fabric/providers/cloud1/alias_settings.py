@@ -59,7 +59,7 @@ def release_settings(
     work: Cloud1Work, functions: Sequence[LiveFunction], kept: StoredReleaseState
 ) -> dict[str, str]:
     """Set what belongs to the alias, and return the values to store."""
-    _release_former_instances(work, functions, kept)
+    run_parallel(lambda one: _stop_other_instances(work, one, kept), functions, MAX_PARALLEL)
     return _apply_changes(work, functions, kept, _AFTER)
 
 
@@ -94,7 +94,7 @@ def _apply_change(
     ):
         if text:
             return f"{digest} {setting.apply(work, one, text)}".rstrip()
-        # After a failed release nobody knows whether it was set.
+        # After a failed release it is unknown whether it was set.
         with ignore_codes(GONE, frozenset() if kept.texts.get(name) else REFUSED):
             setting.remove(work, one, kept.texts.get(name, ""))
     return ""
@@ -163,23 +163,31 @@ def _start_instances(work: Cloud1Work, one: LiveFunction, text: str) -> str:
     return version
 
 
-def _stop_instances(work: Cloud1Work, one: LiveFunction, stored: str) -> None:
-    version = stored.partition(" ")[2]
-    if version:
-        work.functions.delete_provisioned_concurrency_config(
-            FunctionName=one.resource_name, Qualifier=version
-        )
+def _keep_instances(work: Cloud1Work, one: LiveFunction, stored: str) -> None:
+    """Do nothing: instances of the old version stay until it receives no traffic."""
 
 
-def _release_former_instances(
-    work: Cloud1Work, functions: Sequence[LiveFunction], kept: StoredReleaseState
-) -> None:
-    """Stop the instances of versions that receive no traffic any longer."""
-    for one in functions:
-        stored = kept.texts.get(f"{_PROVISIONED}:{one.name}", "")
-        if stored.partition(" ")[2] not in ("", read_live_version(one)):
-            with ignore_codes(GONE):
-                _stop_instances(work, one, stored)
+def _stop_other_instances(work: Cloud1Work, one: LiveFunction, kept: StoredReleaseState) -> None:
+    """Stop the instances of versions that receive no traffic, or should have none."""
+    stored = kept.texts.get(f"{_PROVISIONED}:{one.name}", "").partition(" ")[2]
+    wanted = _read_provisioned(one).partition(" ")[2]
+    if kept.is_sure and stored in ("", wanted):
+        return
+    found = {stored} if kept.is_sure else {stored, *_list_provisioned_versions(work, one)}
+    for version in sorted(found - {"", wanted}):
+        with ignore_codes(GONE):
+            work.functions.delete_provisioned_concurrency_config(
+                FunctionName=one.resource_name, Qualifier=version
+            )
+
+
+def _list_provisioned_versions(work: Cloud1Work, one: LiveFunction) -> Iterator[str]:
+    """List versions with instances. After a failed release state does not know them all."""
+    pages = work.functions.get_paginator("list_provisioned_concurrency_configs")
+    with ignore_codes(GONE, REFUSED):
+        for page in pages.paginate(FunctionName=one.resource_name):
+            rows = page["ProvisionedConcurrencyConfigs"]
+            yield from (row["FunctionArn"].rpartition(":")[2] for row in rows)
 
 
 def _read_async(one: LiveFunction) -> str:
@@ -215,7 +223,7 @@ def _read_url(one: LiveFunction) -> str:
 
 
 def _set_url(work: Cloud1Work, one: LiveFunction, text: str) -> str:
-    """Create or update the URL. Everybody can call it, except with `authorizer: AWS_IAM`."""
+    """Create or update the URL. It is public, except with `authorizer: AWS_IAM`."""
     from botocore.exceptions import ClientError
 
     said = json.loads(text)
@@ -291,7 +299,7 @@ _BEFORE = (
         name="retention", read=_read_retention, apply=_set_retention, remove=_remove_retention
     ),
     _Setting(
-        name=_PROVISIONED, read=_read_provisioned, apply=_start_instances, remove=_stop_instances
+        name=_PROVISIONED, read=_read_provisioned, apply=_start_instances, remove=_keep_instances
     ),
 )
 _AFTER = (

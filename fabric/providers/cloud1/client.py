@@ -39,7 +39,7 @@ class Cloud1Clients:
         self._trying = trying
         self._guard = threading.Lock()
         self._session: Any = None
-        self._made: dict[tuple[str, Trying], Any] = {}
+        self._made: dict[tuple[str, Trying, str], Any] = {}
         self._asking = threading.Lock()
         self._number = ""
         self._refused: dict[str, float] = {}
@@ -51,12 +51,13 @@ class Cloud1Clients:
             first = self._refused.setdefault(role, time.monotonic())
         return time.monotonic() - first > seconds
 
-    def of(self, service: str, trying: Trying | None = None) -> Any:
-        trying = trying or self._trying
+    def of(self, service: str, trying: Trying | None = None, region: str = "") -> Any:
+        """Return a client. Without a region it is that of the account."""
+        key = (service, trying or self._trying, region)
         with self._guard:
-            if (service, trying) not in self._made:
-                self._made[service, trying] = self._create_client(service, trying)
-            return self._made[service, trying]
+            if key not in self._made:
+                self._made[key] = self._create_client(*key)
+            return self._made[key]
 
     def account(self) -> str:
         """The account number; reading it needs no permission."""
@@ -64,12 +65,12 @@ class Cloud1Clients:
             self._number = self._number or self.of("sts").get_caller_identity()["Account"]
             return self._number
 
-    def _create_client(self, service: str, trying: Trying) -> Any:
+    def _create_client(self, service: str, trying: Trying, region: str) -> Any:
         if self._account.is_half:
             raise FabricError(missing_credentials_problem())
         with require_packages(require_cloud_extra("cloud1-lambda")):
             self._session = self._session or open_boto_session(self._account)
-        return open_boto_client(self._session, service, self._account, trying)
+        return open_boto_client(self._session, service, self._account, trying, region)
 
     def close(self) -> None:
         with self._guard:

@@ -107,7 +107,7 @@ def _parse_sources(sources: Iterable[str]) -> list[Wire]:
         elif service == "s3":
             found.append(BucketWire(rest))
         elif service == "sns":
-            found.append(TopicWire(rest))
+            found.append(TopicWire(source))
     return found
 
 

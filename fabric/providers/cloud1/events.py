@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.permissions import parse_arn_home
 from fabric.providers.cloud1.versions import OwnSettings
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.triggers import format_resource_name, shorten_name
@@ -250,11 +251,18 @@ def _build_wires(address: DeploymentAddress, one: LiveFunction, text: str) -> It
             position = trigger.get("startingPosition", "LATEST")
             yield StreamWire(trigger["stream"], position, _encode_options(trigger))
         case "pubsub":
-            yield TopicWire(trigger["topic"], _encode_options(trigger))
+            yield TopicWire(_expand_topic(one, trigger["topic"]), _encode_options(trigger))
         case "storage":
             yield _build_bucket_wire(build_owner_prefix(address) + ident, trigger)
         case _:
             return
+
+
+def _expand_topic(one: LiveFunction, topic: str) -> str:
+    """Return the ARN of a topic, if the function is deployed. A name and its ARN are the same."""
+    if topic.startswith("arn:") or not one.resource_id.startswith("arn:"):
+        return topic
+    return parse_arn_home(one.resource_id).of("sns", topic)
 
 
 def _build_timed_wire(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
@@ -383,7 +391,7 @@ def strip_settings(wire: Wire) -> Wire:
         case StreamWire(stream=stream):
             return StreamWire(stream)
         case TopicWire(topic=topic):
-            return TopicWire(read_last_part(topic))
+            return TopicWire(topic)
         case BucketWire(bucket=bucket):
             return BucketWire(bucket)
 

@@ -236,7 +236,7 @@ def _find_permission_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[st
         why = "has both `permissions`, for which fabric creates a role, and `role`"
         yield "role", why, "remove one of them"
     for fault in list_statement_faults(settings["permissions"]):
-        yield "permissions", f"has an incomplete statement: {fault}", ""
+        yield "permissions", f"has invalid permissions: {fault}", ""
     length = len(build_policies(settings, (), _ANY_PLACE).document)
     if length > LONGEST_POLICY:
         why = (

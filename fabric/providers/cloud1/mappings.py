@@ -61,7 +61,7 @@ def set_mapping(work: Cloud1Work, wire: QueueWire | StreamWire, alias: str) -> N
             (one for one in list_mappings(work, alias) if _read_source_arn(one) == source), None
         )
         done = False
-        # One that is on its way out is in the way, and then it is gone.
+        # A mapping in deletion blocks a new one until it is deleted.
         with ignore_codes(CONFLICT, GONE):
             if there is None:
                 retry_on_conflict(work, lambda: _create_mapping(work, alias, source, new))

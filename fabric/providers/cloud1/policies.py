@@ -1,6 +1,7 @@
 """From `permissions` in `fabric.yml` to IAM: statements, managed policies and their differences."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -38,14 +39,26 @@ class RolePolicies(Struct, frozen=True):
     def join(self, other: "RolePolicies") -> "RolePolicies":
         """Return what either allows. New statements that deny wait for the release."""
         new = (one for one in self.statements if json.loads(one)["Effect"] == "Allow")
+        both = dict.fromkeys((*other.statements, *new))
         return RolePolicies(
-            tuple(dict.fromkeys((*other.statements, *new))),
+            tuple(_drop_repeated_names(both)),
             tuple(dict.fromkeys((*other.managed, *self.managed))),
         )
 
     @property
     def digest(self) -> str:
         return hash_fields((self.document, *sorted(self.managed)))[:16]
+
+
+def _drop_repeated_names(statements: Iterable[str]) -> Iterator[str]:
+    """Drop the `Sid` of statements that repeat one, because IAM requires unique ones."""
+    seen: set[str] = set()
+    for text in statements:
+        said = json.loads(text)
+        name = said.get("Sid", "")
+        rest = {key: value for key, value in said.items() if key != "Sid"}
+        yield format_json(rest) if name in seen else text
+        seen |= {name} - {""}
 
 
 def build_policies(
@@ -64,15 +77,39 @@ def build_policies(
 
 
 def list_statement_faults(text: str) -> Iterator[str]:
-    """List what IAM would reject of the statements, without a call."""
+    """List what IAM would reject of the statements, or fabric would drop, without a call."""
+    names: set[str] = set()
     for number, entry in enumerate(json.loads(text)):
-        if isinstance(entry, dict) and not entry.keys() & POLICY_TEMPLATES.keys():
-            said = _build_statement(entry)
-            for names in (("Action", "NotAction"), ("Resource", "NotResource")):
-                if not any(said.get(name) for name in names):
-                    yield f"`permissions[{number}]` has no `{_PLAIN[names[0]]}`"
+        place = f"`permissions[{number}]`"
+        if isinstance(entry, str):
+            if entry in POLICY_TEMPLATES:
+                yield f"{place} is a policy template and needs its parameters"
+            continue
+        yield from (f"{place} {why}" for why in _find_entry_faults(entry))
+        name = str(_build_statement(entry).get("Sid", ""))
+        if name in names:
+            yield f"{place} repeats the `sid` {name}"
+        names |= {name} - {""}
 
 
+def _find_entry_faults(entry: Mapping[str, Any]) -> Iterator[str]:
+    templates = entry.keys() & POLICY_TEMPLATES.keys()
+    if templates:
+        if len(entry) > 1:
+            yield "mixes a policy template with other keys"
+        return
+    said = _build_statement(entry)
+    if len(said.keys() - {"Effect"}) < len(entry.keys() - {"effect", "Effect"}):
+        yield "has a key in two spellings"
+    if not _SID.fullmatch(str(said.get("Sid", ""))):
+        yield "has a `sid` with other characters than letters and digits"
+    for needed in (("Action", "NotAction"), ("Resource", "NotResource")):
+        if sum(bool(said.get(one)) for one in needed) != 1:
+            plain = [_PLAIN[one] for one in needed]
+            yield f"requires exactly one of `{plain[0]}` and `{plain[1]}`"
+
+
+_SID = re.compile(r"[A-Za-z0-9]*")
 _PLAIN = {field: key for key, field in _KEYS.items()}
 
 

@@ -24,7 +24,8 @@ def set_topic(work: Cloud1Work, wire: TopicWire, alias: str) -> None:
     """Subscribe the alias. The permission comes first, so that no message is rejected."""
     from botocore.exceptions import ClientError
 
-    topic, sns = _build_topic_arn(wire, alias), work.clients.of("sns")
+    topic = _build_topic_arn(wire, alias)
+    sns = _open_sns(work, topic)
     let_in(work, alias, build_topic_permission(topic))
     wanted = _build_attributes(wire)
     which = {"TopicArn": topic, "Protocol": "lambda", "Endpoint": alias}
@@ -50,16 +51,21 @@ def drop_topic(work: Cloud1Work, wire: TopicWire, alias: str) -> None:
     topic = _build_topic_arn(wire, alias)
     with ignore_codes(GONE, _NOT_FOUND):
         for there in list(_find_subscriptions(work, topic, alias)):
-            work.clients.of("sns").unsubscribe(SubscriptionArn=there)
+            _open_sns(work, topic).unsubscribe(SubscriptionArn=there)
     shut_out(work, alias, build_topic_permission(topic))
 
 
 def _find_subscriptions(work: Cloud1Work, topic: str, alias: str) -> Iterator[str]:
-    pages = work.clients.of("sns").get_paginator("list_subscriptions_by_topic")
+    pages = _open_sns(work, topic).get_paginator("list_subscriptions_by_topic")
     for page in pages.paginate(TopicArn=topic):
         for one in page["Subscriptions"]:
             if one["Endpoint"] == alias:
                 yield one["SubscriptionArn"]
+
+
+def _open_sns(work: Cloud1Work, topic: str) -> Any:
+    """Open the client in the region of the topic."""
+    return work.clients.of("sns", region=topic.split(":")[3])
 
 
 def _build_topic_arn(wire: TopicWire, alias: str) -> str:

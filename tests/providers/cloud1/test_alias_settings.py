@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.concurrency import encode_concurrency
+from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionOrder
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.orders import HTTP
@@ -31,7 +32,10 @@ def instances_of(cloud1: StrictCloud1, version: str) -> int:
     which = {"FunctionName": "shop-dev-hello", "Qualifier": version}
     try:
         found = lambdas.get_provisioned_concurrency_config(**which)
-    except lambdas.exceptions.ProvisionedConcurrencyConfigNotFoundException:
+    except (
+        lambdas.exceptions.ProvisionedConcurrencyConfigNotFoundException,
+        lambdas.exceptions.ResourceNotFoundException,
+    ):
         return 0
     return int(found["RequestedProvisionedConcurrentExecutions"])
 
@@ -98,6 +102,32 @@ def test_provisioned_instances_move_with_the_version(site: Cloud1Site) -> None:
     assert (instances_of(site.cloud1, "1"), instances_of(site.cloud1, "2")) == (0, 2)
     site.up(replace(other, mark="3"))
     assert instances_of(site.cloud1, "2") == 0
+
+
+def test_instances_stay_until_the_new_version_has_the_traffic(site: Cloud1Site) -> None:
+    site.up(order_with(site, "1", concurrency=encode_concurrency(None, 2)))
+    other = replace(site.order("hello", HTTP, word="other"), mark="2")
+    site.deploy_all([other])
+    refused = {"status": 400, "code": "InvalidParameterValueException"}
+    site.cloud1.fault("lambda.UpdateAlias", **refused)
+    with pytest.raises(FabricError):
+        site.release(["hello"])
+    assert instances_of(site.cloud1, "1") == 2
+    site.up(other)
+    assert instances_of(site.cloud1, "1") == 0
+
+
+def test_instances_of_a_failed_release_are_stopped_later(site: Cloud1Site) -> None:
+    site.up(site.order("hello", HTTP))
+    refused = {"status": 400, "code": "InvalidParameterValueException"}
+    site.cloud1.fault("lambda.GetProvisionedConcurrencyConfig", **refused)
+    with pytest.raises(FabricError):
+        site.up(order_with(site, "2", concurrency=encode_concurrency(None, 2)))
+    [live] = site.known().functions
+    version = live.resource_id.rpartition(":")[2]
+    assert instances_of(site.cloud1, version) == 2
+    site.up(site.order("hello", HTTP), force=True)
+    assert instances_of(site.cloud1, version) == 0
 
 
 def test_unchanged_settings_need_no_call(site: Cloud1Site) -> None:

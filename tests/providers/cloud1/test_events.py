@@ -193,6 +193,15 @@ def test_a_topic_delivers_messages_that_match_the_filter(site: Cloud1Site) -> No
     assert sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"] == []
 
 
+def test_a_topic_of_another_region_is_subscribed_and_left(site: Cloud1Site) -> None:
+    sns = site.cloud1.client("sns", region="eu-west-1")
+    topic = sns.create_topic(Name="orders")["TopicArn"]
+    site.up(site.order("hello", trigger("pubsub", topic=topic)))
+    assert len(sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]) == 1
+    site.up(site.order("hello"))
+    assert sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"] == []
+
+
 def test_a_rule_sends_the_configured_input(site: Cloud1Site) -> None:
     given = {"input": {"job": "report"}, "retry": {"maximumRetryAttempts": 1}}
     site.up(site.order("hello", trigger("cron", schedule="rate(1 hour)", **given)))

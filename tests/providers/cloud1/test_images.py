@@ -89,9 +89,9 @@ def test_a_day_of_a_function_from_an_image(shop: Shop) -> None:
     assert found["Configuration"]["PackageType"] == "Image"
     assert "@sha256:" in found["Code"]["ImageUri"]
     assert shop.said() == "one"
-    shop.has("two")
+    shop.has("the second day")
     shop.ran("deploy")
-    assert shop.said() == "two"
+    assert shop.said() == "the second day"
     # The base is there: only the code and the config are sent.
     assert shop.proxy.count("PUT", "/uploads/") == 2
     shop.ran("rollback")

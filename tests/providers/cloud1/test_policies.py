@@ -63,11 +63,39 @@ def test_the_order_of_managed_policies_does_not_matter() -> None:
     [
         ({"actions": ["a:B"], "resources": ["*"]}, []),
         ({"notActions": ["a:B"], "notResources": ["x"]}, []),
-        ({"actions": ["a:B"]}, ["`permissions[0]` has no `resources`"]),
-        ({"Resource": "*"}, ["`permissions[0]` has no `actions`"]),
+        ({"actions": ["a:B"]}, ["requires exactly one of `resources` and `notResources`"]),
+        ({"Resource": "*"}, ["requires exactly one of `actions` and `notActions`"]),
+        (
+            {"actions": ["a:B"], "Action": "a:C", "resources": ["*"]},
+            ["has a key in two spellings"],
+        ),
+        (
+            {"actions": ["a:B"], "resources": ["*"], "sid": "a b"},
+            ["has a `sid` with other characters than letters and digits"],
+        ),
+        (
+            {"S3ReadPolicy": {"BucketName": "b"}, "actions": ["a:B"]},
+            ["mixes a policy template with other keys"],
+        ),
+        ("S3ReadPolicy", ["is a policy template and needs its parameters"]),
         ({"S3ReadPolicy": {"BucketName": "b"}}, []),
         ("AmazonS3ReadOnlyAccess", []),
     ],
 )
 def test_incomplete_statements_are_found(entry: object, faults: list[str]) -> None:
-    assert list(list_statement_faults(json.dumps([entry]))) == faults
+    found = list(list_statement_faults(json.dumps([entry])))
+    assert found == [f"`permissions[0]` {one}" for one in faults]
+
+
+def test_a_repeated_name_of_a_statement_is_found() -> None:
+    one = {"actions": ["a:B"], "resources": ["*"], "sid": "Read"}
+    assert list(list_statement_faults(json.dumps([one, one]))) == [
+        "`permissions[1]` repeats the `sid` Read"
+    ]
+
+
+def test_a_changed_statement_keeps_its_name_only_once() -> None:
+    old, new = (
+        built({"sid": "Read", "actions": [action], "resources": ["*"]}) for action in ("a:B", "a:C")
+    )
+    assert [one.get("Sid") for one in statements(new.join(old))] == ["Read", None]

@@ -59,6 +59,21 @@ def _delete_provisioned(region: Region, asked: Fields) -> Fields:
     return {}
 
 
+def _list_provisioned(region: Region, asked: Fields) -> Fields:
+    function = region.function(Reference.of(asked["FunctionName"]))
+    rows = [
+        {
+            "FunctionArn": function.arn(number),
+            "RequestedProvisionedConcurrentExecutions": row[
+                "RequestedProvisionedConcurrentExecutions"
+            ],
+            "Status": "READY",
+        }
+        for number, row in function.provisioned.items()
+    ]
+    return {"ProvisionedConcurrencyConfigs": rows}
+
+
 def _put_events(region: Region, asked: Fields) -> Fields:
     function, qualifier = _find(region, asked)
     members = ("MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig")
@@ -117,6 +132,7 @@ ALIAS_SETTING_CALLS = {
         f"{_WHERE} ProvisionedConcurrentExecutions", _provision
     ),
     "GetProvisionedConcurrencyConfig": heeding(_WHERE, _get_provisioned),
+    "ListProvisionedConcurrencyConfigs": heeding("FunctionName", _list_provisioned),
     "DeleteProvisionedConcurrencyConfig": heeding(_WHERE, _delete_provisioned),
     "PutFunctionEventInvokeConfig": heeding(
         f"{_WHERE} MaximumRetryAttempts MaximumEventAgeInSeconds DestinationConfig", _put_events

@@ -79,18 +79,19 @@ class StrictCloud1:
             "AWS_DEFAULT_REGION": self.region,
         }
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str, region: str = "") -> Any:
         """Of boto3, which is untyped; it never tries again by itself."""
-        if service not in self._clients:
-            self._clients[service] = _session().client(
+        key = f"{service} {region}"
+        if key not in self._clients:
+            self._clients[key] = _session().client(
                 service,
                 endpoint_url=self.endpoint,
-                region_name=self.region,
+                region_name=region or self.region,
                 aws_access_key_id=self.key,
                 aws_secret_access_key=SECRET,
                 config=_once(),
             )
-        return self._clients[service]
+        return self._clients[key]
 
     def role(self, name: str = "functions") -> str:
         """The ARN of a role that functions and schedules may take on."""
