@@ -9,6 +9,7 @@ from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.values import Config
+from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.steps import find_outside_inputs
 from fabric.model.late_values import fill_document, find_late_names
 from fabric.model.outcomes.queried import ConfigOutcome, ValidOutcome, ValidService
@@ -35,10 +36,10 @@ def validate(where: Where, settings: Settings) -> Report:
 
 
 def _require_supported(project: Project, settings: Settings) -> None:
-    """Raise for settings that a real deploy would refuse. No state is read."""
-    if all(unit.mode == Mode.SIMULATED for unit in project.units):
+    """Raise for settings that a deploy would refuse. No state is read."""
+    if not any(_can_be_unsupported(unit) for unit in project.units):
         return
-    # Deployers are imported only where something is really deployed.
+    # Deployers are imported only where something can be wrong.
     from fabric.app.checks.table import Candidate, Use, require
     from fabric.app.project.place_services import build_placement
     from fabric.app.records.scope import ScopeOptions, open_deploy_scope
@@ -47,6 +48,14 @@ def _require_supported(project: Project, settings: Settings) -> None:
     options = ScopeOptions(lambda: project.units, without_state=True)
     with open_deploy_scope(placements, settings, options) as scope:
         require(Use.VALIDATE, Candidate(scope=scope))
+
+
+def _can_be_unsupported(unit: ServiceUnit) -> bool:
+    """Return whether a deploy is real, or some keys are not supported by each provider."""
+    return unit.mode != Mode.SIMULATED or any(
+        one.settings or any(getattr(trigger, "options", "") for trigger in one.triggers)
+        for one in unit.config.functions
+    )
 
 
 def _validate_text(config: Config) -> Report:

@@ -69,3 +69,16 @@ def test_a_real_mode_is_checked_for_settings_without_effect(tmp_path: Path) -> N
     [problem] = done.error["problems"]
     assert problem["code"] == "config/unfit"
     assert problem == made.json("plan", env=real).error["problems"][0]
+
+
+def test_a_setting_that_the_provider_does_not_have_is_reported_in_simulated_mode(
+    tmp_path: Path,
+) -> None:
+    made = project(tmp_path)
+    text = service("shop", "one").replace("entry: one.py", "entry: one.py, tracing: active")
+    made.write({"fabric.yml": text})
+    assert made.json("validate").code == 0
+    made.write({"fabric.yml": text.replace("cloud1-lambda", "cloud2-functions")})
+    done = made.json("validate")
+    assert (done.code, done.error["problems"][0]["code"]) == (65, "config/unfit")
+    assert made.json("plan").code == 65
