@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -62,18 +62,46 @@ def _drop_repeated_names(statements: Iterable[str]) -> Iterator[str]:
 
 
 def build_policies(
-    settings: Mapping[str, str], trigger_kinds: Iterable[str], place: Arn
+    settings: Mapping[str, str], triggers: Sequence[str], place: Arn
 ) -> RolePolicies:
-    """Build the policies of a function. Logs are always allowed; a VPC, tracing and queues need
-    more."""
+    """Build the policies of a function. Logs are always allowed; a VPC, tracing, event sources and
+    destinations need more. `triggers` are JSON texts."""
     entries = json.loads(settings["permissions"])
-    statements = (one for entry in entries for one in _build_statements(entry, place))
+    rows = [json.loads(text) for text in triggers]
+    kinds = {str(row.get("type", "")) for row in rows}
+    statements = [one for entry in entries for one in _build_statements(entry, place)]
+    statements += _build_destination_statements(settings, rows)
     managed = (_build_managed_arn(one, place) for one in entries if isinstance(one, str))
-    needed = (_build_managed_arn(one, place) for one in _list_needed(settings, trigger_kinds))
+    needed = (_build_managed_arn(one, place) for one in _list_needed(settings, kinds))
     return RolePolicies(
         tuple(dict.fromkeys(format_json(one) for one in statements)),
         tuple(dict.fromkeys((*needed, *managed))),
     )
+
+
+# The action that sends an event to a destination, by its service.
+_SENDS = {
+    "sqs": "sqs:SendMessage",
+    "sns": "sns:Publish",
+    "lambda": "lambda:InvokeFunction",
+    "events": "events:PutEvents",
+}
+
+
+def _build_destination_statements(
+    settings: Mapping[str, str], triggers: Sequence[Mapping[str, Any]]
+) -> list[dict[str, object]]:
+    """Build the statements for destinations of events that failed or succeeded."""
+    said = json.loads(settings.get("async", "{}"))
+    streams = [one.get("onFailure") for one in triggers if one.get("type") == "logstream"]
+    asked = (settings.get("deadLetter"), said.get("onSuccess"), said.get("onFailure"), *streams)
+    arns = dict.fromkeys(str(one) for one in asked if one)
+    services = {arn: arn.split(":")[2] for arn in arns}
+    return [
+        {"Effect": "Allow", "Action": [_SENDS[service]], "Resource": [arn]}
+        for arn, service in services.items()
+        if service in _SENDS
+    ]
 
 
 def list_statement_faults(text: str) -> Iterator[str]:

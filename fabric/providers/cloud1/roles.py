@@ -100,7 +100,7 @@ def prepare_role(work: Cloud1Work, address: DeploymentAddress, order: FunctionOr
     if not has_own_role(settings):
         return settings.get("role") or work.own.role_arn
     role, place = _Role(work, address, order.name), _find_place(work, address)
-    wanted = build_policies(settings, _list_kinds(order.triggers), place)
+    wanted = build_policies(settings, order.triggers, place)
     there = _read_released_role(address, order.name, place) or _open_role(role)
     joined = wanted.join(there.policies)
     _refuse_long(role, joined)
@@ -121,9 +121,7 @@ def release_roles(
     """Remove permissions that the released versions do not need, and return the values to store.
     A role stays as long as its function, because old versions use it."""
     wanted = {
-        one.name: build_policies(
-            dict(one.settings), _list_kinds(one.triggers), parse_arn_home(one.resource_id)
-        )
+        one.name: build_policies(dict(one.settings), one.triggers, parse_arn_home(one.resource_id))
         for one in functions
         if has_own_role(dict(one.settings))
     }
@@ -169,10 +167,6 @@ def _find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
     return Arn(meta.partition, meta.region_name, work.clients.account())
 
 
-def _list_kinds(triggers: Sequence[str]) -> frozenset[str]:
-    return frozenset(str(json.loads(text).get("type", "")) for text in triggers)
-
-
 def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -> _RoleState | None:
     """Return the role as the last release left it. Between a deploy and its release it allows
     more, and has to be read."""
@@ -180,7 +174,7 @@ def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -
     settings = dict(record.settings) if record else {}
     if record is None or not has_own_role(settings):
         return None
-    policies = build_policies(settings, _list_kinds(record.triggers), place)
+    policies = build_policies(settings, record.triggers, place)
     last = _parse_kept(read_kept_state(address).sure(_KEPT + function))
     return _RoleState(last.arn, policies) if last.digest == policies.digest else None
 

@@ -6,12 +6,13 @@ import pytest
 
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import RolePolicies, build_policies, list_statement_faults
+from tests.support.orders import trigger
 
 _HERE = Arn("aws", "eu-central-1", "123456789012")
 
 
-def built(*permissions: object, kinds: tuple[str, ...] = (), **settings: str) -> RolePolicies:
-    return build_policies({"permissions": json.dumps(permissions), **settings}, kinds, _HERE)
+def built(*permissions: object, triggers: tuple[str, ...] = (), **settings: str) -> RolePolicies:
+    return build_policies({"permissions": json.dumps(permissions), **settings}, triggers, _HERE)
 
 
 def statements(policies: RolePolicies) -> list[dict[str, object]]:
@@ -34,13 +35,28 @@ def test_a_template_of_sam_becomes_its_statement() -> None:
 
 def test_logs_are_always_allowed_and_settings_bring_what_they_need() -> None:
     assert built().managed == ("arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",)
-    more = built("AmazonS3ReadOnlyAccess", kinds=("queue",), vpc="{}", tracing="active").managed
+    more = built(
+        "AmazonS3ReadOnlyAccess",
+        triggers=(trigger("queue", queue="q"),),
+        vpc="{}",
+        tracing="active",
+    ).managed
     assert [one.rpartition("/")[2] for one in more] == [
         "AWSLambdaBasicExecutionRole",
         "AWSLambdaVPCAccessExecutionRole",
         "AWSXRayDaemonWriteAccess",
         "AWSLambdaSQSQueueExecutionRole",
         "AmazonS3ReadOnlyAccess",
+    ]
+
+
+def test_destinations_of_events_are_allowed() -> None:
+    queue, topic = "arn:aws:sqs:eu:1:failed", "arn:aws:sns:eu:1:done"
+    stream = trigger("logstream", stream="s", onFailure=queue)
+    settings = {"deadLetter": queue, "async": json.dumps({"onSuccess": topic})}
+    assert statements(built(triggers=(stream,), **settings)) == [
+        {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": [queue]},
+        {"Effect": "Allow", "Action": ["sns:Publish"], "Resource": [topic]},
     ]
 
 
