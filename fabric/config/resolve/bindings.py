@@ -30,7 +30,7 @@ _OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
-_NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH, **LOOKUP_NAMES}
+_NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH}
 _BRACE = re.compile(r"[{}]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
@@ -47,6 +47,7 @@ class Filled(NamedTuple):
 class _PlainText(NamedTuple):
     text: str
     is_secret: bool = False
+    is_reference: bool = False
 
 
 class _Literal(NamedTuple):
@@ -131,6 +132,8 @@ def _end_of(text: str, binding: re.Match[str]) -> int:
 
 
 def _parse_binding(word: str, rest: str) -> _Binding:
+    if word in _LOOKUPS:
+        return _parse_reference(word, rest.removeprefix(":"))
     name, comma, default = rest.removeprefix(":").partition(",")
     is_bare = word == "stage"
     if is_bare and not rest:
@@ -142,9 +145,31 @@ def _parse_binding(word: str, rest: str) -> _Binding:
             "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
             "or ${stage}"
         )
-        hint = _LOOKUP_HINTS.get(word, hint)
         raise BindingError("config/bad-binding", message, hint)
     return _Binding(word, name, default if comma else None)
+
+
+def _parse_reference(word: str, rest: str) -> _Binding:
+    """Parse a reference. Commas of bindings in its name do not begin its default."""
+    end = next((at for at in _list_commas(rest) if _is_balanced(rest[:at])), len(rest))
+    name = rest[:end]
+    if "${" not in name:
+        _check_reference_name(word, name)
+    return _Binding(word, name, rest[end + 1 :] if end < len(rest) else None)
+
+
+def _list_commas(text: str) -> Iterator[int]:
+    return (found.start() for found in re.finditer(",", text))
+
+
+def _is_balanced(text: str) -> bool:
+    return text.count("{") == text.count("}")
+
+
+def _check_reference_name(word: str, name: str) -> None:
+    if LOOKUP_NAMES[word].fullmatch(name) is None:
+        message = f"invalid reference `${{{word}:{format_excerpt(name, 60)}}}`"
+        raise BindingError("config/bad-binding", message, _LOOKUP_HINTS.get(word, ""))
 
 
 _LOOKUP_HINTS = {
@@ -196,6 +221,7 @@ class _Filler:
             return node
         is_secret = filled.is_secret or node.secret
         text = filled.text
+        node = node._replace(reference=filled.is_reference or node.reference)
         return node._replace(value=text, text=text, bound=True, secret=is_secret, written=node.text)
 
     def _fill(self, text: str, depth: int) -> _PlainText | None:
@@ -211,8 +237,11 @@ class _Filler:
             raise BindingError(
                 "config/binding-limit", "the values of the bindings in this file are too large"
             )
-        is_secret = any(piece.is_secret for piece in pieces)
-        return _PlainText("".join(piece.text for piece in pieces), is_secret)
+        return _PlainText(
+            "".join(piece.text for piece in pieces),
+            is_secret=any(piece.is_secret for piece in pieces),
+            is_reference=any(piece.is_reference for piece in pieces),
+        )
 
     def _fill_piece(self, part: _Part, depth: int) -> _PlainText:
         if isinstance(part, _Literal):
@@ -228,7 +257,11 @@ class _Filler:
                 return self._fill_file(part, depth)
             case word:
                 is_stage = word == "stage"
-                return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
+                return (
+                    _PlainText(self._scope.stage)
+                    if is_stage
+                    else self._fill_lookup(part, depth)._replace(is_reference=True)
+                )
 
     def _fill_variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)
@@ -276,11 +309,12 @@ class _Filler:
 
     def _fill_lookup(self, part: _Binding, depth: int) -> _PlainText:
         """Fill a reference. If none are read, it gets its default or stays unchanged."""
-        shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
         if self._scope.secret_use is SecretUse.REFUSED:
+            shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
             message = f"`{shown}` is not available in requests without an API key"
             hint = "start the server with --api-key-file"
             raise BindingError("config/unresolved-reference", message, hint)
+        part = part._replace(name=self._fill_reference_name(part, depth))
         if self._scope.read_lookup is None:
             if part.default is None:
                 return _PlainText(f"${{{part.word}:{part.name}}}")
@@ -293,10 +327,24 @@ class _Filler:
             raise BindingError(first.code, first.message, first.hint) from error
         if found is not None:
             return _PlainText(found.text, found.is_secret)
-        message = f"`{shown}` does not exist and has no default"
-        hint = f"create it, or write ${{{part.word}:{format_excerpt(part.name, 60)},default}}"
+        shown = f"{part.word}:{format_excerpt(part.name, 60)}"
+        message = f"`${{{shown}}}` does not exist and has no default"
+        hint = f"create it, or write ${{{shown},default}}"
         missing = BindingError("config/unresolved-reference", message, hint)
         return self._fill_default(part, depth, missing)
+
+    def _fill_reference_name(self, part: _Binding, depth: int) -> str:
+        """Fill the bindings in the name of a reference. Names are shown, so they have no secret."""
+        filled = self._fill(part.name, depth + 1)
+        if filled is None:
+            return part.name
+        if filled.is_secret or filled.is_reference:
+            shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
+            message = f"the name in `{shown}` contains a secret or another reference"
+            hint = "use ${stage}, ${env:NAME} or ${param:NAME} in names of references"
+            raise BindingError("config/bad-binding", message, hint)
+        _check_reference_name(part.word, filled.text)
+        return filled.text
 
     def _fill_secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:
