@@ -32,6 +32,7 @@ PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
 _NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH}
 _BRACE = re.compile(r"[{}]")
+_BRACE_OR_COMMA = re.compile(r"[{},]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
@@ -151,19 +152,12 @@ def _parse_binding(word: str, rest: str) -> _Binding:
 
 def _parse_reference(word: str, rest: str) -> _Binding:
     """Parse a reference. Commas of bindings in its name do not begin its default."""
-    end = next((at for at in _list_commas(rest) if _is_balanced(rest[:at])), len(rest))
-    name = rest[:end]
-    if "${" not in name:
-        _check_reference_name(word, name)
-    return _Binding(word, name, rest[end + 1 :] if end < len(rest) else None)
-
-
-def _list_commas(text: str) -> Iterator[int]:
-    return (found.start() for found in re.finditer(",", text))
-
-
-def _is_balanced(text: str) -> bool:
-    return text.count("{") == text.count("}")
+    open_braces = 0
+    for found in _BRACE_OR_COMMA.finditer(rest):
+        if found[0] == "," and not open_braces:
+            return _Binding(word, rest[: found.start()], rest[found.end() :])
+        open_braces += {"{": 1, "}": -1}.get(found[0], 0)
+    return _Binding(word, rest, None)
 
 
 def _check_reference_name(word: str, name: str) -> None:
@@ -257,11 +251,7 @@ class _Filler:
                 return self._fill_file(part, depth)
             case word:
                 is_stage = word == "stage"
-                return (
-                    _PlainText(self._scope.stage)
-                    if is_stage
-                    else self._fill_lookup(part, depth)._replace(is_reference=True)
-                )
+                return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
 
     def _fill_variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)
@@ -308,13 +298,17 @@ class _Filler:
         return self._fill_default(part, depth, BindingError("config/missing-file", message, hint))
 
     def _fill_lookup(self, part: _Binding, depth: int) -> _PlainText:
-        """Fill a reference. If none are read, it gets its default or stays unchanged."""
+        """Fill a reference: first the bindings in its name."""
         if self._scope.secret_use is SecretUse.REFUSED:
             shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
             message = f"`{shown}` is not available in requests without an API key"
             hint = "start the server with --api-key-file"
             raise BindingError("config/unresolved-reference", message, hint)
         part = part._replace(name=self._fill_reference_name(part, depth))
+        return self._read_lookup(part, depth)._replace(is_reference=True)
+
+    def _read_lookup(self, part: _Binding, depth: int) -> _PlainText:
+        """Read a reference. If none are read, it gets its default or stays unchanged."""
         if self._scope.read_lookup is None:
             if part.default is None:
                 return _PlainText(f"${{{part.word}:{part.name}}}")
@@ -335,9 +329,7 @@ class _Filler:
 
     def _fill_reference_name(self, part: _Binding, depth: int) -> str:
         """Fill the bindings in the name of a reference. Names are shown, so they have no secret."""
-        filled = self._fill(part.name, depth + 1)
-        if filled is None:
-            return part.name
+        filled = self._fill(part.name, depth + 1) or _PlainText(part.name)
         if filled.is_secret or filled.is_reference:
             shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
             message = f"the name in `{shown}` contains a secret or another reference"

@@ -183,6 +183,7 @@ def test_settings_by_which_state_is_found_cannot_contain_references(
     [
         ("${ssm:/shop/${stage}/url}", "${ssm:/shop/dev/url}"),
         ("${ssm:/${env:X,a}/url,none}", "${ssm:/a/url}"),
+        ("${ssm:/url,${env:X,a},b}", "${ssm:/url}"),
         ("${secretsmanager:shop-${param:r}#key}", "${secretsmanager:shop-eu-west-3#key}"),
     ],
 )
@@ -197,7 +198,9 @@ def test_names_of_references_cannot_contain_secrets_and_references(inner: str) -
     assert "hidden-word" not in found.message
 
 
-@pytest.mark.parametrize("text", ["${cfn:data}", "${ssm:/a b}", "${cfn:${stage}}", "${tf}"])
+@pytest.mark.parametrize(
+    "text", ["${cfn:data}", "${ssm:/a b}", "${cfn:${stage}}", "${ssm:/${other}}", "${tf}"]
+)
 def test_a_wrong_reference_is_called_an_invalid_reference(text: str) -> None:
     found = problem_of(text)
     assert found.code == "config/bad-binding"
