@@ -4,7 +4,7 @@ Steps: text, tree, stage overlays, bindings, chosen provider, checks, Config.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Env
 from itertools import islice
 
@@ -23,6 +23,7 @@ from fabric.config.resolve.binding_scope import (
 )
 from fabric.config.resolve.bindings import PARAM_NAME, fill
 from fabric.config.resolve.provider import choose
+from fabric.config.resolve.references import find_references, find_region, with_lookups
 from fabric.config.resolve.stages import apply_defaults, apply_stage_overlays, remove_anchor_keys
 from fabric.config.rules.config import (
     check_rules,
@@ -31,7 +32,11 @@ from fabric.config.rules.config import (
     stage_problem,
 )
 from fabric.config.rules.limits import limit_problems
-from fabric.config.rules.locations import find_misplaced_secrets, list_locations
+from fabric.config.rules.locations import (
+    find_misplaced_references,
+    find_misplaced_secrets,
+    list_locations,
+)
 from fabric.config.rules.strangers import check_untrusted_config
 from fabric.config.rules.value_sources import find_misplaced_late_values, find_missing_supplies
 from fabric.config.schema.check import Finding, check
@@ -44,7 +49,6 @@ from fabric.config.yaml.nodes import (
     Scalar,
     Sequence,
     find,
-    find_child,
     is_unfilled,
     remove_keys,
     with_entry,
@@ -53,8 +57,8 @@ from fabric.config.yaml.problems import make_yaml_error, open_document, place_in
 from fabric.config.yaml.reader import Document
 from fabric.model.bindable import SecretUse
 from fabric.model.late_values import find_late_names
-from fabric.model.lookups import LookupKind, LookupValue
-from fabric.model.problems import Place, Problem
+from fabric.model.lookups import LookupPlace, NamedLookup, has_references
+from fabric.model.problems import Place, Problem, merge_missing_credentials
 from fabric.model.secrecy import redact_values
 
 MAX_FINDINGS = 100
@@ -66,6 +70,7 @@ _LATER = ("stages", "providerOverrides", "secrets", "params")
 _KEPT = frozenset(
     {"service", "provider", "providerOverrides", "backend", "stages", "secrets", "params"}
 )
+_CAUSES = frozenset({"config/late-value", "config/unresolved-reference"})
 # What says where one name leads to.
 _ROUTED = ("fabric", "extensions")
 # What a config cannot be without, and records do not hang on: any will do.
@@ -116,13 +121,13 @@ def load_config(source: ConfigText) -> Config:
     loaded, findings = resolve_config(source, require_config_map(file, document))
     fatal = [item.problem for item in findings if item.is_fatal]
     if fatal:
-        raise make_yaml_error(file, document.text, fatal)
+        raise make_yaml_error(file, document.text, merge_missing_credentials(fatal))
     warnings = (*document.warnings, *(item.problem for item in findings))
     config = parse_config(loaded._replace(warnings=place_in_file(file, document.text, warnings)))
     params = frozenset(_PARAM.findall(document.text)) if source.bindings.params else frozenset()
     described = replace(
         config.document,
-        bindings=replace(config.document.bindings, params=params),
+        bindings=replace(config.document.bindings, params=params, references=loaded.references),
         locations=list_locations(file, document.text, loaded.root),
         unplannable=place_in_file(file, document.text, limit_problems(loaded.root, source.stage)),
     )
@@ -150,8 +155,8 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         read_secret=source.bindings.read_secret,
         withheld=source.bindings.withheld,
         secret_use=source.bindings.secret_use,
-        read_lookup=_place_lookups(source.bindings.read_lookup, _find_region(root)),
     )
+    scope, references = _open_references(source, root, scope)
     filled = fill(remove_keys(root, *_LATER), scope)
     root = _with_later(filled.node, root)
     chosen = choose(root, source.provider, scope)
@@ -165,11 +170,12 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *shape_findings,
         *islice(check_rules(root, source.stage), MAX_FINDINGS),
         *islice(find_misplaced_secrets(root), MAX_FINDINGS),
+        *islice(find_misplaced_references(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
         *_find_late_values(root, source.env),
         *_find_untrusted_settings(source, root),
     ]
-    findings = _drop_late_consequences(findings)
+    findings = _drop_consequences(findings)
     names = filled.names | chosen.names
     values = filled.secret_values | chosen.secret_values
     loaded = Loaded(
@@ -181,26 +187,23 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         names=names,
         secret_values=values,
         warnings=(),
+        references=references,
     )
     return loaded, list(_redact_findings(findings, values))
 
 
-def _place_lookups(
-    read: ReadLookup | None, region: str
-) -> Callable[[LookupKind, str], LookupValue | None] | None:
-    """Let references be read in the region of the service."""
-    return None if read is None else lambda kind, name: read(kind, name, region)
-
-
-def _find_region(root: Mapping) -> str:
-    """Find the region of the service, if it is written out."""
-    provider = find_child(root, "provider")
-    name = find_child(provider, "name")
-    found = find_child(provider, "region")
-    if found is None and isinstance(name, Scalar):
-        found = find_child(root, "extensions", name.text, "region")
-    is_plain = isinstance(found, Scalar) and not is_unfilled(found)
-    return found.text if isinstance(found, Scalar) and is_plain else ""
+def _open_references(
+    source: ConfigText, root: Mapping, scope: BindingScope
+) -> tuple[BindingScope, tuple[NamedLookup, ...]]:
+    """Let the references of this stage be read in the region of the service."""
+    if not has_references(source.text):
+        return scope, ()
+    found = find_references(remove_keys(root, *_LATER), scope)
+    chosen = choose(_with_later(found.node, root), source.provider, scope).root
+    read, region = source.bindings.read_lookup, find_region(chosen)
+    if read is None or region is None or any(find_misplaced_references(chosen)):
+        return scope, found.names
+    return with_lookups(scope, read, LookupPlace(region, found.names)), found.names
 
 
 def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Finding]:
@@ -214,13 +217,11 @@ def _find_late_values(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
 
 
-def _drop_late_consequences(findings: list[Finding]) -> list[Finding]:
-    """Drop other findings on late values, because their final value is unknown."""
-    late = {one.problem.where for one in findings if one.problem.code == "config/late-value"}
+def _drop_consequences(findings: list[Finding]) -> list[Finding]:
+    """Drop other findings on values that are known only later."""
+    places = {one.problem.where for one in findings if one.problem.code in _CAUSES} - {None}
     return [
-        one
-        for one in findings
-        if one.problem.code == "config/late-value" or one.problem.where not in late - {None}
+        one for one in findings if one.problem.code in _CAUSES or one.problem.where not in places
     ]
 
 

@@ -49,6 +49,7 @@ from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.command_runtimes import can_build
+from fabric.model.lookups import NamedLookup
 from fabric.model.problems import Problem
 from fabric.model.python_target import OptionalDependencies
 from fabric.model.secret import Secret
@@ -94,6 +95,7 @@ class Loaded(NamedTuple):
     names: frozenset[str]
     secret_values: frozenset[str]
     warnings: tuple[Problem, ...]
+    references: tuple[NamedLookup, ...] = ()
 
 
 def parse_config(loaded: Loaded) -> Config:

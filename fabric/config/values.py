@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 # Named again, so that a reader of configs finds all of their words here.
 from fabric.model.backends import BackendKind
+from fabric.model.lookups import NamedLookup
 from fabric.model.names import StepEvent
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
@@ -336,6 +337,7 @@ class BindingUse(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
     params: frozenset[str] = frozenset()
+    references: tuple[NamedLookup, ...] = ()
     asked_managers: bool = False
 
 

@@ -1,7 +1,6 @@
 """References of a config to values outside of the project, such as `${ssm:/shop/mail-url}`."""
 
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
@@ -23,7 +22,7 @@ LOOKUP_NAMES: dict[str, re.Pattern[str]] = {
     LookupKind.SSM: re.compile(r"[A-Za-z0-9_./-]+(?::[A-Za-z0-9_.-]+)?"),
     LookupKind.TF: re.compile(r"[^\s${},#]+#[A-Za-z0-9_-]+"),
 }
-_ANYWHERE = re.compile(rf"\$\{{({'|'.join(LookupKind)}):([^{{}},]+)")
+_ANYWHERE = re.compile(rf"\$\{{(?:{'|'.join(LookupKind)}):".encode())
 
 
 class LookupValue(Struct, frozen=True):
@@ -41,7 +40,14 @@ class NamedLookup(Struct, frozen=True):
     def text(self) -> str:
         return f"${{{self.kind}:{self.name}}}"
 
-    @classmethod
-    def find_all(cls, text: str) -> Iterator["NamedLookup"]:
-        """Find the references in a text, without checking them."""
-        yield from (cls(LookupKind(one[1]), one[2]) for one in _ANYWHERE.finditer(text))
+
+class LookupPlace(Struct, frozen=True):
+    """Where references are read: the region of the service. `names` are all of its config."""
+
+    region: str = ""
+    names: tuple[NamedLookup, ...] = ()
+
+
+def has_references(text: bytes) -> bool:
+    """Return whether a text might contain references, also in comments."""
+    return _ANYWHERE.search(text) is not None

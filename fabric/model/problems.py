@@ -71,6 +71,15 @@ def drop_repeated_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(one for one in listed if one.where or (one.code, one.message) not in placed)
 
 
+def merge_missing_credentials(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Keep the first of several problems about the same missing credentials."""
+    first: dict[object, Problem] = {}
+    for one in problems:
+        is_missing = one.code == "credentials/missing"
+        first.setdefault((one.code, one.hint) if is_missing else one, one)
+    return tuple(first.values())
+
+
 _AREAS = {
     "usage": ExitCode.USAGE,
     "config": ExitCode.INVALID,

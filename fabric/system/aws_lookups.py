@@ -6,13 +6,13 @@ Each is read once per command. The config layer gets them through a function.
 
 import json
 import urllib.parse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.lookups import LookupKind, LookupValue, NamedLookup
+from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.system.cloud1_account import (
@@ -28,7 +28,7 @@ from fabric.system.disk import read_bytes
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
 _PATIENT = Trying("standard", 4, 8, 10.0)
-# So many names one call takes.
+# The maximum number of names in one call.
 _BATCH = 10
 _MISSING = frozenset(
     (
@@ -47,48 +47,48 @@ class _Found(Struct, frozen=True):
 
 
 class AwsLookups:
-    """The lookups of one command. `names` are all that its configs contain, so that parameters are
-    read in batches."""
+    """The lookups of one load of a config. Parameters are read in batches."""
 
-    def __init__(
-        self, env: Mapping[str, str], folder: Path, names: Iterable[NamedLookup] = ()
-    ) -> None:
+    def __init__(self, env: Mapping[str, str], folder: Path) -> None:
         self._account = resolve_cloud1_account(env, _ENDPOINTS)
         self._folder = folder
-        self._names = tuple(names)
-        self._session: Any = None
+        self._sessions: dict[str, Any] = {}
         self._clients: dict[tuple[str, str], Any] = {}
         self._known: dict[tuple[NamedLookup, str], _Found | None] = {}
         self._documents: dict[str, Any] = {}
+        self._reads_in_batches = True
+        # Set when no credentials were found, so that they are searched once.
+        self._missing: FabricError | None = None
+        self.were_asked = False
 
-    @property
-    def were_asked(self) -> bool:
-        return bool(self._known)
-
-    def read(self, kind: LookupKind, name: str, region: str) -> LookupValue | None:
+    def read(self, kind: LookupKind, name: str, place: LookupPlace) -> LookupValue | None:
         """Return a value, or None if it does not exist."""
-        key = (NamedLookup(kind, name), region)
-        if key not in self._known:
-            self._fetch(*key)
-        found = self._known[key]
+        self.were_asked = True
+        one = NamedLookup(kind, name)
+        if (one, place.region) not in self._known:
+            self._fetch(one, place)
+        found = self._known[one, place.region]
         return None if found is None else found.reveal()
 
-    def _fetch(self, one: NamedLookup, region: str) -> None:
+    def _fetch(self, one: NamedLookup, place: LookupPlace) -> None:
         """Read a value, and with a parameter all others."""
         from botocore.exceptions import BotoCoreError, ClientError
 
+        if self._missing:
+            raise self._missing
         try:
             if one.kind is LookupKind.SSM:
-                asked = [other for other in self._names if other.kind is one.kind]
-                self._fetch_parameters(dict.fromkeys((one, *asked)), region)
+                self._fetch_parameters(one, place)
             else:
-                self._known[one, region] = self._read_one(one, region)
+                self._known[one, place.region] = self._read_one(one, place.region)
         except ClientError as error:
             if read_error_code(error) not in _MISSING:
                 raise FabricError(_rejection_problem(one, error)) from error
-            self._known[one, region] = None
+            self._known[one, place.region] = None
         except BotoCoreError as error:
-            raise FabricError(_unreachable_problem(one, type(error).__name__)) from error
+            found = FabricError(_unreachable_problem(one, type(error).__name__))
+            self._missing = found if found.first.code == "credentials/missing" else None
+            raise found from error
 
     def _read_one(self, one: NamedLookup, region: str) -> _Found | None:
         match one.kind:
@@ -101,27 +101,45 @@ class AwsLookups:
             case _:
                 return self._describe_account(one.name, region)
 
-    def _fetch_parameters(self, asked: Iterable[NamedLookup], region: str) -> None:
-        names = [one.name for one in asked]
-        for start in range(0, len(names), _BATCH):
-            batch = names[start : start + _BATCH]
-            answer = self._open("ssm", region).get_parameters(Names=batch, WithDecryption=True)
-            found = {one["Name"] + one.get("Selector", ""): one for one in answer["Parameters"]}
-            for name in batch:
-                # Some servers omit the selector, which is the version or label after the colon.
-                row = found.get(name) or found.get(name.partition(":")[0])
-                self._known[NamedLookup(LookupKind.SSM, name), region] = (
-                    None
-                    if row is None
-                    else _Found(Secret(row["Value"]), row["Type"] == "SecureString")
-                )
+    def _fetch_parameters(self, one: NamedLookup, place: LookupPlace) -> None:
+        """Read parameters. If AWS rejects a batch, each is read by its own call, so that an error
+        names the right parameter."""
+        from botocore.exceptions import ClientError
+
+        others = place.names if self._reads_in_batches else ()
+        asked = dict.fromkeys((one, *(other for other in others if other.kind is one.kind)))
+        names = [other.name for other in asked if (other, place.region) not in self._known]
+        try:
+            for start in range(0, len(names), _BATCH):
+                self._fetch_batch(names[start : start + _BATCH], place.region)
+        except ClientError:
+            if len(names) == 1:
+                raise
+            self._reads_in_batches = False
+        if (one, place.region) not in self._known:
+            self._fetch_batch([one.name], place.region)
+
+    def _fetch_batch(self, names: Sequence[str], region: str) -> None:
+        answer = self._open("ssm", region).get_parameters(Names=names, WithDecryption=True)
+        found = {one["Name"] + one.get("Selector", ""): one for one in answer["Parameters"]}
+        for name in names:
+            # Some servers omit the selector, which is the version or label after the colon.
+            row = found.get(name) or found.get(name.partition(":")[0])
+            self._known[NamedLookup(LookupKind.SSM, name), region] = (
+                None if row is None else _Found(Secret(row["Value"]), row["Type"] == "SecureString")
+            )
 
     def _read_secret(self, name: str, region: str) -> _Found | None:
         ident, _, key = name.partition("#")
-        text = self._remember(
+        secret = self._remember(
             f"secret {ident} {region}",
             lambda: self._open("secretsmanager", region).get_secret_value(SecretId=ident),
-        ).get("SecretString", "")
+        )
+        if "SecretString" not in secret:
+            message = f"the secret `{ident}` contains binary data, not text"
+            hint = "store it as text (SecretString)"
+            raise FabricError(Problem("config/unresolved-reference", message, hint))
+        text = secret["SecretString"]
         if not key:
             return _Found(Secret(text), is_secret=True)
         try:
@@ -182,8 +200,10 @@ class AwsLookups:
         key = (service, region)
         if key not in self._clients:
             account = _place_account(self._account, region)
-            self._session = self._session or open_boto_session(account)
-            self._clients[key] = open_boto_client(self._session, service, account, _PATIENT)
+            if region not in self._sessions:
+                self._sessions[region] = open_boto_session(account)
+            session = self._sessions[region]
+            self._clients[key] = open_boto_client(session, service, account, _PATIENT)
         return self._clients[key]
 
 

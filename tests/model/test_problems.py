@@ -10,6 +10,7 @@ from fabric.model.problems import (
     UntouchedError,
     drop_repeated_problems,
     exit_code_of,
+    merge_missing_credentials,
     replace_problems,
 )
 
@@ -76,3 +77,9 @@ def test_replaced_problems_keep_whether_a_call_was_made(kind: type[FabricError])
     replaced = replace_problems(kind(PROBLEM), (PLACED,))
     assert type(replaced) is kind
     assert replaced.problems == (PLACED,)
+
+
+def test_missing_credentials_of_several_services_are_one_problem() -> None:
+    first, second = (Problem("credentials/missing", f"cannot read {one}", "set A") for one in "ab")
+    other = Problem("credentials/missing", "cannot deploy", "set B")
+    assert merge_missing_credentials([first, PROBLEM, second, other]) == (first, PROBLEM, other)

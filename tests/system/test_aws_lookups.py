@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import boto3
 import pytest
 
-from fabric.model.lookups import LookupKind, LookupValue, NamedLookup
+from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
 from fabric.model.problems import FabricError
 from fabric.system.aws_lookups import AwsLookups
+from tests.support.in_process import project
+from tests.support.project import handler
 from tests.support.servers.moto import Moto, moto
 
 pytestmark = pytest.mark.slow
@@ -20,6 +24,7 @@ _ENV = {
     "AWS_SECRET_ACCESS_KEY": "testing",
     "AWS_REGION": "eu-central-1",
 }
+_PLACE = LookupPlace()
 _TEMPLATE = {
     "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}},
     "Outputs": {"TopicArn": {"Value": {"Ref": "Topic"}}},
@@ -59,8 +64,8 @@ def client(server: Moto, service: str) -> Any:
     )
 
 
-def lookups(server: Moto, folder: Path, *names: NamedLookup) -> AwsLookups:
-    return AwsLookups({**_ENV, "AWS_ENDPOINT_URL": server.endpoint}, folder, names)
+def lookups(server: Moto, folder: Path) -> AwsLookups:
+    return AwsLookups({**_ENV, "AWS_ENDPOINT_URL": server.endpoint}, folder)
 
 
 @pytest.mark.parametrize(
@@ -92,44 +97,107 @@ def lookups(server: Moto, folder: Path, *names: NamedLookup) -> AwsLookups:
 def test_each_kind_of_reference_reads_its_value(
     server: Moto, tmp_path: Path, kind: str, name: str, value: LookupValue | None
 ) -> None:
-    assert lookups(server, tmp_path).read(LookupKind(kind), name, "") == value
+    assert lookups(server, tmp_path).read(LookupKind(kind), name, _PLACE) == value
 
 
 def test_the_output_of_a_stack_and_the_account_are_read(server: Moto, tmp_path: Path) -> None:
     reader = lookups(server, tmp_path)
-    output = reader.read(LookupKind.CFN, "data.TopicArn", "")
-    account = reader.read(LookupKind.AWS, "accountId", "")
+    output = reader.read(LookupKind.CFN, "data.TopicArn", _PLACE)
+    account = reader.read(LookupKind.AWS, "accountId", _PLACE)
     assert output is not None
     assert account is not None
     assert output.text == f"arn:aws:sns:eu-central-1:{account.text}:orders"
 
 
 def test_parameters_are_read_ten_at_a_time(server: Moto, tmp_path: Path) -> None:
-    names = [NamedLookup(LookupKind.SSM, f"/shop/{number}") for number in range(12)]
-    reader = lookups(server, tmp_path, *names)
-    reader.read(LookupKind.SSM, "/shop/0", "")
+    names = tuple(NamedLookup(LookupKind.SSM, f"/shop/{number}") for number in range(12))
+    reader = lookups(server, tmp_path)
+    reader.read(LookupKind.SSM, "/shop/0", LookupPlace(names=names))
     # All are known now, without the server.
-    closed = AwsLookups.read(reader, LookupKind.SSM, "/shop/11", "")
-    assert closed == LookupValue("value 11")
+    assert reader.read(LookupKind.SSM, "/shop/11", _PLACE) == LookupValue("value 11")
+
+
+def test_a_binary_secret_is_not_text(server: Moto, tmp_path: Path) -> None:
+    client(server, "secretsmanager").create_secret(Name="shop/file", SecretBinary=b"binary")
+    with pytest.raises(FabricError, match="contains binary data") as raised:
+        lookups(server, tmp_path).read(LookupKind.SECRETS_MANAGER, "shop/file", _PLACE)
+    assert raised.value.first.code == "config/unresolved-reference"
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """Systems Manager that refuses calls with the parameter `/shop/closed`."""
+
+    def do_POST(self) -> None:  # noqa: N802
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["Names"]
+        is_refused = "/shop/closed" in asked
+        rows = [{"Name": name, "Value": f"value of {name}", "Type": "String"} for name in asked]
+        answer: dict[str, Any] = (
+            {"__type": "AccessDeniedException"} if is_refused else {"Parameters": rows}
+        )
+        body = json.dumps(answer).encode()
+        self.send_response(400 if is_refused else 200)
+        self.send_header("content-type", "application/x-amz-json-1.1")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_refused_batch_names_the_refused_parameter_only(refusing: str, tmp_path: Path) -> None:
+    reader = AwsLookups({**_ENV, "AWS_ENDPOINT_URL": refusing}, tmp_path)
+    names = ("/shop/a", "/shop/closed", "/shop/b")
+    place = LookupPlace(names=tuple(NamedLookup(LookupKind.SSM, name) for name in names))
+    for name in ("/shop/a", "/shop/b"):
+        assert reader.read(LookupKind.SSM, name, place) == LookupValue(f"value of {name}")
+    with pytest.raises(FabricError, match=r"cannot read `\$\{ssm:/shop/closed\}`") as raised:
+        reader.read(LookupKind.SSM, "/shop/closed", place)
+    assert raised.value.first.code == "credentials/refused"
+
+
+def test_an_endpoint_of_a_checkout_gets_no_credentials_of_the_shell(
+    server: Moto, tmp_path: Path
+) -> None:
+    text = (
+        "service: s\nprovider: {name: cloud1-lambda, runtime: python3.11, region: eu-central-1}\n"
+        "functions: [{name: f, entry: f.py}]\nenv: {A: '${ssm:/shop/1}'}\n"
+    )
+    made = project(tmp_path, text, {"f.py": handler("f")})
+    made.write({".env": "AWS_ENDPOINT_URL=http://other-host.invalid\n"})
+    shell = {**_ENV, "CLOUD1_API_BASE_URL": server.endpoint, "FABRIC_LOOKUPS": "1"}
+    assert made.json("plan", env=shell).code == 0
+    made.write({".env": "FABRIC_LOOKUPS=1\nFABRIC_CLOUD1_LAMBDA_DEPLOY_COMMAND=true\n"})
+    assert "config/unread-reference" in made.fabric("plan", env=_ENV).err
 
 
 def test_a_state_in_the_project_is_read(server: Moto, tmp_path: Path) -> None:
     (tmp_path / "infra.tfstate").write_text(json.dumps(_STATE))
     reader = lookups(server, tmp_path)
-    assert reader.read(LookupKind.TF, "infra.tfstate#table", "") == LookupValue("orders")
+    assert reader.read(LookupKind.TF, "infra.tfstate#table", _PLACE) == LookupValue("orders")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"version": 3}'])
 def test_another_file_is_no_state(server: Moto, tmp_path: Path, content: str) -> None:
     (tmp_path / "infra.tfstate").write_text(content)
     with pytest.raises(FabricError) as raised:
-        lookups(server, tmp_path).read(LookupKind.TF, "infra.tfstate#table", "")
+        lookups(server, tmp_path).read(LookupKind.TF, "infra.tfstate#table", _PLACE)
     assert raised.value.first.code == "config/unresolved-reference"
 
 
 def test_an_unreachable_service_is_named(tmp_path: Path) -> None:
     reader = AwsLookups({**_ENV, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, tmp_path)
     with pytest.raises(FabricError, match=r"cannot read `\$\{ssm:/shop/1\}`") as raised:
-        reader.read(LookupKind.SSM, "/shop/1", "")
+        reader.read(LookupKind.SSM, "/shop/1", _PLACE)
     assert raised.value.first.code == "provider/unreachable"
     assert raised.value.exit_code == 69

@@ -20,12 +20,14 @@ from fabric.app.project.files import (
     EnvPlace,
     NotFoundError,
     build_binding_environment,
+    build_client_environment,
     find_config_in,
     format_shown_path,
     list_env_sources,
     read_file,
     resolve_config_path,
 )
+from fabric.app.project.modes import choose_mode
 from fabric.app.project.services import ComposedService
 from fabric.app.project.upstreams import (
     build_upstream_placeholders,
@@ -41,8 +43,8 @@ from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.backends import is_of_other_back_end
 from fabric.model.bindable import EVERYTHING, SecretUse
 from fabric.model.catalog import PROVIDERS
-from fabric.model.lookups import NamedLookup
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.lookups import NamedLookup, has_references
+from fabric.model.problems import FabricError, Place, Problem, merge_missing_credentials
 from fabric.model.secrecy import REDACTED
 from fabric.model.secret import Secret
 from fabric.model.switches import is_on
@@ -117,7 +119,7 @@ def load_all(
         told = dict.fromkeys(
             (*_name_problems(format_shown_path(compose, settings.cwd), entries), *problems)
         )
-        raise FabricError(*told)
+        raise FabricError(*merge_missing_credentials(told))
     return [found[id(one)] for one in services]
 
 
@@ -159,7 +161,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     files = BoundFiles(place.folder)
     reads = asked.reads_secrets and bindable.secrets is SecretUse.READ
     managers = ManagedSecrets(env, settings.env, reads=reads)
-    lookups = _open_lookups(env, place, text) if reads else None
+    lookups = _open_lookups(place, text, settings.env) if reads else None
     config = load_config(
         ConfigText(
             file=file,
@@ -188,32 +190,28 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
         asked_managers=managers.were_asked or bool(lookups and lookups.were_asked),
     )
     if reads and lookups is None:
-        warnings |= dict.fromkeys(_warn_of_unread_references(file, text))
+        warnings |= dict.fromkeys(_warn_of_unread_references(file, bindings.references))
     return replace(config, document=replace(config.document, bindings=bindings)).with_warnings(
         warnings
     )
 
 
-def _open_lookups(env: Mapping[str, str], place: EnvPlace, text: bytes) -> "AwsLookups | None":
+def _open_lookups(place: EnvPlace, text: bytes, process: Mapping[str, str]) -> "AwsLookups | None":
     """Open the values that references read; None in simulated runs, which call nothing."""
-    names = tuple(dict.fromkeys(NamedLookup.find_all(text.decode(errors="replace"))))
-    if not names or not _reads_references(env):
+    if not has_references(text) or not _reads_references(process):
         return None
     from fabric.system.aws_lookups import AwsLookups  # boto3, for few configs
 
-    return AwsLookups(env, place.folder, names)
+    return AwsLookups(build_client_environment(place, process), place.folder)
 
 
-def _reads_references(env: Mapping[str, str]) -> bool:
+def _reads_references(process: Mapping[str, str]) -> bool:
     """Return whether something can be deployed for real."""
-    switches = ("FABRIC_LOOKUPS", "FABRIC_REAL_DEPLOY")
-    own = (facts.real_deploy_variable for facts in PROVIDERS)
-    commands = (env.get(facts.deploy_command_variable) for facts in PROVIDERS)
-    return any(is_on(name, env) for name in (*switches, *own)) or any(commands)
+    modes = (choose_mode(facts.id, process) for facts in PROVIDERS)
+    return is_on("FABRIC_LOOKUPS", process) or any(mode != "simulated" for mode in modes)
 
 
-def _warn_of_unread_references(file: str, text: bytes) -> Iterator[Problem]:
-    names = tuple(dict.fromkeys(NamedLookup.find_all(text.decode(errors="replace"))))
+def _warn_of_unread_references(file: str, names: Sequence[NamedLookup]) -> Iterator[Problem]:
     if names:
         shown = ", ".join(f"`{one.text}`" for one in names[:_SHOWN_REFERENCES])
         more = len(names) - _SHOWN_REFERENCES

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from fabric.config.yaml.nodes import Scalar
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
-from fabric.model.lookups import LookupKind, LookupValue
+from fabric.model.lookups import LookupKind, LookupPlace, LookupValue
 from fabric.model.problems import FabricError, Problem
 
 ReadText: TypeAlias = Callable[[str], str | None]
@@ -18,8 +18,8 @@ ReadText: TypeAlias = Callable[[str], str | None]
 ReadSecret: TypeAlias = Callable[[str, str], str]
 
 
-# Kind, name and region of a reference, to its value.
-ReadLookup: TypeAlias = Callable[[LookupKind, str, str], LookupValue | None]
+# Kind, name and place of a reference, to its value.
+ReadLookup: TypeAlias = Callable[[LookupKind, str, LookupPlace], LookupValue | None]
 
 
 def refuse_files(_path: str) -> str | None:

@@ -30,8 +30,9 @@ _OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
-_NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH, **LOOKUP_NAMES}
+_NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH}
 _BRACE = re.compile(r"[{}]")
+_BRACE_OR_COMMA = re.compile(r"[{},]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
@@ -47,6 +48,7 @@ class Filled(NamedTuple):
 class _PlainText(NamedTuple):
     text: str
     is_secret: bool = False
+    is_reference: bool = False
 
 
 class _Literal(NamedTuple):
@@ -131,6 +133,8 @@ def _end_of(text: str, binding: re.Match[str]) -> int:
 
 
 def _parse_binding(word: str, rest: str) -> _Binding:
+    if word in _LOOKUPS:
+        return _parse_reference(word, rest.removeprefix(":"))
     name, comma, default = rest.removeprefix(":").partition(",")
     is_bare = word == "stage"
     if is_bare and not rest:
@@ -142,9 +146,24 @@ def _parse_binding(word: str, rest: str) -> _Binding:
             "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
             "or ${stage}"
         )
-        hint = _LOOKUP_HINTS.get(word, hint)
         raise BindingError("config/bad-binding", message, hint)
     return _Binding(word, name, default if comma else None)
+
+
+def _parse_reference(word: str, rest: str) -> _Binding:
+    """Parse a reference. Commas of bindings in its name do not begin its default."""
+    open_braces = 0
+    for found in _BRACE_OR_COMMA.finditer(rest):
+        if found[0] == "," and not open_braces:
+            return _Binding(word, rest[: found.start()], rest[found.end() :])
+        open_braces += {"{": 1, "}": -1}.get(found[0], 0)
+    return _Binding(word, rest, None)
+
+
+def _check_reference_name(word: str, name: str) -> None:
+    if LOOKUP_NAMES[word].fullmatch(name) is None:
+        message = f"invalid reference `${{{word}:{format_excerpt(name, 60)}}}`"
+        raise BindingError("config/bad-binding", message, _LOOKUP_HINTS.get(word, ""))
 
 
 _LOOKUP_HINTS = {
@@ -196,6 +215,7 @@ class _Filler:
             return node
         is_secret = filled.is_secret or node.secret
         text = filled.text
+        node = node._replace(reference=filled.is_reference or node.reference)
         return node._replace(value=text, text=text, bound=True, secret=is_secret, written=node.text)
 
     def _fill(self, text: str, depth: int) -> _PlainText | None:
@@ -211,8 +231,11 @@ class _Filler:
             raise BindingError(
                 "config/binding-limit", "the values of the bindings in this file are too large"
             )
-        is_secret = any(piece.is_secret for piece in pieces)
-        return _PlainText("".join(piece.text for piece in pieces), is_secret)
+        return _PlainText(
+            "".join(piece.text for piece in pieces),
+            is_secret=any(piece.is_secret for piece in pieces),
+            is_reference=any(piece.is_reference for piece in pieces),
+        )
 
     def _fill_piece(self, part: _Part, depth: int) -> _PlainText:
         if isinstance(part, _Literal):
@@ -275,12 +298,17 @@ class _Filler:
         return self._fill_default(part, depth, BindingError("config/missing-file", message, hint))
 
     def _fill_lookup(self, part: _Binding, depth: int) -> _PlainText:
-        """Fill a reference. If none are read, it gets its default or stays unchanged."""
-        shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
+        """Fill a reference: first the bindings in its name."""
         if self._scope.secret_use is SecretUse.REFUSED:
+            shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
             message = f"`{shown}` is not available in requests without an API key"
             hint = "start the server with --api-key-file"
             raise BindingError("config/unresolved-reference", message, hint)
+        part = part._replace(name=self._fill_reference_name(part, depth))
+        return self._read_lookup(part, depth)._replace(is_reference=True)
+
+    def _read_lookup(self, part: _Binding, depth: int) -> _PlainText:
+        """Read a reference. If none are read, it gets its default or stays unchanged."""
         if self._scope.read_lookup is None:
             if part.default is None:
                 return _PlainText(f"${{{part.word}:{part.name}}}")
@@ -293,10 +321,22 @@ class _Filler:
             raise BindingError(first.code, first.message, first.hint) from error
         if found is not None:
             return _PlainText(found.text, found.is_secret)
-        message = f"`{shown}` does not exist and has no default"
-        hint = f"create it, or write ${{{part.word}:{format_excerpt(part.name, 60)},default}}"
+        shown = f"{part.word}:{format_excerpt(part.name, 60)}"
+        message = f"`${{{shown}}}` does not exist and has no default"
+        hint = f"create it, or write ${{{shown},default}}"
         missing = BindingError("config/unresolved-reference", message, hint)
         return self._fill_default(part, depth, missing)
+
+    def _fill_reference_name(self, part: _Binding, depth: int) -> str:
+        """Fill the bindings in the name of a reference. Names are shown, so they have no secret."""
+        filled = self._fill(part.name, depth + 1) or _PlainText(part.name)
+        if filled.is_secret or filled.is_reference:
+            shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
+            message = f"the name in `{shown}` contains a secret or another reference"
+            hint = "use ${stage}, ${env:NAME} or ${param:NAME} in names of references"
+            raise BindingError("config/bad-binding", message, hint)
+        _check_reference_name(part.word, filled.text)
+        return filled.text
 
     def _fill_secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:

@@ -85,6 +85,33 @@ def find_misplaced_secrets(root: Mapping) -> Iterator[Finding]:
                 yield _secret_finding(path, leaf, _choose_hint(path))
 
 
+def find_misplaced_references(root: Mapping) -> Iterator[Finding]:
+    """Find references in settings by which state is found, and which fabric needs first."""
+    for path, node in _list_settled_places(root):
+        for leaf in _list_leaves(node):
+            if leaf.reference:
+                yield Finding(
+                    Problem(
+                        "config/unresolved-reference",
+                        f"`{path}` cannot contain a reference such as `${{ssm:NAME}}`",
+                        "write the value, or use ${env:NAME}, ${param:NAME} or ${stage}",
+                        place_of(leaf),
+                    )
+                )
+
+
+def _list_settled_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
+    yield "service", find_child(root, "service")
+    yield BACKEND, find_child(root, BACKEND)
+    for key in ("name", "region"):
+        yield f"provider.{key}", find_child(root, "provider", key)
+    for name, node in list_named_entries(find_child(root, "extensions")):
+        yield f"extensions.{name}.region", find_child(node, "region")
+    for _, node in list_named_entries(find_child(root, "functions")):
+        for key in ("name", "entry"):
+            yield f"functions[].{key}", find_child(node, key)
+
+
 def _choose_hint(path: str) -> str:
     section, _, key = path.partition(".")
     if path == "build.before" or (section == "hooks" and key.replace(":", "-") in CACHED_EVENTS):

@@ -23,6 +23,7 @@ class Scalar(NamedTuple):
     bound: bool = False  # bindings filled it, so text such as "5" may stand for a number
     secret: bool = False  # its value must never be shown
     written: str = ""  # what stood there before bindings were filled
+    reference: bool = False  # a reference such as `${ssm:NAME}` is part of it
 
 
 class Sequence(NamedTuple):

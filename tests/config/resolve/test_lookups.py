@@ -1,13 +1,15 @@
 """References such as `${ssm:NAME}` in a config."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.config.values import Config
 from fabric.model.bindable import SecretUse
-from fabric.model.lookups import LookupKind, LookupValue, NamedLookup
+from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
 from fabric.model.problems import FabricError, Problem
-from tests.support.config_texts import HEAD, ONE
+from tests.support.config_texts import HEAD, NO_ENV, ONE
 
 _VALUES = {
     ("ssm", "/shop/url"): LookupValue("https://mail.test"),
@@ -16,22 +18,30 @@ _VALUES = {
 }
 
 
-def read(kind: LookupKind, name: str, _region: str) -> LookupValue | None:
+def read(kind: LookupKind, name: str, _place: LookupPlace) -> LookupValue | None:
     return _VALUES.get((kind.value, name))
 
 
-def load(text: str, *, reads: bool = True, use: SecretUse = SecretUse.READ) -> Config:
+def load(
+    text: str,
+    *,
+    reads: bool = True,
+    use: SecretUse = SecretUse.READ,
+    env: Mapping[str, str] = NO_ENV,
+) -> Config:
     bindings = BindingInputs(read_lookup=read if reads else None, secret_use=use)
-    return load_config(ConfigText("fabric.yml", text.encode(), {}, "dev", bindings=bindings))
+    return load_config(ConfigText("fabric.yml", text.encode(), env, "dev", bindings=bindings))
 
 
 def env_of(value: str, *, reads: bool = True) -> str:
     return dict(load(f"{HEAD}{ONE}env: {{A: '{value}'}}\n", reads=reads).functions[0].env)["A"]
 
 
-def problem_of(value: str, use: SecretUse = SecretUse.READ) -> Problem:
+def problem_of(
+    value: str, use: SecretUse = SecretUse.READ, env: Mapping[str, str] = NO_ENV
+) -> Problem:
     with pytest.raises(FabricError) as raised:
-        load(f"{HEAD}{ONE}env: {{A: '{value}'}}\n", use=use)
+        load(f"{HEAD}{ONE}env: {{A: '{value}'}}\n", use=use, env=env)
     return raised.value.first
 
 
@@ -82,11 +92,130 @@ def test_a_wrong_reference_gets_a_hint(text: str, hint: str) -> None:
     assert problem_of(text).hint == hint
 
 
-def test_all_references_of_a_text_are_found() -> None:
-    text = "a: ${ssm:/a}\nb: ${cfn:b.B,x}-${aws:region} ${env:C} ${ssm:/a}"
-    assert list(NamedLookup.find_all(text)) == [
-        NamedLookup(LookupKind.SSM, "/a"),
-        NamedLookup(LookupKind.CFN, "b.B"),
-        NamedLookup(LookupKind.AWS, "region"),
-        NamedLookup(LookupKind.SSM, "/a"),
-    ]
+class Reader:
+    """Records what is read, and where."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.places: list[LookupPlace] = []
+
+    def read(self, kind: LookupKind, name: str, place: LookupPlace) -> LookupValue | None:
+        self.names.append(NamedLookup(kind, name).text)
+        self.places.append(place)
+        return LookupValue("value")
+
+
+def read_all(text: str, env: Mapping[str, str] = NO_ENV, provider: str = "") -> Reader:
+    reader = Reader()
+    bindings = BindingInputs(read_lookup=reader.read, params={"r": "eu-west-3"})
+    load_config(ConfigText("fabric.yml", text.encode(), env, "dev", provider, bindings=bindings))
+    return reader
+
+
+_OVERRIDE = "providerOverrides: {second: {name: cloud1-lambda, region: eu-north-1}}\n"
+
+
+@pytest.mark.parametrize(
+    ("region", "provider", "expected"),
+    [
+        ("${env:R,eu-west-1}", "", "eu-west-1"),
+        ("${param:r}", "", "eu-west-3"),
+        ("us-${stage}", "", "us-dev"),
+        ("eu-central-1", "second", "eu-north-1"),
+    ],
+)
+def test_references_are_read_in_the_region_of_the_chosen_provider(
+    region: str, provider: str, expected: str
+) -> None:
+    head = HEAD.replace("}", f", region: '{region}'}}")
+    reader = read_all(f"{head}{_OVERRIDE}{ONE}env: {{A: '${{ssm:/a}}'}}\n", provider=provider)
+    assert [place.region for place in reader.places] == [expected]
+
+
+def test_only_references_of_the_stage_are_read() -> None:
+    reader = read_all(
+        f"""{HEAD}{ONE}# such as ${{ssm:/comment}}
+env: {{A: '${{ssm:/dev/a}}', B: '${{ssm:/b}}', C: '${{cfn:data.C,${{ssm:/default}}}}'}}
+stages:
+  prod: {{env: {{A: '${{ssm:/prod/a}}'}}}}
+  dev: {{env: {{B: '${{ssm:/dev/b}}'}}}}
+providerOverrides: {{other: {{name: cloud1-lambda, region: '${{ssm:/region}}'}}}}
+"""
+    )
+    expected = ["${ssm:/dev/a}", "${ssm:/dev/b}", "${cfn:data.C}"]
+    assert reader.names == expected
+    assert [one.text for one in reader.places[0].names] == expected
+
+
+def test_unread_references_are_those_of_the_stage() -> None:
+    text = f"{HEAD}{ONE}env: {{A: '${{ssm:/${{stage}}/a}}'}}\n"
+    config = load(f"{text}stages: {{prod: {{env: {{A: '${{ssm:/b}}'}}}}}}\n", reads=False)
+    assert [one.text for one in config.document.bindings.references] == ["${ssm:/dev/a}"]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD.replace("}", ", region: '${ssm:/a}'}") + ONE,
+        HEAD.replace("}", ", region: '${ssm:/a,eu-west-1}'}") + ONE,
+        HEAD.replace("cloud1-lambda", "'${ssm:/a}'") + ONE,
+        HEAD.replace("shop", "'${ssm:/a}'") + ONE,
+        HEAD + ONE.replace("src/api.ts", "'${ssm:/a}'"),
+        HEAD + ONE.replace("api,", "'${ssm:/a}',"),
+        HEAD
+        + ONE
+        + "backend: {kind: objstore1, objstore1Bucket: '${param:p}'}\nparams: {p: '${ssm:/a}'}\n",
+    ],
+)
+def test_settings_by_which_state_is_found_cannot_contain_references(
+    text: str, *, reads: bool
+) -> None:
+    with pytest.raises(FabricError) as raised:
+        load(text, reads=reads)
+    assert [one.code for one in raised.value.problems] == ["config/unresolved-reference"]
+    assert "cannot contain a reference" in raised.value.first.message
+    assert raised.value.first.where
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("${ssm:/shop/${stage}/url}", "${ssm:/shop/dev/url}"),
+        ("${ssm:/${env:X,a}/url,none}", "${ssm:/a/url}"),
+        ("${ssm:/url,${env:X,a},b}", "${ssm:/url}"),
+        ("${secretsmanager:shop-${param:r}#key}", "${secretsmanager:shop-eu-west-3#key}"),
+    ],
+)
+def test_names_of_references_can_contain_bindings(value: str, name: str) -> None:
+    assert read_all(f"{HEAD}{ONE}env: {{A: '{value}'}}\n").names == [name]
+
+
+@pytest.mark.parametrize("inner", ["${secret:KEY}", "${ssm:/shop/url}"])
+def test_names_of_references_cannot_contain_secrets_and_references(inner: str) -> None:
+    found = problem_of(f"${{ssm:/{inner}}}", env={"KEY": "hidden-word"})
+    assert found.code == "config/bad-binding"
+    assert "hidden-word" not in found.message
+
+
+@pytest.mark.parametrize(
+    "text", ["${cfn:data}", "${ssm:/a b}", "${cfn:${stage}}", "${ssm:/${other}}", "${tf}"]
+)
+def test_a_wrong_reference_is_called_an_invalid_reference(text: str) -> None:
+    found = problem_of(text)
+    assert found.code == "config/bad-binding"
+    assert found.message.startswith("invalid reference `${")
+
+
+def test_missing_credentials_are_reported_once() -> None:
+    def refuse(kind: LookupKind, name: str, _place: LookupPlace) -> LookupValue | None:
+        raise FabricError(Problem("credentials/missing", f"cannot read {kind}:{name}", "set them"))
+
+    text = f"{HEAD}{ONE}env: {{A: '${{ssm:/a}}', B: '${{cfn:b.B}}'}}\n"
+    with pytest.raises(FabricError) as raised:
+        load_config(
+            ConfigText(
+                "fabric.yml", text.encode(), {}, "dev", bindings=BindingInputs(read_lookup=refuse)
+            )
+        )
+    assert [one.message for one in raised.value.problems] == ["cannot read ssm:/a"]
