@@ -63,7 +63,11 @@ def compute_final_record(
     """Compute the final record, or None if nothing of it is left."""
     base, record = locked.base, locked.record
     if ending.is_as_before:
-        return restore_base(base, record) if base.deployment_id else None
+        if not base.deployment_id:
+            # A stack that was created stays if its policy is to keep it.
+            is_left = bool(record.stacks)
+            return end_failed(base, record, ending.deployment_id, ending.now) if is_left else None
+        return restore_base(base, record)
     if not ending.ok:
         never_called = not has_moved(locked) and not base.deployment_id and not base.functions
         return None if never_called else end_failed(base, record, ending.deployment_id, ending.now)
@@ -84,4 +88,5 @@ def has_moved(locked: LockedRecord) -> bool:
 
 
 def _list_facts(record: Record) -> tuple[object, ...]:
-    return record.functions, record.endpoint, record.outputs, record.release_key, record.layers
+    released = (record.endpoint, record.outputs, record.release_key)
+    return record.functions, *released, record.layers, record.stacks
