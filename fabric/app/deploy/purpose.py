@@ -62,13 +62,10 @@ def compute_final_record(
 ) -> Record | None:
     """Compute the final record, or None if nothing of it is left."""
     base, record = locked.base, locked.record
-    if ending.is_as_before:
-        if not base.deployment_id:
-            # A stack that was created stays if its policy is to keep it.
-            is_left = bool(record.stacks)
-            return end_failed(base, record, ending.deployment_id, ending.now) if is_left else None
-        return restore_base(base, record)
-    if not ending.ok:
+    if ending.is_as_before and (base.deployment_id or not record.stacks):
+        return restore_base(base, record) if base.deployment_id else None
+    if ending.is_as_before or not ending.ok:
+        # After a rollback of a first deploy, a stack stays if its policy is to keep it.
         never_called = not has_moved(locked) and not base.deployment_id and not base.functions
         return None if never_called else end_failed(base, record, ending.deployment_id, ending.now)
     match purpose:

@@ -108,14 +108,18 @@ def apply_change(record: Record, entry: RecordChange) -> Record:
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
             unsure = apply_change(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
-        case LayerDone() | LayersGone():
-            return replace(record, layers=_list_layers(record, entry))
-        case StackDone() | StackGone():
-            return replace(record, stacks=_list_stacks(record, entry))
+        case LayerDone() | LayersGone() | StackDone() | StackGone():
+            return _apply_part_change(record, entry)
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
         case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key, kept=kept):
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
+
+
+def _apply_part_change(record: Record, entry: PartChange) -> Record:
+    if isinstance(entry, LayerDone | LayersGone):
+        return replace(record, layers=_list_layers(record, entry))
+    return replace(record, stacks=_list_stacks(record, entry))
 
 
 def _list_layers(record: Record, entry: LayerChange) -> tuple[LayerRecord, ...]:
