@@ -360,7 +360,7 @@ class LayerInputs(_Inputs, frozen=True):
         return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
 
 
-class StackInputs(_Inputs, frozen=True, kw_only=True):
+class StackInputs(_Inputs, frozen=True):
     """A CloudFormation stack of a service. With `is_removed` it is to be deleted."""
 
     kind = "stack"

@@ -1,7 +1,7 @@
 """Deploy a CloudFormation stack if its template, parameters or settings changed, or delete it."""
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -64,7 +64,7 @@ class StackKind:
         if was is None or not was.key:
             reason = "first deploy" if was is None else "result of the last deploy unknown"
             return Decision(Action.RUN, reason, key, count)
-        if was.key == key and was.policy == inputs.policy and not self._tools.force:
+        if was.key == key and _describe_policy(was) == inputs.policy and not self._tools.force:
             return Decision(Action.SKIP, UP_TO_DATE, key, count, known=build_stack_output(was))
         return Decision(Action.RUN, self._format_reason(was, key), key, count)
 
@@ -97,7 +97,7 @@ class StackKind:
             resources=list_stack_resources(
                 values.stack.template, values.declared, locked_record.record.salt
             ),
-            policy=values.policy,
+            **_read_policy(values),
             updated_at=self._tools.records.now(),
         )
         locked_record.add(StackDone(task.id, row))
@@ -121,7 +121,7 @@ class StackKind:
             raise FabricError(Problem("stack/renamed", message, hint))
         if was is not None:
             return was
-        row = StackRecord(phase=values.stack.phase, name=name, policy=values.policy)
+        row = replace(StackRecord(phase=values.stack.phase, name=name), **_read_policy(values))
         locked_record.add(StackDone(task.id, row))
         return row
 
@@ -149,6 +149,15 @@ class StackKind:
         with task_tools.away():
             deployer.delete_stack(address, was.address or was.name, watch_of(task, task_tools))
         locked_record.add(StackGone(task.id, inputs.phase))
+
+
+def _read_policy(values: StackValues) -> dict[str, Any]:
+    policy = dict(values.policy)
+    return {"on_remove": policy["onRemove"], "protect": policy["protect"] == "true"}
+
+
+def _describe_policy(row: StackRecord) -> Pairs:
+    return (("onRemove", row.on_remove), ("protect", "true" if row.protect else "false"))
 
 
 def require_stack_deployer(tools: DeployTools, ref: RecordRef, mode: Mode) -> StackDeployer:

@@ -123,14 +123,14 @@ class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     address: str = ""
     outputs: tuple[StackOutput, ...] = ()
     resources: tuple[StackResource, ...] = ()
-    # `onRemove` and `protect`, as they were deployed.
-    policy: Pairs = ()
+    on_remove: str = "keep"
+    protect: bool = False
     updated_at: str = ""
 
     @property
     def is_kept(self) -> bool:
         """Return whether a removal of the service keeps the stack."""
-        return dict(self.policy).get("onRemove") != "delete"
+        return self.on_remove != "delete"
 
 
 class Deployment(Struct, frozen=True, rename="camel"):
