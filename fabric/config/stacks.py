@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
+from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
 from fabric.config.schema.stacks import PHASES, STACK
 from fabric.config.sections import Section
@@ -66,6 +67,7 @@ def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
         yield from _check_template(node, scope.read_text)
         yield from _check_names(root, scope, phase, node)
         yield from _check_own_outputs(phase, node)
+    yield from _check_other_extensions(root)
     before = nodes.get("before")
     known = _find_template(before, scope.read_text) if before else None
     if before is None or known is not None:
@@ -120,6 +122,21 @@ def _check_own_outputs(phase: str, node: Mapping) -> Iterator[Finding]:
                 )
                 hint = "use outputs of `stack.before` in the `parameters` of `stack.after`"
                 yield _error("config/late-value", message, hint, leaf)
+
+
+def _check_other_extensions(root: Mapping) -> Iterator[Finding]:
+    """Check that no other extension uses outputs, because deployers read them before the run."""
+    for provider, node in list_named_entries(find_child(root, "extensions")):
+        for entry in node.entries:
+            for leaf in list_texts(entry.value) if entry.key != "stack" else ():
+                names = find_late_names(leaf.text)
+                if any(one.startswith(STACK_OUTPUT) for one in names):
+                    message = (
+                        f"`extensions.{provider}.{entry.key}` must be known before the run, but "
+                        f"`{names[0]}` is known after a deploy"
+                    )
+                    hint = "use outputs of `stack.before` in `env`"
+                    yield _error("config/late-value", message, hint, leaf)
 
 
 def _check_outputs(root: Mapping, template: Template | None) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from fabric.config.values import Config, Function, Stack
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id, release_id
 from fabric.model.task_inputs import StackInputs
@@ -76,3 +77,15 @@ def list_used_outputs(function: Function) -> tuple[str, ...]:
     names = (name for _, value in function.env for name in find_late_names(value))
     found = {one.removeprefix(STACK_OUTPUT) for one in names if one.startswith(STACK_OUTPUT)}
     return tuple(sorted(found))
+
+
+def require_outputs(values: Pairs) -> Pairs:
+    """Raise if a value uses an output that the deployed stack does not have."""
+    for _, value in values:
+        missing = [one for one in find_late_names(value) if one.startswith(STACK_OUTPUT)]
+        if missing:
+            message = f"the stack of the service has no output `{missing[0]}`"
+            message = message.replace(STACK_OUTPUT, "")
+            hint = "add it to `Outputs` of the template"
+            raise FabricError(Problem("config/unresolved-reference", message, hint))
+    return values

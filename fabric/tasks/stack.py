@@ -9,6 +9,7 @@ from fabric.config.values import Template
 from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
 from fabric.graph.judge import hash_environment
 from fabric.graph.plan import Known
+from fabric.graph.stacks import require_outputs
 from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
@@ -87,6 +88,7 @@ class StackKind:
         values = self._require_values(inputs)
         hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
         key = _compute_key(inputs, self.code(task), hashes)
+        require_outputs(values.parameters.reveal())
         row = self._begin(task, locked_record, values)
         deployed = self._deploy(task, locked_record, build_order(values, key), task_tools)
         row = replace(

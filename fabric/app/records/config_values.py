@@ -11,8 +11,13 @@ from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function
 from fabric.graph.deploy_settings import build_spec
-from fabric.graph.stacks import describe_policy, find_stack, hash_parameters
-from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.graph.stacks import (
+    describe_policy,
+    find_stack,
+    hash_parameters,
+    require_outputs,
+)
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.secrecy import redact_values
@@ -36,7 +41,7 @@ class ConfigValues:
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.document.secret_values.reveal()
-        env = _require_outputs(with_values(found.env, self._upstreams.all(ref)))
+        env = require_outputs(with_values(found.env, self._upstreams.all(ref)))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
@@ -73,7 +78,7 @@ class ConfigValues:
         known = self._upstreams.list_stack_outputs(ref)
         return StackValues(
             stack=stack,
-            parameters=Secret(_require_outputs(with_values(stack.parameters, known))),
+            parameters=Secret(with_values(stack.parameters, known)),
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
         )
@@ -128,18 +133,6 @@ class ConfigValues:
 
     def _find_provider_id(self, ref: RecordRef) -> str:
         return self._work.placements[ref].provider_id
-
-
-def _require_outputs(values: Pairs) -> Pairs:
-    """Raise if a value uses an output that the deployed stack does not have."""
-    for _, value in values:
-        missing = [one for one in find_late_names(value) if one.startswith(STACK_OUTPUT)]
-        if missing:
-            message = f"the stack of the service has no output `{missing[0]}`"
-            message = message.replace(STACK_OUTPUT, "")
-            hint = "add it to `Outputs` of the template"
-            raise FabricError(Problem("config/unresolved-reference", message, hint))
-    return values
 
 
 def _find_function(config: Config | None, name: str) -> Function | None:

@@ -68,8 +68,8 @@ class Described:
 
     def _query_parameters(self, operation: OperationModel, request: Request) -> Fields:
         """The values of a form. Names that the description does not know are refused."""
-        given = QueryParser(operation).parse({"values": request.values})
-        parsed = dict(given if isinstance(given, dict) else {})
+        asked: Any = {"values": request.values}
+        parsed = dict(QueryParser(operation).parse(asked))
         known = ("Action", "Version", *operation.input_shape.members)
         unknown = [one for one in request.values if one.partition(".")[0] not in known]
         if unknown:
