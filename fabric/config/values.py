@@ -339,7 +339,7 @@ class Template(Struct, frozen=True):
 
 
 class StackPolicy(Struct, frozen=True, kw_only=True):
-    """What may happen to the resources of a stack. Without `protect` the stage decides."""
+    """The rules for the resources of a stack. Without `protect` the stage decides."""
 
     on_remove: str = "keep"
     protect: bool | None = None

@@ -374,7 +374,7 @@ class StackInputs(_Inputs, frozen=True):
     # The template, the parameters and the tags as hashes.
     settings: Pairs = ()
     parameters: Pairs = ()
-    # Affects no resources, but what may happen to them.
+    # Affects no resources, only the protection and the removal of the stack.
     policy: Pairs = ()
     is_removed: bool = False
 

@@ -81,12 +81,12 @@ def test_a_template_of_another_shape_is_rejected_with_its_line(text: str, words:
 
 def test_a_missing_template_is_an_error() -> None:
     with pytest.raises(FabricError, match="does not exist"):
-        find_template(Scalar("t.yml", "t.yml", 1, 1), {}.get)
+        find_template(Scalar("t.yml", "t.yml", 1, 1), lambda _: None)
 
 
 def test_a_template_in_the_config_is_sent_as_json() -> None:
     node = read("x", b"Resources: {A: {Type: AWS::SQS::Queue}}").root
-    found = find_template(node, {}.get)
+    found = find_template(node, lambda _: None)
     assert json.loads(found.text) == {"Resources": {"A": {"Type": "AWS::SQS::Queue"}}}
 
 

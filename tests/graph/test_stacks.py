@@ -9,7 +9,7 @@ from fabric.graph.undo import plan_removal
 from fabric.model.names import Verb
 from fabric.model.records.record import StackRecord
 from fabric.model.task import Task
-from fabric.model.task_id import passes_output
+from fabric.model.task_id import TaskId, passes_output
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, StackInputs
 from tests.config.test_stacks import PARAMETERS, TEMPLATE, config
 from tests.support.config_texts import HEAD, ONE, loaded
@@ -97,7 +97,7 @@ def test_a_removal_deletes_the_last_stack_first_and_the_first_one_last() -> None
     order = [task.id for task in plan_removal(held)]
     remove = f"remove:shop/a@{LABEL}"
     assert order == [AFTER, remove, f"remove:shop@{LABEL}", BEFORE]
-    found = {task.id: task.needs for task in plan_removal(held)}
+    found: dict[str, tuple[TaskId, ...]] = {one.id: one.needs for one in plan_removal(held)}
     assert (found[remove], found[BEFORE]) == ((AFTER,), (f"remove:shop@{LABEL}",))
     kept = replace(held, stacks=tuple(replace(one, on_remove="keep") for one in rows))
     assert BEFORE not in [task.id for task in plan_removal(kept)]

@@ -85,8 +85,8 @@ class LayerOrder(Struct, frozen=True):
 
 
 class StackRules(Struct, frozen=True):
-    """What a deploy of a stack can do: logical ids that can be replaced or deleted, and whether an
-    existing stack is taken over."""
+    """The rules of a stack: logical ids of resources that a deploy can replace or delete, and whether
+    it takes over an existing stack."""
 
     allow_replace: frozenset[str] = frozenset()
     adopt: bool = False
