@@ -27,7 +27,7 @@ _USED = {
 
 
 def find_template(node: Node | None, read_file: ReadText) -> Template:
-    """Return the template at a path, or the one that is written in the config. Raises a FabricError
+    """Return the template at a path, or an inline template of the config. Raises a FabricError
     if it is not usable."""
     if not isinstance(node, Scalar):
         return _describe(node, encode_node(node), "the template")

@@ -76,7 +76,7 @@ def build_command_env(config: Config, function: Function) -> Pairs:
 
 
 def encode_deploy_extensions(config: Config) -> str:
-    """Encode the extensions without the router and the stacks, which have tasks of their own."""
+    """Encode the extensions without the router and the stacks, which have separate tasks."""
     text = config.provider.extensions
     if '"router"' not in text and not config.supplies.stacks:
         return text

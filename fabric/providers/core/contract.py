@@ -85,8 +85,8 @@ class LayerOrder(Struct, frozen=True):
 
 
 class StackRules(Struct, frozen=True):
-    """The rules of a stack: logical ids of resources that a deploy can replace or delete, and whether
-    it takes over an existing stack."""
+    """The rules of a stack: logical ids of resources that a deploy can replace or delete, and
+    whether it takes over an existing stack."""
 
     allow_replace: frozenset[str] = frozenset()
     adopt: bool = False
