@@ -6,6 +6,7 @@ Bindings are not filled in template files, because `Fn::Sub` uses the same synta
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from fabric.config.resolve.binding_scope import ReadText
 from fabric.config.values import Template, TemplateResource
@@ -37,6 +38,12 @@ def find_template(node: Node | None, read_file: ReadText) -> Template:
         message = f"the template `{format_excerpt(path)}` does not exist"
         hint = "use a path relative to the directory of fabric.yml"
         raise FabricError(Problem("config/missing-file", message, hint))
+    return _read_template_file(path, text)
+
+
+# Rules and the parser read the same template.
+@lru_cache(maxsize=16)
+def _read_template_file(path: str, text: str) -> Template:
     title = f"the template `{format_excerpt(path)}`"
     try:
         root = read(path, text.encode(), keeps_tags=True).root

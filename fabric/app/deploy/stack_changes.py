@@ -10,7 +10,7 @@ from fabric.app.records.scope import DeployScope
 from fabric.graph.plan import Plan
 from fabric.model.outcomes.planned import PlannedResource, PlannedStack
 from fabric.model.problems import Problem
-from fabric.model.records.record import StackResource
+from fabric.model.records.record import Mode, StackResource
 from fabric.model.task_inputs import StackInputs
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.stack import list_stack_resources
@@ -54,7 +54,7 @@ def warn_of_left_stacks(scope: DeployScope) -> Iterator[Problem]:
     """Warn of deployed stacks that the config no longer contains. fabric does not delete them."""
     for ref in sorted(scope.placements):
         record = scope.record(ref)
-        for one in record.stacks if record else ():
+        for one in record.stacks if record and record.mode is Mode.REAL else ():
             if scope.values.stack(ref, one.phase) is None:
                 message = f"the stack `{one.name}` of `{ref.service}` is no longer in the config"
                 hint = f"run: aws cloudformation delete-stack --stack-name {one.name}"

@@ -143,3 +143,22 @@ def test_a_rollback_keeps_the_stack(shop: StackShop) -> None:
     assert _EXECUTE not in calls
     assert shop.said("hello") == "shop-dev-Orders-1"
     assert shop.ran("plan") == {}
+
+
+def test_a_stack_that_the_config_no_longer_contains_is_kept_and_named(shop: StackShop) -> None:
+    shop.ran("deploy")
+    shop.more = ", env: {QUEUE: none}"
+    shop.write()
+    config = shop.project.root / "fabric.yml"
+    lines = config.read_text().splitlines(keepends=True)
+    config.write_text("".join(one for one in lines if not one.startswith("extensions")))
+    done = shop.project.fabric("plan", env=shop.env)
+    assert "the stack `shop-dev` of `shop` is no longer in the config" in done.err
+    assert shop.stacks == ["shop-dev"]
+
+
+def test_a_custom_deploy_command_deploys_no_stacks(shop: StackShop) -> None:
+    shop.write()
+    own = {"FABRIC_CLOUD1_DEPLOY_CMD": "true", "CLOUD1_DEPLOY_CMD": "true"}
+    done = shop.project.json("plan", "--strict", env={**shop.env, **own})
+    assert done.document["error"]["code"] == "config/unfit"
