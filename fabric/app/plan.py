@@ -252,6 +252,7 @@ def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
         levels=made.graph.levels,
         summary=_summarize_plan(work.services, made),
         warnings=tuple(encode_problem(one) for one in work.info.warnings),
+        stacks=work.stacks,
     )
 
 

@@ -62,6 +62,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
+    from fabric.tasks.stack import StackKind
 
     hooked = {
         "deploy": PlacedKind(DeployKind(tools), tools.places),
@@ -73,6 +74,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
             hooked, tools.records.lock_record, env, tools.deployers.list_hidden_values
         ),
         "layer": PlacedKind(LayerKind(tools), tools.places),
+        "stack": PlacedKind(StackKind(tools), tools.places),
         "remove": PlacedKind(RemoveKind(tools), tools.places),
         "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),

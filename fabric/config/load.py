@@ -41,6 +41,7 @@ from fabric.config.rules.strangers import check_untrusted_config
 from fabric.config.rules.value_sources import find_misplaced_late_values, find_missing_supplies
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
+from fabric.config.stacks import check_stacks
 from fabric.config.values import Config
 from fabric.config.yaml.nodes import (
     KeyValue,
@@ -49,6 +50,7 @@ from fabric.config.yaml.nodes import (
     Scalar,
     Sequence,
     find,
+    find_child,
     is_unfilled,
     remove_keys,
     with_entry,
@@ -172,6 +174,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *islice(find_misplaced_secrets(root), MAX_FINDINGS),
         *islice(find_misplaced_references(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
+        *islice(check_stacks(root, scope), MAX_FINDINGS),
         *_find_late_values(root, source.env),
         *_find_untrusted_settings(source, root),
     ]
@@ -213,7 +216,8 @@ def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Find
 
 def _find_late_values(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
     """Find late values, only if an upstream output is still unknown."""
-    if any(find_late_names(value) for value in env.values()):
+    has_stack = find_child(root, "extensions", "cloud1-lambda", "stack") is not None
+    if has_stack or any(find_late_names(value) for value in env.values()):
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
 
 

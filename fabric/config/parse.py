@@ -21,6 +21,7 @@ from fabric.config.schema.entries import WORKFLOW
 from fabric.config.schema.function import FUNCTION, PACKAGE
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.sections import Section, find_json
+from fabric.config.stacks import parse_stacks
 from fabric.config.steps import find_command, find_commands, parse_steps
 from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
@@ -116,6 +117,7 @@ def parse_config(loaded: Loaded) -> Config:
         supplies=Supplies(
             *(supply.resources, supply.addons, _parse_workflows(root)),
             *(parse_steps(root, build.ignore), parse_layers(root)),
+            stacks=parse_stacks(root, loaded.scope),
         ),
         targets=_TARGETS.read(
             find_child(root, "fabric"),

@@ -319,15 +319,59 @@ class Layer(Struct, frozen=True, kw_only=True):
     retain: bool = False
 
 
+class TemplateResource(Struct, frozen=True):
+    """A resource of a template. `text` is everything that determines it, with the names of the
+    parameters in it."""
+
+    id: str
+    type: str
+    text: str
+    parameters: tuple[str, ...] = ()
+
+
+class Template(Struct, frozen=True):
+    """A template of CloudFormation: its text, its resources and the names of its outputs."""
+
+    text: str
+    resources: tuple[TemplateResource, ...] = ()
+    outputs: tuple[str, ...] = ()
+    # Whether a macro can add outputs.
+    is_open: bool = False
+
+
+class StackPolicy(Struct, frozen=True, kw_only=True):
+    """The rules for the resources of a stack. Without `protect` the stage decides."""
+
+    on_remove: str = "keep"
+    protect: bool | None = None
+    # Logical ids of resources that a deploy can replace or delete.
+    allow_replace: tuple[str, ...] = ()
+    adopt: bool = False
+
+
+class Stack(Struct, frozen=True, kw_only=True):
+    """A stack of the service, deployed before its functions or after its release."""
+
+    phase: str
+    name: str = ""
+    template: Template = Template("")
+    parameters: Pairs = ()
+    tags: Pairs = ()
+    capabilities: tuple[str, ...] = ()
+    role_arn: str = ""
+    policy: StackPolicy = StackPolicy()
+
+
 class Supplies(Struct, frozen=True):
     """The resources, addons and workflows of the functions, the commands of the service in the
-    order of their events, and the layers of the project."""
+    order of their events, the layers of the project, and the stacks of the service."""
 
     resources: tuple[Resource, ...] = ()
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
     steps: tuple[Step, ...] = ()
     layers: tuple[Layer, ...] = ()
+    stacks: tuple[Stack, ...] = ()
 
 
 class BindingUse(Struct, frozen=True):

@@ -76,11 +76,14 @@ def build_command_env(config: Config, function: Function) -> Pairs:
 
 
 def encode_deploy_extensions(config: Config) -> str:
-    """Encode the extensions without the router, which does not affect a deploy."""
-    if '"router"' not in config.provider.extensions:
-        return config.provider.extensions
-    sections = json.loads(config.provider.extensions)
+    """Encode the extensions without the router and the stacks, which have separate tasks."""
+    text = config.provider.extensions
+    if '"router"' not in text and not config.supplies.stacks:
+        return text
+    sections = json.loads(text)
     sections.pop("router", None)
+    if config.supplies.stacks:
+        sections[config.provider.id].pop("stack", None)
     return encode_canonical(sections)
 
 

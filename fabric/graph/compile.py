@@ -33,6 +33,7 @@ from fabric.graph.layers import (
 )
 from fabric.graph.name_tasks import build_dns_sync_tasks
 from fabric.graph.service_unit import ServiceUnit, find_python_target
+from fabric.graph.stacks import build_stack_tasks, list_stack_ids
 from fabric.graph.steps import (
     build_hook_tasks,
     build_step_tasks,
@@ -289,6 +290,17 @@ def _list_archive_facts(unit: ServiceUnit, function: Function) -> tuple[Hashable
     return vendor.id if vendor else "", _list_runtime_modules(unit, function), layers, own
 
 
+def _stacks(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    """Build the tasks of stacks. The first one starts when everything of the service is packed."""
+    needs = (
+        *(_build_archive_id(services, unit, function) for function in functions),
+        *_list_image_ids(services, unit, functions),
+        *(build_layer_archive_id(unit, used.layer) for used in list_used_layers(unit, functions)),
+        *_list_upstream_releases(services, unit),
+    )
+    return build_stack_tasks(unit, needs)
+
+
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     waits = (
         *_list_upstream_releases(services, unit),
@@ -317,6 +329,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
                 *(_build_archive_id(services, unit, function) for function in together),
                 *(build_layer_id(unit, used.layer) for used in list_used_layers(unit, together)),
                 *_list_image_ids(services, unit, together),
+                *list_stack_ids(unit, "before"),
                 *waits,
             ),
         )
@@ -375,7 +388,10 @@ _ARCHIVES: tuple[Recipe, ...] = (
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_steps, _build_alone),
     Verb.PACKAGE: (*_ARCHIVES, _layer_archives),
-    Verb.DEPLOY: (*_ARCHIVES, _layer_archives, _layers, _deploy, _release, _hooks, _name),
+    Verb.DEPLOY: (
+        *(*_ARCHIVES, _layer_archives, _layers),
+        *(_stacks, _deploy, _release, _hooks, _name),
+    ),
 }
 
 

@@ -7,6 +7,7 @@ from fabric.graph.bundling import (
     list_deploy_secrets,
 )
 from fabric.graph.service_unit import ServiceUnit
+from fabric.graph.stacks import list_used_outputs
 from fabric.model.catalog import find_provider_facts
 from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields
@@ -40,6 +41,9 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
     env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
     if function.build.package.is_image:
         settings += (("package", "image"),)
+    outputs = list_used_outputs(function)
+    if outputs:
+        settings += (("stack", " ".join(outputs)),)
     settings += (*function.settings, *list_deploy_secrets(unit.config, function))
     return function.name, settings, env
 

@@ -67,13 +67,19 @@ def build_wanted(
     inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
 ) -> DesiredFunction:
     """Build the desired function. Only its own archive and outputs of other services count."""
-    name, _, env = spec
+    name, settings, env = spec
     own = (package_id(inputs.service, name), image_id(inputs.service, name))
-    seen = tuple(pair for pair in upstream if pair[0] in own or not _is_archive(pair[0]))
+    is_stack_used = any(setting == "stack" for setting, _ in settings)
+    seen = tuple(
+        pair
+        for pair in upstream
+        if pair[0] in own
+        or not (_is_archive(pair[0]) or (is_kind(pair[0], "stack") and not is_stack_used))
+    )
     entries = (*code, *inputs.entries_of(spec))
-    settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
+    plain = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
     key = compute_full_key(compute_static_hash(inputs.kind, entries), (), seen)
-    return DesiredFunction(name, key, format_settings(settings), env, seen)
+    return DesiredFunction(name, key, format_settings(plain), env, seen)
 
 
 def _is_archive(task: str) -> bool:

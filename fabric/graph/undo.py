@@ -7,7 +7,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, build_task_id
-from fabric.model.task_inputs import RemoveInputs, RestoreInputs
+from fabric.model.task_inputs import RemoveInputs, RestoreInputs, StackInputs
 
 
 def plan_rollback(record: Record, target: Deployment) -> list[Task]:
@@ -36,6 +36,8 @@ def plan_rollback(record: Record, target: Deployment) -> list[Task]:
 def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     """Plan the deletion of a record. Providers of single functions get one task each."""
     ref = record.ref
+    first = _plan_stack_removal(record, "after", after)
+    after = tuple(task.id for task in first) or tuple(after)
     whole = is_whole_service_deploy(record.provider_id, record.mode)
     single = () if whole else tuple(one.name for one in record.functions)
     tasks = [
@@ -46,7 +48,23 @@ def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     last = Task(
         build_task_id("remove", ref.service, provider=ref.provider), _remove(record, ""), needs
     )
-    return [*tasks, last]
+    return [*first, *tasks, last, *_plan_stack_removal(record, "before", (last.id,))]
+
+
+def _plan_stack_removal(record: Record, phase: str, needs: Sequence[TaskId]) -> list[Task]:
+    """Plan the deletion of a stack, if its policy is to delete it."""
+    ref, found = record.ref, record.stack(phase)
+    if found is None or found.is_kept:
+        return []
+    inputs = StackInputs(
+        service=ref.service,
+        phase=phase,
+        provider=ref.provider,
+        stage=ref.stage,
+        mode=record.mode,
+        is_removed=True,
+    )
+    return [Task(_build_task_id("stack", ref, phase), inputs, tuple(needs))]
 
 
 def plan_function_removal(record: Record, names: frozenset[str]) -> list[Task]:

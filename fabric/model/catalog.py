@@ -90,6 +90,8 @@ class ProviderAccess(Struct, frozen=True):
 
 class ProviderTraits(Struct, frozen=True):
     attaches_layers: bool = False
+    # Whether services can have CloudFormation stacks.
+    deploys_stacks: bool = False
     # Deploy commands get queues and rules.
     tells_documents: bool = False
     # A large batch needs a window.
@@ -187,6 +189,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         traits=ProviderTraits(
             cron_leaves_a_day_open=True,
             attaches_layers=True,
+            deploys_stacks=True,
             tells_documents=True,
             long_batches_wait=True,
             deletes_by_own_switch=True,

@@ -360,6 +360,33 @@ class LayerInputs(_Inputs, frozen=True):
         return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
 
 
+class StackInputs(_Inputs, frozen=True):
+    """A CloudFormation stack of a service. With `is_removed` it is to be deleted."""
+
+    kind = "stack"
+
+    service: str
+    phase: str
+    provider: str
+    stage: str
+    mode: str
+    place: Pairs = ()
+    # The template, the parameters and the tags as hashes.
+    settings: Pairs = ()
+    parameters: Pairs = ()
+    # Affects no resources, only the protection and the removal of the stack.
+    policy: Pairs = ()
+    is_removed: bool = False
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
+        pairs = (("phase", self.phase), *shared, *self.place, *self.settings)
+        return (
+            *(InputEntry(EntryKind.OPTION, *pair) for pair in pairs),
+            *(InputEntry(EntryKind.ENV, *pair) for pair in self.parameters),
+        )
+
+
 class ImageLayersInputs(_Inputs, frozen=True):
     """The layers of vendored packages for images. Only the packages affect them."""
 
@@ -538,7 +565,11 @@ def is_late_hook(inputs: TaskInputs) -> bool:
 
 # Tasks that change more than files on this machine.
 RECORD_KINDS = frozenset(
-    cls.kind for cls in (LayerInputs, DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
+    cls.kind
+    for cls in (
+        *(LayerInputs, StackInputs, DeployInputs),
+        *(ReleaseInputs, RemoveInputs, RestoreInputs),
+    )
 )
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
@@ -553,6 +584,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         HookInputs,
         LayerArchiveInputs,
         LayerInputs,
+        StackInputs,
         DeployInputs,
         ReleaseInputs,
         RemoveInputs,

@@ -9,12 +9,14 @@ from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
+    DeployedStack,
     DeploymentAddress,
     FunctionOrder,
     LayerOrder,
     LiveFunction,
     LiveFunctions,
     Released,
+    StackOrder,
 )
 from fabric.providers.core.deployer import UnqueriedDeployer
 from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
@@ -69,6 +71,21 @@ class Simulated(UnqueriedDeployer, frozen=True):
         watch: CallContext = NO_CONTEXT,  # noqa: ARG002
     ) -> Sequence[str]:
         return layers
+
+    def deploy_stack(
+        self,
+        address: DeploymentAddress,
+        order: StackOrder,
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
+    ) -> DeployedStack:
+        """Return outputs that stand for the real ones, which only a deploy shows."""
+        there = f"{address.provider_id}:{_choose_region(address)}:stack:{order.name}"
+        return DeployedStack(there, tuple((name, f"{there}:{name}") for name in order.outputs))
+
+    def delete_stack(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete nothing."""
 
 
 def _simulate_function(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:

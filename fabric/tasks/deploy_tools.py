@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fabric.config.values import Stack
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.model.names import Digest
@@ -115,8 +116,20 @@ def watch_of(task: Task, task_tools: TaskTools) -> CallContext:
     return CallContext(lambda text: task_tools.say(task.id, text), task_tools.is_interrupted)
 
 
+class StackValues(Struct, frozen=True):
+    """A stack of the config, with the values of its parameters, and their hashes as declared."""
+
+    stack: Stack
+    parameters: Secret[Pairs]
+    declared: Pairs
+    policy: Pairs
+
+
 class FunctionValues(Protocol):
     def values(self, ref: RecordRef, function: str) -> Values: ...
+    def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
+        """Return a stack of the config; None if it has none of this phase."""
+
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         """Map variables to the current outputs of a service's upstreams."""
 

@@ -14,6 +14,7 @@ from fabric.model.outcomes.planned import (
     ExplainOutcome,
     PlannedFunction,
     PlannedService,
+    PlannedStack,
     PlannedTask,
     PlanOutcome,
     PlanSummary,
@@ -22,6 +23,7 @@ from fabric.model.task_id import is_kind
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
+_RESOURCE_SIGNS = {"add": "+", "change": "~", "replace": "±", "delete": "-"}
 _ACTIONS = {"run": "run ", "wait": "pending"}
 _KINDS = {"option": "setting"}
 _SHOWN = 40
@@ -33,7 +35,10 @@ _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 def plan_text(plan: PlanOutcome, style: Style) -> str:
     """Format the whole plan. Up-to-date tasks are counted, not listed."""
-    blocks = [_format_service(service, style) for service in plan.services]
+    blocks = [
+        *(_format_service(service, style) for service in plan.services),
+        *(_format_stack(stack, style) for stack in plan.stacks),
+    ]
     busy = [task for task in plan.tasks if task.action != "skip"]
     busy.sort(key=lambda task: (task.level, make_natural_key(task.id)))
     busy = _join_wheels(busy)
@@ -75,6 +80,18 @@ def _format_service(service: PlannedService, style: Style) -> str:
     head = f"{style.strong(service.service)} on {service.provider} ({service.mode})"
     lines = [line for one in changed for line in _format_function(one, style)]
     return "\n".join([head, *lines, ""])
+
+
+def _format_stack(stack: PlannedStack, style: Style) -> str:
+    if not stack.resources:
+        return ""
+    head = f"stack {style.strong(stack.name)} of {stack.service}"
+    rows = (
+        f"  {_RESOURCE_SIGNS[one.action]} {one.id}  {style.dim(one.type)}"
+        + ("  replaced" if one.action == "replace" else "")
+        for one in stack.resources
+    )
+    return "\n".join([head, *rows, ""])
 
 
 def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:

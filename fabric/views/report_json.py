@@ -7,6 +7,7 @@ from msgspec.json import decode
 
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
+from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.outcomes.queried import DevOutcome, DocumentOutcome, InvokeOutcome
 from fabric.model.outcomes.recorded import RecordOutcome, StoredOutcome
 from fabric.model.records.record_document import encode_record
@@ -80,11 +81,17 @@ def _encode_call(outcome: InvokeOutcome | DevOutcome) -> JsonObject:
     return {name: value for name, value in fields.items() if name != "warnings" or value}
 
 
+def _encode_plan(outcome: PlanOutcome) -> JsonObject:
+    fields = _list_fields(outcome)
+    return {name: value for name, value in fields.items() if name != "stacks" or value}
+
+
 _KINDS: Mapping[type[JsonStruct], Callable[..., Mapping[str, object]]] = {
     BuildOutcome: _encode_build,
     DevOutcome: _encode_call,
     DocumentOutcome: _encode_document,
     InvokeOutcome: _encode_call,
+    PlanOutcome: _encode_plan,
     RecordOutcome: _record,
     StoredOutcome: _encode_stored,
 }

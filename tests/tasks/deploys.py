@@ -33,7 +33,7 @@ from fabric.providers.core.contract import (
     Released,
     Unsupported,
 )
-from fabric.tasks.deploy_tools import DeployTools, Values
+from fabric.tasks.deploy_tools import DeployTools, StackValues, Values
 from tests.support.records import record
 from tests.tasks.tools import HeldRecord
 
@@ -122,6 +122,7 @@ class Deploys:
     held: HeldRecord
     provider: FakeDeployer = field(default_factory=FakeDeployer)
     known: dict[str, Values] = field(default_factory=dict)
+    stacks: dict[str, StackValues] = field(default_factory=dict)
     outside: Pairs = ()
     urls: dict[str, str] = field(default_factory=dict)
     archive: Path = Path("/nowhere")
@@ -176,6 +177,9 @@ class Deploys:
 
     def values(self, ref: RecordRef, function: str) -> Values:
         return self.known.get(function, Values())
+
+    def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
+        return self.stacks.get(phase)
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self.urls

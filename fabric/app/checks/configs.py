@@ -32,6 +32,7 @@ from fabric.providers.core.contract import LayerPublisher, Unsupported
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
+from fabric.tasks.stack import no_stacks_problem
 
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 _CODE = "deploy/whole-service"
@@ -130,6 +131,7 @@ def _find_mode_problems(
     mode = scope.placements[ref].mode
     if mode == Mode.COMMAND:
         yield from _find_unpublished_layers(config)
+        yield from _find_unsupported_stacks(config)
         return
     yield from _find_unsupported_settings(config)
     if mode == Mode.REAL:
@@ -220,6 +222,13 @@ def _find_unpublished_layers(config: Config) -> Iterator[Unsupported]:
         if own.intersection(one.layers):
             problem = no_publisher_problem(f"function `{one.name}`")
             yield Unsupported(one.name, problem, keys=("layers",))
+
+
+def _find_unsupported_stacks(config: Config) -> Iterator[Unsupported]:
+    """Find stacks, which a custom command does not deploy."""
+    for one in config.supplies.stacks:
+        keys = ("extensions", config.provider.id, "stack", one.phase)
+        yield Unsupported("", no_stacks_problem(config.service), keys=keys)
 
 
 def _build_function_path(one: Unsupported) -> FunctionPath:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fabric.app.command import Command
 from fabric.app.deploy.changes import compare_with_deployed
 from fabric.app.deploy.orphans import warn_of_orphans
+from fabric.app.deploy.stack_changes import list_planned_stacks, warn_of_left_stacks
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.files import build_client_environment
@@ -110,9 +111,11 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
     info = replace(work.info, warnings=(*work.info.warnings, *of_all))
     looked_at = {**{ref: scope.record(ref) for ref in scope.dependencies}, **records}
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(looked_at.items())}
-    live = replace(work, info=info, services=rows, serials=serials)
+    stacks = list_planned_stacks(made, scope)
+    live = replace(work, info=info, services=rows, serials=serials, stacks=stacks)
     told = (
         *warn_of_orphans(scope),
+        *warn_of_left_stacks(scope),
         *_find_unaddressed_dependencies(scope),
         *_warn_of_local_state(scope, made),
     )

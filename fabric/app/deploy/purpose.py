@@ -62,9 +62,10 @@ def compute_final_record(
 ) -> Record | None:
     """Compute the final record, or None if nothing of it is left."""
     base, record = locked.base, locked.record
-    if ending.is_as_before:
+    if ending.is_as_before and (base.deployment_id or not record.stacks):
         return restore_base(base, record) if base.deployment_id else None
-    if not ending.ok:
+    if ending.is_as_before or not ending.ok:
+        # After a rollback of a first deploy, a stack stays if its policy is to keep it.
         never_called = not has_moved(locked) and not base.deployment_id and not base.functions
         return None if never_called else end_failed(base, record, ending.deployment_id, ending.now)
     match purpose:
@@ -84,4 +85,5 @@ def has_moved(locked: LockedRecord) -> bool:
 
 
 def _list_facts(record: Record) -> tuple[object, ...]:
-    return record.functions, record.endpoint, record.outputs, record.release_key, record.layers
+    released = (record.endpoint, record.outputs, record.release_key)
+    return record.functions, *released, record.layers, record.stacks

@@ -218,8 +218,20 @@ def _report(
     text = None if found.records or found.absent else _NOTHING
     elsewhere = () if request.where.provider else _warn_of_other_backends(project)
     needed = (*_warn_of_dependents(project, gone), *find_router_references(project, gone))
-    warnings = (*project.warnings, *needed, *elsewhere)
+    kept = _warn_of_kept_stacks(found, gone)
+    warnings = (*project.warnings, *needed, *elsewhere, *kept)
     return Report(request.command, outcome, text=text, warnings=warnings)
+
+
+def _warn_of_kept_stacks(found: LiveRecords, gone: frozenset[RecordRef]) -> Iterator[Problem]:
+    """Name the stacks that still exist after the removal of their services."""
+    for ref in sorted(gone):
+        record = found.records.get(ref)
+        for one in record.stacks if record and record.mode is Mode.REAL else ():
+            if one.is_kept:
+                message = f"the stack `{one.name}` of `{ref.service}` was kept (`onRemove: keep`)"
+                hint = f"run: aws cloudformation delete-stack --stack-name {one.name}"
+                yield Problem("remove/kept-stack", message, hint)
 
 
 def _drop_sources(project: Project, gone: frozenset[RecordRef], settings: Settings) -> None:

@@ -11,6 +11,12 @@ from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function
 from fabric.graph.deploy_settings import build_spec
+from fabric.graph.stacks import (
+    describe_policy,
+    find_stack,
+    hash_parameters,
+    require_outputs,
+)
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
@@ -18,7 +24,7 @@ from fabric.model.secrecy import redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft
-from fabric.tasks.deploy_tools import ShownTexts, Values
+from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values
 
 _TOO_LARGE = "deploy/environment-too-large"
 
@@ -35,7 +41,7 @@ class ConfigValues:
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.document.secret_values.reveal()
-        env = with_values(found.env, self._upstreams.all(ref))
+        env = require_outputs(with_values(found.env, self._upstreams.all(ref)))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
@@ -63,6 +69,20 @@ class ConfigValues:
         found = _find_function(self._work.config(ref), function)
         return None if found is None else Secret(found.env)
 
+    def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
+        """Return a stack of the config, with known values of its parameters."""
+        config = self._work.config(ref)
+        stack = find_stack(config, phase) if config else None
+        if config is None or stack is None:
+            return None
+        known = self._upstreams.list_stack_outputs(ref)
+        return StackValues(
+            stack=stack,
+            parameters=Secret(with_values(stack.parameters, known)),
+            declared=hash_parameters(stack),
+            policy=describe_policy(config, stack),
+        )
+
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
         """List all functions of a service, as far as they are known before the build."""
         config = self._work.config(ref)
@@ -89,7 +109,8 @@ class ConfigValues:
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
         """List the variables that upstreams provide, deployed or not."""
         unit = self._work.units.get(ref)
-        return tuple(name for name, _ in unit.needs.outputs) if unit else ()
+        own = tuple(self._upstreams.list_stack_outputs(ref))
+        return (*(name for name, _ in unit.needs.outputs), *own) if unit else own
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self._upstreams.all(ref)

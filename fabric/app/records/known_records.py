@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from fabric.app.records.deploy_work import Units
 from fabric.graph.judge import release_output
-from fabric.model.late_values import fill_placeholders
+from fabric.model.late_values import STACK_OUTPUT, fill_placeholders
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import Pairs
@@ -42,17 +42,26 @@ class UpstreamAddresses:
 
     def all(self, ref: RecordRef) -> dict[str, str]:
         """Return all upstream addresses for a deploy. Each upstream must be deployed."""
-        return {
+        outputs = {
             name: self._find_endpoint(upstream, ref)
             for name, upstream in self._upstreams(ref).items()
         }
+        return {**outputs, **self.list_stack_outputs(ref)}
 
     def find_known(self, ref: RecordRef) -> dict[str, str]:
         """Return the addresses of deployed upstreams only."""
         records = {
             name: self._transaction.record(one) for name, one in self._upstreams(ref).items()
         }
-        return {name: record.endpoint for name, record in records.items() if record}
+        found = {name: record.endpoint for name, record in records.items() if record}
+        return {**found, **self.list_stack_outputs(ref)}
+
+    def list_stack_outputs(self, ref: RecordRef) -> dict[str, str]:
+        """Return the outputs of the service's own stack, as the state has them."""
+        record = self._transaction.record(ref)
+        stack = record.stack("before") if record else None
+        outputs = stack.outputs if stack else ()
+        return {f"{STACK_OUTPUT}{one.name}": one.value for one in outputs}
 
     def _upstreams(self, ref: RecordRef) -> dict[str, RecordRef]:
         unit = self._units.get(ref)

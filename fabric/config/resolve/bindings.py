@@ -14,6 +14,7 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
+from fabric.model.late_values import STACK_OUTPUT, format_placeholder
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_secret_name
@@ -25,12 +26,14 @@ MAX_PARTS = 50_000
 MAX_LETTERS = 16 << 20
 _WORDS = ("env", "secret", "stage", "param", "file", "cfn", "ssm", "secretsmanager")
 _LOOKUPS = frozenset(LookupKind)
-_WITHOUT_DEFAULT = ("secret", "stage")
+# An output of the service's own stack, which is known only after its deploy.
+_STACK = "stack"
+_WITHOUT_DEFAULT = ("secret", "stage", _STACK)
 _OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
-_NAMES: dict[str, re.Pattern[str]] = {"param": PARAM_NAME, "file": _PATH}
+_NAMES = {"param": PARAM_NAME, "file": _PATH, _STACK: re.compile(r"[A-Za-z0-9]{1,255}")}
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_COMMA = re.compile(r"[{},]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -110,6 +113,8 @@ def _is_ours(word: str, rest: str) -> bool:
         return LOOKUP_NAMES[LookupKind.AWS].match(rest.removeprefix(":")) is not None
     if word in _WORDS or word in _LOOKUPS:
         return True
+    if word == _STACK:
+        return rest.startswith(":") and not rest.startswith("::")
     if rest.startswith("::"):
         return False  # CloudFormation's own
     meant = _suggest_binding(word)
@@ -146,7 +151,7 @@ def _parse_binding(word: str, rest: str) -> _Binding:
             "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
             "or ${stage}"
         )
-        raise BindingError("config/bad-binding", message, hint)
+        raise BindingError("config/bad-binding", message, _LOOKUP_HINTS.get(word, hint))
     return _Binding(word, name, default if comma else None)
 
 
@@ -167,6 +172,7 @@ def _check_reference_name(word: str, name: str) -> None:
 
 
 _LOOKUP_HINTS = {
+    _STACK: "write ${stack:OUTPUT}, with an output of `stack.before`",
     "cfn": "write ${cfn:STACK.OUTPUT}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
     "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
@@ -250,8 +256,13 @@ class _Filler:
             case "file":
                 return self._fill_file(part, depth)
             case word:
-                is_stage = word == "stage"
-                return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
+                return self._fill_plain(word, part, depth)
+
+    def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
+        if word == _STACK:
+            return _PlainText(format_placeholder(f"{STACK_OUTPUT}{part.name}"))
+        is_stage = word == "stage"
+        return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
 
     def _fill_variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)

@@ -11,7 +11,15 @@ from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.steps import list_step_nodes
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.values import ConfigPlace
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
+from fabric.config.yaml.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    find_child,
+    place_of,
+    remove_keys,
+)
 from fabric.config.yaml.problems import place_in_file
 from fabric.model.names import CACHED_EVENTS, TriggerKind
 from fabric.model.problems import Problem
@@ -70,6 +78,14 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
 def _count_characters(env: Mapping) -> int:
     values = (entry.value for entry in env.entries)
     return sum(len(str(value.value)) for value in values if isinstance(value, Scalar))
+
+
+def _list_open_extensions(root: Mapping) -> Iterator[tuple[str, Node | None]]:
+    """List the places of stacks, too: only the values of their parameters are never stored."""
+    for name, node in list_named_entries(find_child(root, "extensions")):
+        yield f"extensions.{name}.region", find_child(node, "region")
+        for phase, stack in list_named_entries(find_child(node, "stack")):
+            yield f"extensions.{name}.stack.{phase}", remove_keys(stack, "parameters")
 
 
 _IN_FUNCTIONS = (
@@ -132,8 +148,7 @@ def _open_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
         yield f"hooks.{key}", find_child(root, "hooks", key)
     for _, layer in list_layer_nodes(root):
         yield "layers[]", layer
-    for name, node in list_named_entries(find_child(root, "extensions")):
-        yield f"extensions.{name}.region", find_child(node, "region")
+    yield from _list_open_extensions(root)
     for _, node in list_named_entries(find_child(root, "functions")):
         for key in _IN_FUNCTIONS:
             yield f"functions[].{key}", find_child(node, key)

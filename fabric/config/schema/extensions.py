@@ -13,6 +13,7 @@ from fabric.config.schema.shapes import (
     Text,
     match_whole,
 )
+from fabric.config.schema.stacks import STACKS
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDERS, is_known_provider
 from fabric.model.routing import ROUTER_BACK_ENDS
@@ -149,6 +150,12 @@ _CLOUD1 = Fields(
             ),
             "IAM permissions of the functions, and settings of their roles.",
             {"path": "/shop/"},
+        ),
+        Field(
+            "stack",
+            STACKS,
+            "CloudFormation stacks that are deployed with the service.",
+            {"before": {"template": "infra.yml"}},
         ),
     ),
     is_open=True,

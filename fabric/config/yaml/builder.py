@@ -28,16 +28,24 @@ MAX_MERGED_KEYS = 10_000
 MAX_PROBLEMS = 100
 _MERGE = "<<"
 _MAPPING: type[object] = MappingStartEvent
+# The short forms of CloudFormation functions.
+_FUNCTION_TAG = re.compile(r"![A-Za-z]+(?:::[A-Za-z]+)?")
+_WITHOUT_PREFIX = ("!Ref", "!Condition")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Open:
     """An open collection. In a mapping, `key` waits for its value."""
 
-    __slots__ = ("anchor", "born", "column", "entries", "height", "items", "key", "line", "merges")
+    __slots__ = (
+        *("anchor", "born", "column", "entries", "height"),
+        *("items", "key", "line", "merges", "tag"),
+    )
 
-    def __init__(self, line: int, column: int, anchor: str | None, born: int) -> None:
-        self.line, self.column, self.anchor, self.born = line, column, anchor, born
+    def __init__(self, event: NodeStart, born: int) -> None:
+        mark = event.start_mark
+        self.line, self.column, self.born = mark.line + 1, mark.column + 1, born
+        self.anchor, self.tag = event.anchor, event.tag
         self.height = 1
         self.items: list[Node] = []
         self.entries: dict[str, KeyValue] | None = None
@@ -57,8 +65,9 @@ class _Anchored:
 class TreeBuilder:
     """Builds a tree from events. `finish` returns the root or raises duplicate keys."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, *, keeps_tags: bool = False) -> None:
         self._file = file
+        self._keeps_tags = keeps_tags
         self._stack: list[_Open] = []
         self._top: _Open | None = None
         self._root: Node = EMPTY
@@ -79,8 +88,7 @@ class TreeBuilder:
         if event.anchor is not None:
             # Gone until its end is seen: an alias inside of it would be a loop.
             self._anchors.pop(event.anchor, None)
-        mark = event.start_mark
-        frame = _Open(mark.line + 1, mark.column + 1, event.anchor, self._count)
+        frame = _Open(event, self._count)
         if type(event) is _MAPPING:
             frame.entries = {}
         self._stack.append(frame)
@@ -89,7 +97,7 @@ class TreeBuilder:
     def close(self, _: YamlEvent) -> None:
         frame = self._stack.pop()
         self._top = self._stack[-1] if self._stack else None
-        node = self._build_node(frame)
+        node = apply_tag(frame.tag, self._build_node(frame))
         if frame.anchor is not None:
             weight = self._count - frame.born + 1
             self._anchors[frame.anchor] = _Anchored(node, weight, frame.height)
@@ -103,7 +111,7 @@ class TreeBuilder:
             if event.anchor is not None:
                 self._anchors[event.anchor] = _Anchored(self._build_leaf(event), 1, 0)
             return
-        node = self._build_leaf(event)
+        node = apply_tag(event.tag, self._build_leaf(event))
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(node, 1, 0)
         self._put(node)
@@ -125,7 +133,7 @@ class TreeBuilder:
         self._put_tree(known.node, known.height)
 
     def _accept(self, event: NodeStart) -> None:
-        if event.tag is not None:
+        if event.tag is not None and not (self._keeps_tags and is_function_tag(event.tag)):
             raise tag_error(self._file, event, event.tag)
         self._count += 1
         if self._count - self._expanded > MAX_NODES:
@@ -219,6 +227,19 @@ class TreeBuilder:
 
     def _make_error(self, code: str, message: str, event: YamlEvent) -> FabricError:
         return FabricError(Problem(code, message, where=self._locate_event(event)))
+
+
+def is_function_tag(tag: str) -> bool:
+    """Return whether a tag is the short form of a CloudFormation function, such as `!Ref`."""
+    return _FUNCTION_TAG.fullmatch(tag) is not None
+
+
+def apply_tag(tag: str | None, node: Node) -> Node:
+    """Return the long form of a function: `!Sub text` is `{"Fn::Sub": text}`."""
+    if tag is None:
+        return node
+    name = tag[1:] if tag in _WITHOUT_PREFIX else f"Fn::{tag[1:]}"
+    return Mapping((KeyValue(name, node.line, node.column, node),), node.line, node.column)
 
 
 def too_big_error(file: str, event: YamlEvent) -> FabricError:

@@ -56,14 +56,23 @@ class Document(NamedTuple):
     warnings: tuple[Problem, ...] = ()
 
 
-def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOADER) -> Document:
-    """Read the document of a file. Raises all damage as problems with places."""
+def read(
+    file: str,
+    raw: bytes,
+    loader: Callable[[str], YamlEvents] = _BEST_LOADER,
+    *,
+    keeps_tags: bool = False,
+) -> Document:
+    """Read the document of a file. Raises all damage as problems with places.
+
+    With `keeps_tags` it can contain the short forms of CloudFormation functions.
+    """
     text = decode(file, raw)
     _refuse_tag_directives(file, text)
-    if sum(map(text.count, _SIGNS)) > MAX_NODES:
+    if not keeps_tags and sum(map(text.count, _SIGNS)) > MAX_NODES:
         _refuse_too_many(file, loader(text))
     try:
-        return _build(file, text, loader(text))
+        return _build(TreeBuilder(file, keeps_tags=keeps_tags), file, text, loader(text))
     except yaml.MarkedYAMLError as error:
         raise FabricError(_make_syntax_problem(file, error, text)) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -121,8 +130,7 @@ def _is_indented_by_tab(text: str, number: int) -> bool:
     return "\t" in line[: len(line) - len(line.lstrip())]
 
 
-def _build(file: str, text: str, loader: YamlEvents) -> Document:
-    builder = TreeBuilder(file)
+def _build(builder: TreeBuilder, file: str, text: str, loader: YamlEvents) -> Document:
     steps: dict[type, Callable[..., None]] = {
         ScalarEvent: builder.scalar,
         MappingStartEvent: builder.open,

@@ -26,6 +26,22 @@ class PlannedService(JsonStruct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class PlannedResource(JsonStruct, frozen=True):
+    """`action` is add, change, replace or delete."""
+
+    id: str
+    type: str
+    action: str
+
+
+class PlannedStack(JsonStruct, frozen=True):
+    """A CloudFormation stack of a service, with the resources whose definitions change."""
+
+    service: str
+    name: str
+    resources: tuple[PlannedResource, ...]
+
+
 class PlannedTask(JsonStruct, frozen=True):
     id: str
     kind: str
@@ -61,6 +77,8 @@ class PlanOutcome(JsonStruct, frozen=True):
     levels: tuple[tuple[str, ...], ...]
     summary: PlanSummary
     warnings: tuple[JsonObject, ...] = ()
+    # Without stacks there is no key for them in JSON.
+    stacks: tuple[PlannedStack, ...] = ()
 
 
 class ChangedInput(JsonStruct, frozen=True):

@@ -13,6 +13,7 @@ from fabric.model.records.record import (
     Mode,
     Operation,
     Record,
+    StackRecord,
 )
 from fabric.model.records.record_document import (
     Document,
@@ -47,6 +48,18 @@ class LayersGone(Struct, frozen=True, tag_field="kind", tag="layers-gone"):
     addresses: tuple[str, ...]
 
 
+class StackDone(Struct, frozen=True, tag_field="kind", tag="stack"):
+    """A stack that is deployed, or without a key one whose deploy begins."""
+
+    task: str
+    stack: StackRecord
+
+
+class StackGone(Struct, frozen=True, tag_field="kind", tag="stack-gone"):
+    task: str
+    phase: str
+
+
 class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
     """A call failed halfway or its end is unknown: the function's key is no longer valid.
 
@@ -73,8 +86,10 @@ class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
 
 
 LayerChange: TypeAlias = LayerDone | LayersGone
+StackChange: TypeAlias = StackDone | StackGone
+PartChange: TypeAlias = LayerChange | StackChange
 RecordChange: TypeAlias = (
-    FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone | LayerChange
+    FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone | PartChange
 )
 
 
@@ -93,12 +108,18 @@ def apply_change(record: Record, entry: RecordChange) -> Record:
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
             unsure = apply_change(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
-        case LayerDone() | LayersGone():
-            return replace(record, layers=_list_layers(record, entry))
+        case LayerDone() | LayersGone() | StackDone() | StackGone():
+            return _apply_part_change(record, entry)
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
         case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key, kept=kept):
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
+
+
+def _apply_part_change(record: Record, entry: PartChange) -> Record:
+    if isinstance(entry, LayerDone | LayersGone):
+        return replace(record, layers=_list_layers(record, entry))
+    return replace(record, stacks=_list_stacks(record, entry))
 
 
 def _list_layers(record: Record, entry: LayerChange) -> tuple[LayerRecord, ...]:
@@ -106,6 +127,12 @@ def _list_layers(record: Record, entry: LayerChange) -> tuple[LayerRecord, ...]:
     gone = (entry.layer.address,) if isinstance(entry, LayerDone) else entry.addresses
     left = tuple(one for one in record.layers if one.address not in gone)
     return (*left, entry.layer) if isinstance(entry, LayerDone) else left
+
+
+def _list_stacks(record: Record, entry: StackChange) -> tuple[StackRecord, ...]:
+    phase = entry.stack.phase if isinstance(entry, StackDone) else entry.phase
+    left = tuple(one for one in record.stacks if one.phase != phase)
+    return (*left, entry.stack) if isinstance(entry, StackDone) else left
 
 
 def mark_intents_unknown(record: Record) -> Record:
@@ -134,7 +161,7 @@ def record_failed_release(task: str, record: Record) -> ReleaseDone:
 
 def list_intent_functions(record: Record, intent: Intent) -> list[str]:
     """List the functions of an intent. An intent without names means all."""
-    if intent.operation in (Operation.RELEASE, Operation.LAYER):
+    if intent.operation in (Operation.RELEASE, Operation.LAYER, Operation.STACK):
         return []
     named = [name for name in intent.function.split(",") if name]
     return named or [one.name for one in record.functions]
@@ -176,7 +203,7 @@ class _Release(Struct, frozen=True, tag_field="kind", tag="release"):
     kept: dict[str, str] = {}
 
 
-_Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release | LayerChange
+_Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release | PartChange
 
 
 def decode_entry(document: object) -> RecordChange:
@@ -189,5 +216,5 @@ def decode_entry(document: object) -> RecordChange:
             return UnitDone(task, tuple(outputs.items()))
         case _Release(task, endpoint, outputs, key, kept):
             return ReleaseDone(task, endpoint, tuple(outputs.items()), key, tuple(kept.items()))
-        case FunctionGone() | FunctionUnsure() | LayerDone() | LayersGone():
+        case _:
             return found

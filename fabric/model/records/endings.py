@@ -41,6 +41,7 @@ def restore_base(base: Record, record: Record) -> Record:
         outputs=record.outputs if dict(record.outputs) != dict(base.outputs) else base.outputs,
         kept=record.kept,
         layers=record.layers,
+        stacks=record.stacks,
     )
 
 

@@ -30,6 +30,7 @@ class Operation(StrEnum):
     REMOVE = "remove"
     RELEASE = "release"
     LAYER = "layer"
+    STACK = "stack"
 
 
 class RecordRef(Struct, frozen=True, order=True):
@@ -99,6 +100,39 @@ class LayerRecord(Struct, frozen=True, rename="camel"):
     updated_at: str = ""
 
 
+class StackOutput(Struct, frozen=True):
+    name: str
+    value: str
+
+
+class StackResource(Struct, frozen=True):
+    """A resource of the deployed template, with a salted hash of its definition."""
+
+    id: str
+    type: str
+    digest: str
+
+
+class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
+    """A CloudFormation stack of the service. Without a key its state is not known."""
+
+    phase: str
+    # The name at the provider, and its id there.
+    name: str
+    key: str = ""
+    address: str = ""
+    outputs: tuple[StackOutput, ...] = ()
+    resources: tuple[StackResource, ...] = ()
+    on_remove: str = "keep"
+    protect: bool = False
+    updated_at: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether a removal of the service keeps the stack."""
+        return self.on_remove != "delete"
+
+
 class Deployment(Struct, frozen=True, rename="camel"):
     """A past state of a record that can be restored."""
 
@@ -155,6 +189,8 @@ class Record(Struct, frozen=True):
     kept: Pairs = ()
     # The versions of layers that fabric published. A rollback can need earlier ones.
     layers: tuple[LayerRecord, ...] = ()
+    # The CloudFormation stacks of the service. A rollback does not change them.
+    stacks: tuple[StackRecord, ...] = ()
 
     def function(self, name: str) -> FunctionRecord | None:
         return next((one for one in self.functions if one.name == name), None)
@@ -163,11 +199,15 @@ class Record(Struct, frozen=True):
         """Return the current version of a layer."""
         return next((one for one in reversed(self.layers) if one.name == name), None)
 
+    def stack(self, phase: str) -> StackRecord | None:
+        return next((one for one in self.stacks if one.phase == phase), None)
+
     @property
     def is_stub(self) -> bool:
         """Return whether the record has only a holder's fence: no deploy and no intent."""
-        known = (*(self.functions, self.pending, self.history, self.deployment_id, self.layers),)
-        return self.lifecycle is Lifecycle.DEPLOYING and not any(known)
+        known = (self.functions, self.pending, self.history, self.deployment_id)
+        more = (self.layers, self.stacks)
+        return self.lifecycle is Lifecycle.DEPLOYING and not any((*known, *more))
 
 
 # A way to a service that is turned to another address for a while, and how it is turned back.

@@ -21,6 +21,7 @@ from fabric.model.records.record import (
     Operation,
     Record,
     RecordRef,
+    StackRecord,
 )
 
 VERSION = 1
@@ -96,6 +97,7 @@ class RecordDocument(Struct, frozen=True, rename="camel"):
     updated_at: str
     kept: _Table = {}
     layers: list[LayerRecord] = []
+    stacks: list[StackRecord] = []
 
 
 def encode_ref(ref: RecordRef) -> dict[str, str]:
@@ -109,6 +111,8 @@ def encode_record(record: Record) -> Document:
         document["kept"] = dict(record.kept)
     if record.layers:
         document["layers"] = to_builtins(list(record.layers))
+    if record.stacks:
+        document["stacks"] = to_builtins(list(record.stacks))
     return document
 
 
@@ -179,6 +183,7 @@ def record_read(document: RecordDocument) -> Record:
         "pending": tuple(Intent(**asdict(one)) for one in document.pending),
         "history": tuple(_decode_deployment(one, versions) for one in document.history),
         "layers": tuple(document.layers),
+        "stacks": tuple(document.stacks),
     }
     ref = RecordRef(document.service, document.stage, document.provider)
     return Record(ref, **{**fields, **changed})

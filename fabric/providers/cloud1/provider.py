@@ -32,15 +32,18 @@ from fabric.providers.cloud1.routes import (
     read_diversion,
     restore_api_routes,
 )
+from fabric.providers.cloud1.stacks import delete_stack, deploy_stack
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
 from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
+    DeployedStack,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     LayerOrder,
     LiveFunction,
+    StackOrder,
     Unsupported,
 )
 from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
@@ -157,6 +160,18 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         there = locate_deployment(address)
         with self._call(f"`{address.service}`", there, watch) as work:
             return delete_layers(work, there, layers)
+
+    def deploy_stack(
+        self, address: DeploymentAddress, order: StackOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedStack:
+        with self._call(f"stack `{order.name}`", address, watch) as work:
+            return deploy_stack(work, address, order)
+
+    def delete_stack(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        with self._call(f"stack `{name}`", locate_deployment(address), watch) as work:
+            delete_stack(work, name)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

@@ -84,6 +84,37 @@ class LayerOrder(Struct, frozen=True):
     architectures: tuple[str, ...] = ()
 
 
+class StackRules(Struct, frozen=True):
+    """The rules of a stack: logical ids of resources that a deploy can replace or delete, and
+    whether it takes over an existing stack."""
+
+    allow_replace: frozenset[str] = frozenset()
+    adopt: bool = False
+    protect: bool = False
+
+
+class StackOrder(Struct, frozen=True, kw_only=True):
+    """A stack to deploy. A change set with the same token belongs to the order."""
+
+    name: str
+    template: str
+    token: str
+    # The names of the outputs that the template has without its macros.
+    outputs: tuple[str, ...] = ()
+    parameters: Secret[Pairs] = NO_PAIRS
+    tags: Pairs = ()
+    capabilities: tuple[str, ...] = ()
+    role_arn: str = ""
+    rules: StackRules = StackRules()
+
+
+class DeployedStack(Struct, frozen=True):
+    """A stack at the provider: its id and its outputs."""
+
+    address: str
+    outputs: Pairs = ()
+
+
 class FunctionDraft(Struct, frozen=True):
     """A function of the config before the build."""
 
@@ -244,6 +275,21 @@ class LayerPublisher(Protocol):
     ) -> Sequence[str]:
         """Delete versions by their addresses, and return the deleted ones. A missing version
         counts as deleted. A rejected call is reported and can be repeated later."""
+
+
+@runtime_checkable
+class StackDeployer(Protocol):
+    """A deployer that can deploy CloudFormation stacks of a service."""
+
+    def deploy_stack(
+        self, address: DeploymentAddress, order: StackOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedStack:
+        """Create or update a stack, and wait until its resources are ready."""
+
+    def delete_stack(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete a stack by its name or id. A missing stack is not an error."""
 
 
 @runtime_checkable

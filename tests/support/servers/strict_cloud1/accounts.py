@@ -13,6 +13,7 @@ from tests.support.servers.strict_cloud1.faults import Faults
 from tests.support.servers.strict_cloud1.functions import Function, Reference
 from tests.support.servers.strict_cloud1.gateways import Gateway
 from tests.support.servers.strict_cloud1.refusals import not_found
+from tests.support.servers.strict_cloud1.stacks import Stack
 
 
 @dataclass
@@ -61,6 +62,7 @@ class Region:
     mappings: dict[str, EventSourceMapping] = field(default_factory=dict)
     gateways: dict[str, Gateway] = field(default_factory=dict)
     repositories: dict[str, Repository] = field(default_factory=dict)
+    stacks: list[Stack] = field(default_factory=list)
 
     def has_layer(self, arn: str) -> bool:
         return arn in self.layers and not self.layers[arn].is_deleted

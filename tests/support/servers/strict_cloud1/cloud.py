@@ -31,6 +31,7 @@ from tests.support.servers.strict_cloud1.refusals import (
     not_written,
 )
 from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
+from tests.support.servers.strict_cloud1.stack_calls import STACK_CALLS
 
 _OPERATIONS = {
     "lambda": FUNCTION_CALLS
@@ -42,6 +43,7 @@ _OPERATIONS = {
     | ALIAS_SETTING_CALLS,
     "apigatewayv2": GATEWAY_CALLS,
     "ecr": IMAGE_CALLS,
+    "cloudformation": STACK_CALLS,
 }
 OWN_SERVICES = frozenset(_OPERATIONS)
 

@@ -10,8 +10,10 @@ from datetime import datetime
 from typing import Any
 
 from moto.core.model import OperationModel, ServiceModel
+from moto.core.parse import QueryParser
 from moto.core.request import Request
 from moto.core.routing import get_service_router
+from moto.core.serialize import QuerySerializer
 from moto.core.utils import get_service_model
 from werkzeug.exceptions import NotFound
 
@@ -55,12 +57,24 @@ class Described:
         if shape is None:
             return {}
         try:
+            if self.protocol == "query":
+                return self._query_parameters(operation, request)
             given = _given(shape, labels, request)
             return dict(checked(shape, given, ""))
         except ValueError as error:
             code = _CODES.get(self.name, "ValidationException")
             message = f"1 validation error detected: {error}"
             raise RefusalError(400, code, message) from error
+
+    def _query_parameters(self, operation: OperationModel, request: Request) -> Fields:
+        """The values of a form. Names that the description does not know are refused."""
+        asked: Any = {"values": request.values}
+        parsed = dict(QueryParser(operation).parse(asked))
+        known = ("Action", "Version", *operation.input_shape.members)
+        unknown = [one for one in request.values if one.partition(".")[0] not in known]
+        if unknown:
+            raise ValueError(f"{unknown[0]} is not known")
+        return dict(checked(operation.input_shape, parsed, ""))
 
 
 def _given(shape: Any, labels: Mapping[str, Any], request: Request) -> Fields:
@@ -112,6 +126,10 @@ def _named(shape: Any, document: Any) -> Fields:
 def answer(operation: OperationModel, result: Fields) -> tuple[int, dict[str, str], bytes]:
     """Only what the description knows leaves the server."""
     shape = operation.output_shape
+    if operation.service_model.metadata["protocol"] == "query":
+        made = QuerySerializer(operation).serialize(result)
+        body = made["body"]
+        return 200, {"Content-Type": "text/xml"}, body.encode() if isinstance(body, str) else body
     status = int(operation.http.get("responseCode", 200))
     if shape is None:
         return status, {}, b""

@@ -112,7 +112,7 @@ class Front:
         asked: Fields = {}
         service = call.described.name
         try:
-            if call.protocol in _CHECKED_HERE:
+            if call.protocol in _CHECKED_HERE or service in OWN_SERVICES:
                 asked = call.described.parameters(call.operation, call.labels, call.request)
             region = call.account.region(call.signed.region, self._cloud.server)
             if service in OWN_SERVICES:

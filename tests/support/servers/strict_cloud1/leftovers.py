@@ -32,6 +32,7 @@ def _all(account: Account) -> Iterator[tuple[str, str]]:
 def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("functions", name) for name in region.functions)
     yield from (("layers", arn) for arn in region.layers if region.has_layer(arn))
+    yield from (("stacks", one.name) for one in region.stacks if one.status != "DELETE_COMPLETE")
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
     for one_mapping in region.mappings.values():

@@ -1,0 +1,91 @@
+"""The tasks of CloudFormation stacks: before the functions of a service, and after its release."""
+
+from collections.abc import Iterable, Iterator
+
+from fabric.config.values import Config, Function, Stack
+from fabric.graph.service_unit import ServiceUnit
+from fabric.model.hashing import hash_fields
+from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs, Task
+from fabric.model.task_id import TaskId, build_task_id, release_id
+from fabric.model.task_inputs import StackInputs
+
+
+def find_stack(config: Config, phase: str) -> Stack | None:
+    return next((one for one in config.supplies.stacks if one.phase == phase), None)
+
+
+def build_stack_id(unit: ServiceUnit, phase: str) -> TaskId:
+    return build_task_id("stack", unit.service, phase, unit.config.provider.label)
+
+
+def list_stack_ids(unit: ServiceUnit, phase: str) -> tuple[TaskId, ...]:
+    """List the task of the stack of a phase, if the service has one."""
+    return (build_stack_id(unit, phase),) if find_stack(unit.config, phase) else ()
+
+
+def build_stack_tasks(unit: ServiceUnit, needs: Iterable[TaskId]) -> Iterator[Task]:
+    """Build the tasks. `needs` are those of the first stack."""
+    for stack in unit.config.supplies.stacks:
+        release = release_id(unit.service, unit.config.provider.label)
+        is_first = stack.phase == "before"
+        own = tuple(needs) if is_first else (release, *list_stack_ids(unit, "before"))
+        yield Task(build_stack_id(unit, stack.phase), _build_inputs(unit, stack), own)
+
+
+def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
+    config = unit.config
+    place = (("provider-id", config.provider.id), ("region", config.provider.region))
+    settings: Pairs = (
+        ("name", stack.name),
+        ("template", hash_fields((stack.template.text,))),
+        ("tags", hash_fields((repr(sorted(stack.tags)),)) if stack.tags else ""),
+        ("capabilities", " ".join(sorted(stack.capabilities))),
+        ("roleArn", stack.role_arn),
+    )
+    return StackInputs(
+        service=unit.service,
+        phase=stack.phase,
+        provider=config.provider.label,
+        stage=config.stage,
+        mode=unit.mode,
+        place=(*place, *unit.account),
+        settings=tuple(pair for pair in settings if pair[1]),
+        parameters=hash_parameters(stack),
+        policy=describe_policy(config, stack),
+    )
+
+
+def hash_parameters(stack: Stack) -> Pairs:
+    """Hash the values, which can contain secrets, because graphs are stored on disk."""
+    return tuple((name, hash_fields((value,))) for name, value in sorted(stack.parameters))
+
+
+def is_protected(config: Config, stack: Stack) -> bool:
+    given = stack.policy.protect
+    return config.deploy.is_protected if given is None else given
+
+
+def describe_policy(config: Config, stack: Stack) -> Pairs:
+    protect = "true" if is_protected(config, stack) else "false"
+    return (("onRemove", stack.policy.on_remove), ("protect", protect))
+
+
+def list_used_outputs(function: Function) -> tuple[str, ...]:
+    """List the outputs of the stack that the environment of a function uses."""
+    names = (name for _, value in function.env for name in find_late_names(value))
+    found = {one.removeprefix(STACK_OUTPUT) for one in names if one.startswith(STACK_OUTPUT)}
+    return tuple(sorted(found))
+
+
+def require_outputs(values: Pairs) -> Pairs:
+    """Raise if a value uses an output that the deployed stack does not have."""
+    for _, value in values:
+        missing = [one for one in find_late_names(value) if one.startswith(STACK_OUTPUT)]
+        if missing:
+            message = f"the stack of the service has no output `{missing[0]}`"
+            message = message.replace(STACK_OUTPUT, "")
+            hint = "add it to `Outputs` of the template"
+            raise FabricError(Problem("config/unresolved-reference", message, hint))
+    return values

@@ -1,0 +1,224 @@
+"""Deploy a CloudFormation stack if its template, parameters or settings changed, or delete it."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from fabric.config.values import Template
+from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
+from fabric.graph.judge import hash_environment
+from fabric.graph.plan import Known
+from fabric.graph.stacks import require_outputs
+from fabric.graph.traces import compute_full_key, compute_static_hash
+from fabric.model.hashing import hash_fields
+from fabric.model.names import Digest
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.changes import StackDone, StackGone
+from fabric.model.records.record import (
+    Mode,
+    RecordRef,
+    StackOutput,
+    StackRecord,
+    StackResource,
+)
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
+from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import StackInputs
+from fabric.providers.core.contract import DeployedStack, StackDeployer, StackOrder, StackRules
+from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.deploy_tools import (
+    DeployTools,
+    OpenRecord,
+    StackValues,
+    get_record_ref,
+    watch_of,
+)
+
+# Raise when the same inputs would deploy something else.
+_VERSION = "1"
+_GONE = Output(hash_fields(("stack gone",)))
+# The upstream tasks of a task, each with its output hash.
+_Upstream: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class StackKind:
+    def __init__(self, tools: DeployTools) -> None:
+        self._tools = tools
+
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        del task
+        return (InputEntry(EntryKind.CODE, "stack", _VERSION),)
+
+    def judge(self, known: Known) -> Decision:
+        inputs = _require_stack_inputs(known.task)
+        count = len(known.code) + len(inputs.entries()) + len(known.task.needs)
+        record = self._tools.records.record(get_record_ref(inputs))
+        was = record.stack(inputs.phase) if record else None
+        if inputs.is_removed:
+            if was is None:
+                return Decision(Action.SKIP, "already deleted", None, count, known=_GONE)
+            return Decision(Action.RUN, "to be deleted", None, count)
+        if known.upstream is None:
+            return wait_for(known.unknown, count)
+        key = _compute_key(inputs, known.code, tuple(known.upstream))
+        if was is None or not was.key:
+            reason = "first deploy" if was is None else "result of the last deploy unknown"
+            return Decision(Action.RUN, reason, key, count)
+        if was.key == key and _describe_policy(was) == inputs.policy and not self._tools.force:
+            return Decision(Action.SKIP, UP_TO_DATE, key, count, known=build_stack_output(was))
+        return Decision(Action.RUN, self._format_reason(was, key), key, count)
+
+    def _format_reason(self, was: StackRecord, key: Digest) -> str:
+        if was.key != key:
+            return "template or settings changed"
+        return "--force was given" if self._tools.force else "policy changed"
+
+    def claim(self, task: Task) -> None:
+        self._tools.records.lock_record(get_record_ref(_require_stack_inputs(task)))
+
+    def run(
+        self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
+    ) -> TaskResult:
+        inputs = _require_stack_inputs(task)
+        locked_record = self._tools.records.lock_record(get_record_ref(inputs))
+        if inputs.is_removed:
+            self._delete(task, locked_record, task_tools)
+            return TaskResult(_GONE.digest, keep=False)
+        values = self._require_values(inputs)
+        hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
+        key = _compute_key(inputs, self.code(task), hashes)
+        require_outputs(values.parameters.reveal())
+        row = self._begin(task, locked_record, values)
+        deployed = self._deploy(task, locked_record, build_order(values, key), task_tools)
+        row = replace(
+            row,
+            key=key,
+            address=deployed.address,
+            outputs=tuple(StackOutput(*pair) for pair in sorted(deployed.outputs)),
+            resources=list_stack_resources(
+                values.stack.template, values.declared, locked_record.record.salt
+            ),
+            **_read_policy(values),
+            updated_at=self._tools.records.now(),
+        )
+        locked_record.add(StackDone(task.id, row))
+        return TaskResult(build_stack_output(row).digest, keep=False)
+
+    def _require_values(self, inputs: StackInputs) -> StackValues:
+        values = self._tools.values.stack(get_record_ref(inputs), inputs.phase)
+        if values is None or values.declared != inputs.parameters:
+            message = f"the config of `{inputs.service}` was edited during the run"
+            raise FabricError(Problem("run/moved", message, hint="run the command again"))
+        return values
+
+    def _begin(self, task: Task, locked_record: OpenRecord, values: StackValues) -> StackRecord:
+        """Return the row of the stack. A new one is recorded before the first call, so that a
+        removal finds the stack whatever happens."""
+        was = locked_record.record.stack(values.stack.phase)
+        name = values.stack.name
+        if was is not None and was.name != name:
+            message = f"the stack `{was.name}` of the service cannot be renamed to `{name}`"
+            hint = f"keep the name {was.name}, or remove the service first"
+            raise FabricError(Problem("stack/renamed", message, hint))
+        if was is not None:
+            return was
+        row = replace(StackRecord(phase=values.stack.phase, name=name), **_read_policy(values))
+        locked_record.add(StackDone(task.id, row))
+        return row
+
+    def _deploy(
+        self, task: Task, locked_record: OpenRecord, order: StackOrder, task_tools: TaskTools
+    ) -> DeployedStack:
+        ref = get_record_ref(task.inputs)
+        locked_record.require_lock()
+        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
+        mode = Mode(_require_stack_inputs(task).mode)
+        deployer = require_stack_deployer(self._tools, ref, mode)
+        task_tools.go_on()
+        with task_tools.away():
+            return deployer.deploy_stack(address, order, watch_of(task, task_tools))
+
+    def _delete(self, task: Task, locked_record: OpenRecord, task_tools: TaskTools) -> None:
+        inputs = _require_stack_inputs(task)
+        was = locked_record.record.stack(inputs.phase)
+        if was is None:
+            return
+        ref = get_record_ref(inputs)
+        locked_record.require_lock()
+        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
+        deployer = require_stack_deployer(self._tools, ref, Mode(inputs.mode))
+        with task_tools.away():
+            deployer.delete_stack(address, was.address or was.name, watch_of(task, task_tools))
+        locked_record.add(StackGone(task.id, inputs.phase))
+
+
+def _read_policy(values: StackValues) -> dict[str, Any]:
+    policy = dict(values.policy)
+    return {"on_remove": policy["onRemove"], "protect": policy["protect"] == "true"}
+
+
+def _describe_policy(row: StackRecord) -> Pairs:
+    return (("onRemove", row.on_remove), ("protect", "true" if row.protect else "false"))
+
+
+def require_stack_deployer(tools: DeployTools, ref: RecordRef, mode: Mode) -> StackDeployer:
+    deployer = tools.deployers.deployer(ref, mode)
+    if not isinstance(deployer, StackDeployer):
+        raise FabricError(no_stacks_problem(ref.service))
+    return deployer
+
+
+def no_stacks_problem(service: str) -> Problem:
+    message = f"`{service}` has a CloudFormation stack, which only built-in deploys support"
+    hint = "deploy the stack with another tool, and use ${cfn:STACK.OUTPUT}"
+    return Problem("config/unfit", message, hint)
+
+
+def build_order(values: StackValues, key: Digest) -> StackOrder:
+    stack, policy = values.stack, values.stack.policy
+    return StackOrder(
+        name=stack.name,
+        template=stack.template.text,
+        token=key,
+        outputs=stack.template.outputs,
+        parameters=values.parameters,
+        tags=stack.tags,
+        capabilities=stack.capabilities,
+        role_arn=stack.role_arn,
+        rules=StackRules(
+            frozenset(policy.allow_replace),
+            policy.adopt,
+            dict(values.policy)["protect"] == "true",
+        ),
+    )
+
+
+def build_stack_output(row: StackRecord) -> Output:
+    """Build the output for functions: the outputs of the stack."""
+    return Output(hash_fields(text for one in row.outputs for text in (one.name, one.value)))
+
+
+def list_stack_resources(
+    template: Template, declared: Pairs, salt: str
+) -> tuple[StackResource, ...]:
+    """List the resources. The hash of one also covers the parameters that it uses, with a salt,
+    because their values can be secrets."""
+    known = dict(declared)
+    rows = [
+        (one, hash_fields((one.text, *(known.get(name, "") for name in one.parameters))))
+        for one in template.resources
+    ]
+    digests = dict(hash_environment(tuple((one.id, text) for one, text in rows), salt))
+    return tuple(StackResource(one.id, one.type, digests[one.id]) for one, _ in rows)
+
+
+def _compute_key(inputs: StackInputs, code: tuple[InputEntry, ...], upstream: _Upstream) -> Digest:
+    static = compute_static_hash(inputs.kind, (*code, *inputs.entries()))
+    return compute_full_key(static, (), upstream)
+
+
+def _require_stack_inputs(task: Task) -> StackInputs:
+    if not isinstance(task.inputs, StackInputs):
+        raise TypeError(f"{task.id} is not a stack")
+    return task.inputs

@@ -1,0 +1,106 @@
+"""CloudFormation stacks in a config: keys, defaults, and where their outputs can be used."""
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.config.values import Stack, StackPolicy
+from tests.support.config_texts import HEAD, codes, loaded, problems
+
+TEMPLATE = "template: {Resources: {Q: {Type: 'AWS::SQS::Queue'}}, Outputs: {Url: {Value: x}}}"
+PARAMETERS = "parameters: {Url: '${stack:Url}'}"
+
+
+def config(before: str = "", after: str = "", env: str = "", more: str = "") -> str:
+    stacks = [
+        f"{name}: {{{keys}}}" for name, keys in (("before", before), ("after", after)) if keys
+    ]
+    stack = f"stack: {{{', '.join(stacks)}}}"
+    extension = f"extensions: {{cloud1-lambda: {{{stack}}}}}\n"
+    function = f"functions: [{{name: a, entry: a.ts, env: {{{env}}}}}]\n"
+    return f"{HEAD}{extension}{function}{more}"
+
+
+def stacks(text: str, stage: str = "dev") -> list[Stack]:
+    return [replace(one, template=Stack(phase="").template) for one in _all(text, stage)]
+
+
+def _all(text: str, stage: str) -> tuple[Stack, ...]:
+    return loaded(text, stage=stage).supplies.stacks
+
+
+def test_all_keys_of_a_stack_are_read() -> None:
+    text = config(
+        f"{TEMPLATE}, name: data, parameters: {{Size: 5, Stage: '${{stage}}'}}, tags: {{team: t}}, "
+        "capabilities: [CAPABILITY_IAM], onRemove: delete, protect: true, allowReplace: [Q], "
+        "adopt: true, roleArn: 'arn:aws:iam::1:role/x'"
+    )
+    assert stacks(text) == [
+        Stack(
+            phase="before",
+            name="data",
+            parameters=(("Size", "5"), ("Stage", "dev")),
+            tags=(("team", "t"),),
+            capabilities=("CAPABILITY_IAM",),
+            role_arn="arn:aws:iam::1:role/x",
+            policy=StackPolicy(on_remove="delete", protect=True, allow_replace=("Q",), adopt=True),
+        )
+    ]
+
+
+def test_stacks_are_named_by_service_and_stage() -> None:
+    found = stacks(config(TEMPLATE, TEMPLATE), stage="test_1")
+    assert [(one.phase, one.name) for one in found] == [
+        ("before", "shop-test-1"),
+        ("after", "shop-test-1-after"),
+    ]
+
+
+def test_a_template_is_required() -> None:
+    assert codes(config("name: x")) == ["config/missing-key"]
+
+
+def test_other_providers_have_no_stacks() -> None:
+    text = config(TEMPLATE).replace("name: cloud1-lambda", "name: edge1-workers")
+    assert loaded(text).supplies.stacks == ()
+
+
+def test_functions_use_outputs_of_the_stack_before_them() -> None:
+    [function] = loaded(config(TEMPLATE, env="URL: 'x-${stack:Url}'")).functions
+    assert function.env == (("URL", "x-\ue000stack:Url\ue001"),)
+
+
+def test_text_of_cloudformation_stays_in_an_inline_template() -> None:
+    text = TEMPLATE.replace("Value: x", "Value: {'Fn::Sub': '${AWS::StackName} ${stack} ${Q}'}")
+    [one] = _all(config(text), "dev")
+    assert "${AWS::StackName} ${stack} ${Q}" in one.template.text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (config(TEMPLATE, env="URL: '${stack:Uri}'"), "`${stack:Uri}` is not an output"),
+        (config(env="URL: '${stack:Url}'"), "`${stack:Url}` is not an output"),
+        (config(TEMPLATE + ", " + PARAMETERS), "`stack.before.parameters` must be known"),
+        (config(TEMPLATE, TEMPLATE + ", name: '${stack:Url}'"), "`stack.after.name` must be"),
+        (
+            config(TEMPLATE, more="").replace("stack: {", "roleArn: '${stack:Url}', stack: {"),
+            "`extensions.cloud1-lambda.roleArn` must be known",
+        ),
+        (config(TEMPLATE).replace("a.ts", "'${stack:Url}'"), "entry` must be known before"),
+        (config(TEMPLATE, env="URL: '${stack:a.b}'"), "unknown binding"),
+        (config(TEMPLATE + ", name: 1x"), "invalid name of a stack: `1x`"),
+        (config(TEMPLATE + ", allowReplace: ['a b']"), "`a b` is not a logical id"),
+        (config(TEMPLATE + ", tags: {'aws:x': y}"), "`aws:x` has a reserved prefix"),
+        (config("template: infra.yml"), "`infra.yml` does not exist"),
+        (config("template: {Resources: {}}"), "the template, line 3 has no `Resources`"),
+        (config(TEMPLATE + ", tags: {x: '${secret:KEY}'}"), "secret in `extensions.cloud1"),
+    ],
+)
+def test_a_wrong_stack_is_rejected(text: str, words: str) -> None:
+    found = [one.message for one in problems(text, {"KEY": "value-of-it"})]
+    assert any(words in one for one in found), found
+
+
+def test_parameters_can_be_secret_and_those_of_the_last_stack_outputs() -> None:
+    first = TEMPLATE + ", parameters: {Key: '${secret:KEY}'}"
+    assert problems(config(first, TEMPLATE + ", " + PARAMETERS), {"KEY": "value"}) == ()

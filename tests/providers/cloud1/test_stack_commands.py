@@ -1,0 +1,164 @@
+"""Services with CloudFormation stacks at AWS, from the first deploy to the removal."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cloud1_shop import Shop
+from tests.support.in_process import project
+from tests.support.project import Done
+from tests.support.servers.strict_cloud1.client import StrictCloud1
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+_EXECUTE = "cloudformation.ExecuteChangeSet"
+_VERSION = "lambda.PublishVersion"
+
+
+class StackShop(Shop):
+    """A function whose environment has an output of the stack before it."""
+
+    before = ""
+    after = ""
+    resources: dict[str, Any]
+
+    @property
+    def head(self) -> str:
+        stacks = f"before: {{template: infra.yml, {self.before}}}{self.after}"
+        extension = f"extensions: {{cloud1-lambda: {{stack: {{{stacks}}}}}}}\n"
+        return super().head + extension
+
+    def write(self) -> None:
+        document = {
+            "Resources": self.resources,
+            "Outputs": {"Queue": {"Value": {"Ref": next(iter(self.resources))}}},
+        }
+        self.project.write({"infra.yml": json.dumps(document), "last.yml": json.dumps(document)})
+        text = 'import os\ndef handler(event, context):\n    return {"statusCode": 200, '
+        self.project.write({"hello.py": f'{text}"body": os.environ["QUEUE"]}}\n'})
+        super().write()
+
+    def failed(self, *words: str) -> Done:
+        self.cloud1.reset()
+        done = self.run(*words)
+        assert done.code == 1, done.out + done.err
+        return done
+
+    @property
+    def stacks(self) -> list[str]:
+        return self.cloud1.left().get("stacks", [])
+
+
+@pytest.fixture
+def shop(cloud1: StrictCloud1, tmp_path: Path) -> StackShop:
+    made = StackShop(cloud1, project(tmp_path / "project", sources={}))
+    made.resources = {"Orders": {"Type": "AWS::SQS::Queue"}}
+    made.more = ', env: {QUEUE: "${stack:Queue}"}'
+    made.functions["hello"] = ["{type: http, path: /hello}"]
+    return made
+
+
+def test_a_function_gets_the_outputs_of_its_stack(shop: StackShop) -> None:
+    plan = shop.run("plan")
+    assert plan.result["stacks"][0]["resources"] == [
+        {"id": "Orders", "type": "AWS::SQS::Queue", "action": "add"}
+    ]
+    shop.ran("deploy")
+    assert shop.said("hello") == "shop-dev-Orders-1"
+    assert shop.ran("deploy") == {}
+
+    shop.resources["Topic"] = {"Type": "AWS::SNS::Topic"}
+    calls = shop.ran("deploy")
+    assert (calls[_EXECUTE], _VERSION in calls) == (1, False)
+    assert shop.run("state", "show").result["stacks"][0]["name"] == "shop-dev"
+
+    shop.ran("remove", "--yes")
+    assert shop.stacks == ["shop-dev"]
+
+
+def test_a_removal_names_the_kept_stack(shop: StackShop) -> None:
+    shop.ran("deploy")
+    done = shop.project.fabric("remove", "--yes", env=shop.env)
+    assert "`shop-dev` of `shop` was kept" in done.err
+    shop.ran("deploy")
+    assert shop.said("hello") == "shop-dev-Orders-1"
+
+
+def test_stacks_with_this_policy_are_deleted_around_the_functions(shop: StackShop) -> None:
+    shop.before = "onRemove: delete"
+    shop.after = ", after: {template: last.yml, onRemove: delete}"
+    shop.ran("deploy")
+    assert shop.stacks == ["shop-dev", "shop-dev-after"]
+    shop.cloud1.reset()
+    shop.ran("remove", "--yes")
+    order = [name for name, _ in shop.cloud1.answers() if name.partition(".")[2].startswith("Del")]
+    assert order[0] == order[-1] == "cloudformation.DeleteStack"
+    assert "lambda.DeleteFunction" in order
+    assert not shop.cloud1.left()
+
+
+def test_a_failed_stack_stops_the_functions(shop: StackShop) -> None:
+    shop.resources["Bad"] = {"Type": "AWS::SNS::Topic", "Metadata": {"Fails": "no quota"}}
+    done = shop.failed("deploy")
+    assert "no quota" in done.document["error"]["message"]
+    assert shop.cloud1.left() == {}
+    del shop.resources["Bad"]
+    shop.ran("deploy")
+    assert shop.said("hello") == "shop-dev-Orders-1"
+
+
+def test_a_loss_of_data_is_refused_until_it_is_allowed(shop: StackShop) -> None:
+    shop.ran("deploy")
+    shop.resources = {"Other": {"Type": "AWS::SQS::Queue"}}
+    done = shop.failed("deploy")
+    assert done.document["error"]["code"] == "stack/would-replace"
+    assert _EXECUTE not in shop.cloud1.calls()
+    shop.before = "allowReplace: [Orders]"
+    shop.ran("deploy")
+    assert shop.said("hello") == "shop-dev-Other-2"
+
+
+def test_the_last_stack_can_use_outputs_of_the_first(shop: StackShop) -> None:
+    shop.after = ', after: {template: end.yml, parameters: {Queue: "${stack:Queue}"}}'
+    end = {
+        "Parameters": {"Queue": {"Type": "String"}},
+        "Resources": {"Alarm": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"Seen": {"Value": {"Ref": "Queue"}}},
+    }
+    shop.project.write({"end.yml": json.dumps(end)})
+    shop.ran("deploy")
+    [_, last] = shop.run("state", "show").result["stacks"]
+    assert last["outputs"] == [{"name": "Seen", "value": "shop-dev-Orders-1"}]
+    assert shop.ran("deploy") == {}
+
+
+def test_a_rollback_keeps_the_stack(shop: StackShop) -> None:
+    shop.ran("deploy")
+    shop.more = ', env: {QUEUE: "new ${stack:Queue}"}'
+    shop.resources["Topic"] = {"Type": "AWS::SNS::Topic"}
+    shop.ran("deploy")
+    calls = shop.ran("rollback")
+    assert _EXECUTE not in calls
+    assert shop.said("hello") == "shop-dev-Orders-1"
+    assert shop.ran("plan") == {}
+
+
+def test_a_stack_that_the_config_no_longer_contains_is_kept_and_named(shop: StackShop) -> None:
+    shop.ran("deploy")
+    shop.more = ", env: {QUEUE: none}"
+    shop.write()
+    config = shop.project.root / "fabric.yml"
+    lines = config.read_text().splitlines(keepends=True)
+    config.write_text("".join(one for one in lines if not one.startswith("extensions")))
+    done = shop.project.fabric("plan", env=shop.env)
+    assert "the stack `shop-dev` of `shop` is no longer in the config" in done.err
+    assert shop.stacks == ["shop-dev"]
+
+
+def test_a_custom_deploy_command_deploys_no_stacks(shop: StackShop) -> None:
+    shop.write()
+    own = {"FABRIC_CLOUD1_DEPLOY_CMD": "true", "CLOUD1_DEPLOY_CMD": "true"}
+    done = shop.project.json("plan", "--strict", env={**shop.env, **own})
+    assert done.document["error"]["code"] == "config/unfit"
