@@ -282,6 +282,15 @@ _ANEW = {
 }
 
 
+# Settings with internal names, as users know them.
+_SETTINGS = {
+    "layered": "packages of layers",
+    "provided": "modules of the runtime",
+    "brought": "modules of the runtime",
+    "keep_names": "setting keepNames",
+}
+
+
 def _format_upstream_change(task: str) -> str:
     kind = task.partition(":")[0]
     return _ANEW.get(kind, "result changed")
@@ -298,6 +307,6 @@ def _format_change(change: Change) -> str:
         case EntryKind.IMAGE:
             return f"base image {change.name} {'moved' if change.old and change.new else 'changed'}"
         case EntryKind.OPTION:
-            return f"setting {change.name} changed"
+            return f"{_SETTINGS.get(change.name) or f'setting {change.name}'} changed"
         case _:
             return f"{change.kind} {change.name} changed"

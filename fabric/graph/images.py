@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from fabric.config.rules.locations import build_base_pointer, find_location
 from fabric.config.values import Function
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import choose_base_image, find_provider_facts
@@ -37,6 +38,7 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
             layers[own] = Task(own, inputs, (one.vendor.id, *one.wheels))
             needs += [one.vendor.id, own]
         package, function = one.function.build.package, one.function
+        where = find_location(unit.config.document, build_base_pointer(function.name))
         image = ImageInputs(
             service=unit.service,
             function=function.name,
@@ -46,6 +48,7 @@ def build_image_tasks(unit: ServiceUnit, parts: Sequence[ImagePart]) -> Iterator
             architecture=function.capacity.architecture,
             is_entrypoint_needed=facts is not None and facts.platform.needs_entrypoint,
             apart=one.apart,
+            place=(where.file, where.line, where.column),
         )
         task_id = build_task_id("image", unit.service, function.name, one.apart)
         yield Task(task_id, image, tuple(needs))

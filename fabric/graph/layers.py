@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.config.rules.locations import build_layer_pointer
+from fabric.config.rules.locations import build_layer_pointer, find_location
 from fabric.config.values import Function, Layer, LayerBuild
 from fabric.graph.deploy_settings import choose_runtime
 from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.model.catalog import find_provider_facts
-from fabric.model.problems import Place
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import LayerArchiveInputs, LayerInputs, VendorInputs
@@ -85,9 +84,7 @@ def build_layer_archive_task(
 
 
 def _find_place(unit: ServiceUnit, layer: Layer) -> tuple[str, int, int]:
-    pointer = build_layer_pointer(layer.name)
-    found = (one.where for one in unit.config.document.locations if one.pointer == pointer)
-    where = next(found, Place(unit.config.document.file))
+    where = find_location(unit.config.document, build_layer_pointer(layer.name))
     return where.file, where.line, where.column
 
 

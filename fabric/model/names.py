@@ -1,9 +1,15 @@
-"""Domain ids as distinct types, so that they are not mixed up."""
+"""Domain ids as distinct types, so that they are not mixed up, and names of architectures."""
 
 from enum import StrEnum
 from typing import NewType
 
 Digest = NewType("Digest", str)
+_ARCHITECTURES = {"": "x86_64", "x64": "x86_64", "amd64": "x86_64", "aarch64": "arm64"}
+
+
+def normalize_architecture(name: str) -> str:
+    """Return the name that AWS uses: `x86_64` or `arm64`. Unknown names stay unchanged."""
+    return _ARCHITECTURES.get(name, name)
 
 
 class TriggerKind(StrEnum):

@@ -175,10 +175,15 @@ const paths = used.map((one) => {
   }
   return one.local.slice(root.length);
 });
-for (const name of ["deno.json", "deno.jsonc", "deno.lock"]) {
-  try {
-    if (Deno.statSync(name).isFile) paths.push(name);
-  } catch { /* not used */ }
+paths.push(...["deno.json", "deno.jsonc", "deno.lock"].filter(isFile));
+const config = ["deno.json", "deno.jsonc"].find(isFile);
+const { imports, scopes, importMap } = config ? readJsonc(config) : {};
+if (importMap && !imports && !scopes) {
+  const map = isFile(importMap) ? Deno.realPathSync(importMap) : "";
+  if (!map.startsWith(root)) {
+    fail(`the import map ${importMap} is not a file of the service: copy it there`);
+  }
+  paths.push(map.slice(root.length));
 }
 for (const path of paths) {
   const target = `${env("FABRIC_OUT_DIR")}/${path}`;
@@ -190,6 +195,20 @@ const rows = paths.map((path) => path.replace(/[\\ #]/g, "\\$&").replaceAll("$",
 const listed = rows.map((path) => `bootstrap: ${path}\n`).join("");
 if (env("FABRIC_DEPFILE")) Deno.writeTextFileSync(env("FABRIC_DEPFILE"), listed);
 Deno.copyFileSync(Deno.execPath(), env("FABRIC_OUT_DIR") + "/deno");
+function isFile(path) {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+function readJsonc(path) {
+  const comments = /("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g;
+  const commas = /("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g;
+  const keepText = (_, text) => text ?? " ";
+  const bare = Deno.readTextFileSync(path).replace(comments, keepText);
+  return JSON.parse(bare.replace(commas, keepText));
+}
 function fail(message) {
   console.error(message);
   Deno.exit(1);

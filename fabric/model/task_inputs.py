@@ -419,6 +419,8 @@ class ImageInputs(_Inputs, frozen=True):
     # The provider starts the entrypoint of the image.
     is_entrypoint_needed: bool = False
     apart: str = ""
+    # Of the base image in the config: file, line and column.
+    place: tuple[str, int, int] = ("", 0, 0)
 
     @property
     def lane(self) -> Lane:
@@ -430,7 +432,7 @@ class ImageInputs(_Inputs, frozen=True):
         return f"{folder}/{self.function}.oci"
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return list_option_entries(self, "service", "function", "root", "base", "apart")
+        return list_option_entries(self, "service", "function", "root", "base", "apart", "place")
 
 
 # One function of a deploy: its name, its settings, and its environment as digests.

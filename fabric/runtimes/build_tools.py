@@ -1,11 +1,13 @@
 """The tools of build commands: their programs, and the versions that they print.
 
 A printed text is remembered by the program's path, time and size, so that most runs start no
-process.
+process. This holds for the tools of presets and for version options of compiled programs. A script
+can print another text although its file did not change, so it runs in each run.
 """
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +30,11 @@ _VERSION_FILES = (
 _USER_FILES = (".rustup/settings.toml", ".tool-versions", ".config/mise/config.toml")
 
 
+_VERSION_OPTION = re.compile(r"-[vV]+|--?version")
+# The first bytes of programs of Linux and macOS.
+_COMPILED = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+
+
 class BuildTools(Struct, frozen=True, kw_only=True):
     """The tools of one function, as they are found from its service directory."""
 
@@ -39,6 +46,8 @@ class BuildTools(Struct, frozen=True, kw_only=True):
     memory: Path
     # How to install a missing program.
     install: str = ""
+    # The tools of the preset.
+    own: tuple[tuple[str, ...], ...] = ()
 
     def describe(self, commands: Sequence[tuple[str, ...]]) -> str:
         """Return the printed texts. Raises if a program is missing or fails."""
@@ -60,10 +69,27 @@ class BuildTools(Struct, frozen=True, kw_only=True):
             raise FabricError(Problem("runtime/tool-missing", message, hint=hint))
         return os.path.abspath(found)
 
+    def can_remember(self, command: tuple[str, ...]) -> bool:
+        """Return whether the printed text changes only with the program and the version files."""
+        if command in self.own:
+            return True
+        name, *options = command
+        is_version = len(options) == 1 and _VERSION_OPTION.fullmatch(options[0]) is not None
+        return is_version and _is_compiled(self.find_program(name))
+
     def _read_version(self, command: tuple[str, ...]) -> str:
+        if not self.can_remember(command):
+            return self._run(command)
         kept = self.memory / hash_fields(self._list_facts(command))
         with contextlib.suppress(OSError, UnicodeDecodeError):
             return read_bytes(kept).decode()
+        text = self._run(command)
+        # Without a writable cache the command runs again.
+        with contextlib.suppress(FabricError, OSError):
+            write_atomic(kept, text.encode(), mode=0o600)
+        return text
+
+    def _run(self, command: tuple[str, ...]) -> str:
         asked = ConfigCommand(
             failed=Problem(
                 "runtime/tool-failed",
@@ -75,11 +101,7 @@ class BuildTools(Struct, frozen=True, kw_only=True):
             timeout=_SECONDS,
             noun="the command of `build.tools`",
         )
-        text = run_config_command(asked, Path(self.root), self.env).text()
-        # Without a writable cache the command runs again.
-        with contextlib.suppress(FabricError, OSError):
-            write_atomic(kept, text.encode(), mode=0o600)
-        return text
+        return run_config_command(asked, Path(self.root), self.env).text()
 
     def _list_facts(self, command: tuple[str, ...]) -> Iterator[str]:
         program = self.find_program(command[0])
@@ -99,6 +121,14 @@ def _list_version_files(root: str, env: Mapping[str, str]) -> Iterator[str]:
         folder = above
     if home := env.get("HOME"):
         yield from (os.path.join(home, name) for name in _USER_FILES)
+
+
+def _is_compiled(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) in _COMPILED
+    except OSError:
+        return False
 
 
 def _describe_file(path: str) -> str:

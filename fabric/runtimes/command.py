@@ -71,7 +71,7 @@ def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str], cach
         files,
         seen,
         handler=_choose_handler(entry, inputs, files),
-        toolchain=identify_tools(entry.root, inputs, parent, cache).identity,
+        toolchain=_identify_tools_again(entry.root, inputs, parent, cache),
         before=before,
     )
 
@@ -147,7 +147,22 @@ def identify_tools(
     tools = open_tools(root, inputs, parent, cache)
     text = tools.describe(inputs.tools)
     watch = tools.list_deciding_files(inputs.tools)
-    return replace(machine, identity=f"{machine.identity}; {text}", watch=watch)
+    return replace(
+        machine,
+        identity=f"{machine.identity}; {text}",
+        watch=watch,
+        can_change=not all(map(tools.can_remember, inputs.tools)),
+    )
+
+
+def _identify_tools_again(
+    root: str, inputs: BuildInputs, parent: Mapping[str, str], cache: Path
+) -> str:
+    """Identify the tools after a build, to notice a replaced tool. Tools that are not remembered
+    run only once in a run and are not compared."""
+    tools = open_tools(root, inputs, parent, cache)
+    is_remembered = all(map(tools.can_remember, inputs.tools))
+    return identify_tools(root, inputs, parent, cache).identity if is_remembered else ""
 
 
 def open_tools(
@@ -161,6 +176,7 @@ def open_tools(
         env={**dict(select_inherited(parent)), **LOCALE, **dict(inputs.env)},
         memory=cache / FOLDER / VERSIONS,
         install=preset.install if preset else "",
+        own=preset.tools if preset else (),
     )
 
 

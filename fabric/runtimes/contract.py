@@ -108,6 +108,8 @@ class Toolchain(Struct, frozen=True):
     identity: str
     watch: tuple[str, ...] = ()
     environment: Pairs = ()
+    # Whether it can change although `watch` did not. Results of commands are not stored then.
+    can_change: bool = False
 
 
 # The wheels of a run that are not cached.

@@ -14,12 +14,15 @@ from msgspec import Struct
 from fabric.runtimes.command_inputs import record_below
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.nodejs.toolchain import list_upwards
+from fabric.runtimes.nodejs.tsconfig import read_settings
 from fabric.runtimes.recorded_inputs import Probe, merge, record_tried
 from fabric.system.disk import read_bytes
 
 # A word, with escaped characters.
 _WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
 _ESCAPED = re.compile(r"\\([\\ #\t:])|\$\$")
+# A project file that can extend others.
+_TSCONFIG = "tsconfig.json"
 # The end of the targets of a rule.
 _TARGETS = re.compile(r"(?<!\\):(?=\s|$)")
 
@@ -97,7 +100,10 @@ class ListedInputs(Struct, frozen=True, kw_only=True):
 
     def _list_project_files(self, files: Iterable[str], probe: Probe) -> Iterator[str]:
         for folder in sorted({self.root, *map(os.path.dirname, files)}):
-            yield from list_upwards(self.base, folder, self.project_files, probe)
+            for path in list_upwards(self.base, folder, self.project_files, probe):
+                yield path
+                if os.path.basename(path) == _TSCONFIG and probe.is_file(path):
+                    yield from read_settings(path).tried
 
 
 def _build_pattern(path: str) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Build one function: its runtime produces the files and reports its inputs."""
 
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -30,6 +31,7 @@ class BuildKind:
         self._workspace = workspace
         self._runtime = runtime
         self._toolchains: dict[_ToolchainKey, Toolchain] = {}
+        self._lock = threading.Lock()
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         inputs = _require_build_inputs(task)
@@ -51,10 +53,13 @@ class BuildKind:
             (inputs.tools, inputs.env) if inputs.tools else (),
         )
         found = self._toolchains.get(key)
-        if found is None:
-            found = self._runtime.toolchain(self._workspace, inputs)
-            self._toolchains[key] = found
-        return found
+        if found is not None:
+            return found
+        # Two workers never run the same tool at the same time.
+        with self._lock:
+            if key not in self._toolchains:
+                self._toolchains[key] = self._runtime.toolchain(self._workspace, inputs)
+            return self._toolchains[key]
 
     def entry(self, task: Task) -> str:
         """Return the entry file. A plan checks it, so that it does not announce an impossible

@@ -1,13 +1,15 @@
 """Build the image of one function: the layers of its packages, and one layer of its files."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.image_names import require_reference
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem, replace_problems
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import ImageInputs, ImageLayersInputs
@@ -91,7 +93,8 @@ class ImageKind:
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Return the version, and the digest of the base: it changes when its tag moves."""
         query = _build_query(task)
-        base = self._bases.resolve(query)
+        with _naming_function(task):
+            base = self._bases.resolve(query)
         return (
             InputEntry(EntryKind.CODE, "image", _VERSION),
             InputEntry(EntryKind.IMAGE, str(require_reference(query.name)), base.digest),
@@ -101,7 +104,7 @@ class ImageKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         inputs = _require_image_inputs(task)
-        with task_tools.away():
+        with task_tools.away(), _naming_function(task):
             base = self._bases.read(_build_query(task))
         layers = _read_layers(upstream, task_tools)
         own = write_layer(_read_own(upstream, task_tools))
@@ -134,6 +137,26 @@ class ImageKind:
         del upstream, output
         problem = self._bases.resolve(_build_query(task)).problem
         return (problem,) if problem else ()
+
+
+@contextlib.contextmanager
+def _naming_function(task: Task) -> Iterator[None]:
+    """Add the function and the place of its base image to problems of the base."""
+    try:
+        yield
+    except FabricError as error:
+        if type(error) is not FabricError:
+            raise
+        inputs = _require_image_inputs(task)
+        named = [
+            replace(
+                one,
+                message=f"function `{inputs.function}`: {one.message}",
+                where=one.where or Place(*inputs.place),
+            )
+            for one in error.problems
+        ]
+        raise replace_problems(error, named) from error
 
 
 class _LayerFile(msgspec.Struct, frozen=True):

@@ -145,6 +145,8 @@ def test_lost_result_is_made_again() -> None:
         ((), "cached result missing"),
         ((Change(EntryKind.CODE, "build", "1", "2"),), "build version changed"),
         ((Change(EntryKind.OPTION, "minify", "0", "1"),), "setting minify changed"),
+        ((Change(EntryKind.OPTION, "layered", "0", "1"),), "packages of layers changed"),
+        ((Change(EntryKind.OPTION, "provided", "0", "1"),), "modules of the runtime changed"),
         ((Change(EntryKind.ENV, "MODE", "0", "1"),), "env MODE changed"),
         ((Change(EntryKind.UPSTREAM, "build:a/b", "0", "1"),), "build:a/b was rebuilt"),
         ((Change(EntryKind.UPSTREAM, "package:a/b", "0", "1"),), "package:a/b archive changed"),

@@ -18,8 +18,8 @@ def listed(folder: Path, text: str) -> tuple[str, ...]:
 
 def rules(folder: Path, **more: tuple[str, ...]) -> ListedInputs:
     base = str(folder.resolve())
-    more = {"left_out": (), **more}
-    return ListedInputs(base=base, root=f"{base}/api", project_files=("go.mod",), **more)
+    more = {"left_out": (), "project_files": ("go.mod",), **more}
+    return ListedInputs(base=base, root=f"{base}/api", **more)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,17 @@ def test_extensions_that_imports_omit_count_in_the_directories_above(tmp_path: P
     seen = rules(tmp_path, extensions=(".ts", ".js")).record(("src/words/index.ts",))
     known = digests(tmp_path, seen)
     write(tmp_path, {"api/src/words.js": ""})
+    assert not unchanged(tmp_path, seen, known)
+
+
+@pytest.mark.parametrize("name", ["base.json", "node_modules/@team/base/tsconfig.json"])
+def test_files_that_a_tsconfig_extends_count(name: str, tmp_path: Path) -> None:
+    extends = '{"extends": ["./base", "@team/base"]}'
+    write(tmp_path, {"api/src/a.ts": "", "tsconfig.json": extends, name: "{}"})
+    wanted = rules(tmp_path, project_files=("tsconfig.json",))
+    seen = wanted.record(("src/a.ts",))
+    known = digests(tmp_path, seen)
+    write(tmp_path, {name: '{"compilerOptions": {"paths": {"x": ["./x"]}}}'})
     assert not unchanged(tmp_path, seen, known)
 
 

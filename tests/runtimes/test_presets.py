@@ -216,6 +216,44 @@ def test_modules_that_are_imported_count_for_bun_and_deno(
     assert "src/unused.ts" not in made.seen.files
 
 
+def test_the_configs_that_a_tsconfig_extends_count_for_bun(tmp_path: Path) -> None:
+    paths = '{"compilerOptions": {"paths": {"loop": ["./src/%s.ts"]}}}'
+    aliased = {
+        "tsconfig.json": '{"extends": "./base.json"}',
+        "base.json": paths % "loop",
+        "src/hello.ts": BUN["src/hello.ts"].replace("./loop", "loop"),
+    }
+    made = built(write(tmp_path, {**BUN, **aliased}), inputs("bun", "src/hello.ts"))
+    known = digests(tmp_path, made.seen)
+    assert "src/loop.ts" in made.seen.files
+    write(tmp_path, {"base.json": paths % "unused"})
+    assert not unchanged(tmp_path, made.seen, known)
+
+
+IMPORT_MAP = {
+    "deno.json": '{\n  // in another file,\n  "importMap": "./maps/import_map.json",\n}\n',
+    "maps/import_map.json": '{"imports": {"loop": "../src/loop.ts"}}',
+    "src/hello.ts": DENO["src/hello.ts"].replace("./loop.ts", "loop"),
+}
+
+
+def test_the_import_map_of_deno_is_packed_and_counts(tmp_path: Path) -> None:
+    write(tmp_path / "a", {**DENO, **IMPORT_MAP})
+    made = built(tmp_path / "a", inputs("deno", "src/hello.ts"))
+    assert call_bootstrap(unpacked(made, tmp_path / "out"), [{"a": 1}]) == [[{"a": 1}]]
+    known = digests(tmp_path / "a", made.seen)
+    write(tmp_path / "a", {"maps/import_map.json": IMPORT_MAP["maps/import_map.json"] + " "})
+    assert not unchanged(tmp_path / "a", made.seen, known)
+
+
+def test_an_import_map_of_deno_outside_of_the_service_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {f"a/{name}": text for name, text in DENO.items()})
+    write(tmp_path, {"map.json": "{}", "a/deno.json": '{"importMap": "../map.json"}'})
+    with pytest.raises(FabricError) as caught:
+        built(tmp_path / "a", inputs("deno", "src/hello.ts"))
+    assert "the import map ../map.json is not a file of the service" in caught.value.first.frame
+
+
 SAMPLES = [
     ("go", "cmd/hello", GO),
     ("rust", "hello", RUST),

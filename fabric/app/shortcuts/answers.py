@@ -4,7 +4,7 @@ If nothing changed, stage 0 repeats the answer. If a few files changed, the run 
 stored state and checks only their dependents.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -33,6 +33,7 @@ from fabric.graph.traces import Trace
 from fabric.model.report import Report
 from fabric.model.task import TaskInputs
 from fabric.model.task_inputs import INPUTS_BY_KIND, BuildInputs
+from fabric.runtimes.contract import Toolchain
 from fabric.tasks.build import BuildKind
 
 
@@ -64,7 +65,7 @@ def _store(
     command_line: CommandLine, session: Session, work: Compiled, result: RunResult, report: Report
 ) -> None:
     pairs = list_result_traces(result)
-    if pairs is None or session.cache_problem or not work.reads.may_be_kept:
+    if pairs is None or session.cache_problem or not _can_be_kept(work, session):
         return
     basis = collect_basis(pairs, _list_sources(work, session), _make_absence_test(session))
     asked = _build_asked_command(command_line, work.reads.bound_names, session)
@@ -120,7 +121,7 @@ def keep_preview(
     command_line = session.caches.command_line
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
-    if not session.cache.is_dir() or session.cache_problem or not seen.work.reads.may_be_kept:
+    if not session.cache.is_dir() or session.cache_problem or not _can_be_kept(seen.work, session):
         return
     work = replace(seen.work, reads=replace(seen.work.reads, sources=seen.sources))
     # Every remembered run, not only the newest: one that did not match may come to match.
@@ -174,9 +175,19 @@ def _locate_answers(command_line: CommandLine, session: Session) -> str:
 
 def _list_sources(compiled: Compiled, session: Session) -> Iterable[str]:
     """List the configs, all paths searched for them, and the inputs of tool selection."""
-    build = session.registry["build"]
-    tools: set[str] = set()
-    if isinstance(build, BuildKind):
-        asked = (one for one in compiled.graph.inputs_of("build") if isinstance(one, BuildInputs))
-        tools = {path for inputs in asked for path in build.toolchain(inputs).watch}
+    tools = {path for one in _list_toolchains(compiled, session) for path in one.watch}
     return compiled.reads.sources | tools
+
+
+def _can_be_kept(compiled: Compiled, session: Session) -> bool:
+    """Return whether files decide the answer: no packages, tags or programs that print versions."""
+    toolchains = _list_toolchains(compiled, session)
+    return compiled.reads.may_be_kept and not any(one.can_change for one in toolchains)
+
+
+def _list_toolchains(compiled: Compiled, session: Session) -> Iterator[Toolchain]:
+    build = session.registry["build"]
+    if isinstance(build, BuildKind):
+        for inputs in compiled.graph.inputs_of("build"):
+            if isinstance(inputs, BuildInputs):
+                yield build.toolchain(inputs)

@@ -32,6 +32,10 @@ from fabric.model.problems import Problem
 _PATH = re.compile(r"/|\.(?:java|kt|scala|jar|cs|fs|csproj|fsproj|dll)$")
 # Keys that count only for commands and presets.
 _OF_COMMANDS = ("inputs", "depfile", "outputs", "caches", "tools")
+# Variables that fabric sets for each command.
+_OWN_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL")
+# The directory of the texts that tools printed.
+_TAKEN_CACHE = "versions"
 
 
 class _Build(Struct, frozen=True):
@@ -57,12 +61,14 @@ def check_builds(root: Mapping) -> Iterator[Finding]:
     for node in nodes:
         yield from _check_lines(node)
         yield from _check_inputs(node)
+        yield from _check_caches(node)
     for one in builds:
         yield from _check_preset(one)
         yield from _check_required(one)
         yield from _check_handler(one)
         if not one.is_custom:
             yield from _find_keys_without_effect(one.own)
+        yield from _find_base_without_effect(root, one)
     if not any(one.is_custom for one in builds):
         yield from _find_keys_without_effect(find_child(root, "build"))
 
@@ -104,6 +110,21 @@ def _check_inputs(build: Node | None) -> Iterator[Finding]:
         if isinstance(leaf, Scalar) and leaf.text.removeprefix("!").startswith(("/", "\\")):
             message = f"the input `{format_excerpt(leaf.text)}` is an absolute path"
             yield _make_error("config/bad-pattern", message, leaf, "use a path of the workspace")
+
+
+def _check_caches(build: Node | None) -> Iterator[Finding]:
+    """Reject variables and names that fabric uses itself."""
+    caches = find_child(build, "caches")
+    for entry in caches.entries if isinstance(caches, Mapping) else ():
+        name = entry.value.text if isinstance(entry.value, Scalar) else ""
+        if entry.key in _OWN_VARIABLES or entry.key.startswith("FABRIC_"):
+            message = f"`build.caches` cannot set `{format_excerpt(entry.key)}`: fabric sets it"
+            hint = "use a variable that your tool reads, such as GOCACHE"
+            yield Finding(Problem("config/bad-value", message, hint, place_of(entry)))
+        if name == _TAKEN_CACHE or name.endswith(".lock"):
+            message = f"`build.caches` cannot use the name `{format_excerpt(name)}`"
+            hint = f"use a name other than `{_TAKEN_CACHE}` that does not end in `.lock`"
+            yield _make_error("config/bad-value", message, entry.value, hint)
 
 
 def _check_preset(one: _Build) -> Iterator[Finding]:
@@ -152,6 +173,20 @@ def _find_keys_without_effect(build: Node | None) -> Iterator[Finding]:
             message = f"`build.{key}` has no effect without `build.command` or `build.preset`"
             problem = Problem("config/no-effect", message, where=place_of(entry))
             yield Finding(problem, is_fatal=False)
+
+
+def _find_base_without_effect(root: Mapping, one: _Build) -> Iterator[Finding]:
+    """Find a base image of a function that is not an image. A base of `defaults` is for others."""
+    entry = find(find_child(one.node, "package"), "base")
+    shared = find_child(root, "defaults", "package", "base")
+    is_image = read.read_text(find_child(one.node, "package"), "type") == "image"
+    if entry is None or is_image or entry.value is shared:
+        return
+    message = (
+        f"`package.base` of function `{format_excerpt(one.name)}` has no effect without "
+        "`package.type: image`"
+    )
+    yield Finding(Problem("config/no-effect", message, where=place_of(entry)), is_fatal=False)
 
 
 def _make_error(code: str, message: str, node: Node, hint: str = "") -> Finding:

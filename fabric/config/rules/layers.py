@@ -14,12 +14,12 @@ from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
+from fabric.model.names import normalize_architecture
 from fabric.model.problems import Problem
 
 # A name is a part of the name at the provider, of a file name and of a task id.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _LANGUAGES = ("nodejs", "python")
-_ARCHITECTURES = {"": "x86_64", "x64": "x86_64", "amd64": "x86_64", "aarch64": "arm64"}
 
 
 def check_layers(root: Mapping) -> Iterator[Finding]:
@@ -33,7 +33,10 @@ def check_layers(root: Mapping) -> Iterator[Finding]:
         attached = [one for one in users if name in one.layers]
         yield from (found for one in attached for found in _check_target(one, name, node))
         if find_child(node, "packages") is not None:
+            yield from (found for one in attached for found in _check_language(one, name))
             yield from _check_equal_targets(name, attached)
+    for function in users:
+        yield from _check_repeated(function)
 
 
 class _User(Struct, frozen=True):
@@ -53,12 +56,11 @@ class _User(Struct, frozen=True):
 def _list_users(root: Mapping) -> Iterator[_User]:
     runtime = read.read_text(find_child(root, "provider"), "runtime")
     for name, node in list_named_entries(find_child(root, "functions")):
-        architecture = read.read_text(node, "architecture")
         yield _User(
             name,
             node,
             read.read_text(node, "runtime", runtime),
-            _ARCHITECTURES.get(architecture, architecture),
+            normalize_architecture(read.read_text(node, "architecture")),
             read.read_texts(node, "layers"),
         )
 
@@ -102,6 +104,30 @@ def _check_target(one: _User, name: str, layer: Mapping) -> Iterator[Finding]:
     if allowed and one.architecture not in allowed:
         what = f"the architecture `{format_excerpt(one.architecture)}`"
         yield _target_finding(one, what, name, allowed)
+
+
+def _check_language(one: _User, name: str) -> Iterator[Finding]:
+    """Reject packages for a function without a runtime that loads them."""
+    if not one.runtime or one.runtime.startswith(_LANGUAGES):
+        return
+    message = (
+        f"{one.title} has the runtime `{format_excerpt(one.runtime)}`, and its layer "
+        f"`{format_excerpt(name)}` has `packages`, which only Node.js and Python load"
+    )
+    where = find_child(one.node, "layers") or one.node
+    hint = "use `path` or `build` for the layer, or remove it from the function"
+    yield _make_error("config/layer-target", message, where, hint)
+
+
+def _check_repeated(one: _User) -> Iterator[Finding]:
+    layers = find_child(one.node, "layers")
+    seen: set[str] = set()
+    for leaf in layers.items if isinstance(layers, Sequence) else ():
+        if isinstance(leaf, Scalar) and leaf.text in seen:
+            message = f"duplicate layer `{format_excerpt(leaf.text)}` in {one.title}"
+            yield _make_error("config/duplicate-name", message, leaf, "remove one of them")
+        elif isinstance(leaf, Scalar):
+            seen.add(leaf.text)
 
 
 def _check_equal_targets(name: str, users: list[_User]) -> Iterator[Finding]:

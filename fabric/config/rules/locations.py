@@ -10,7 +10,8 @@ from fabric.config.schema.check import Finding
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.steps import list_step_nodes
 from fabric.config.triggers import list_typed_triggers
-from fabric.config.values import ConfigPlace
+from fabric.config.values import ConfigDocument, ConfigPlace
+from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
     Mapping,
     Node,
@@ -22,7 +23,7 @@ from fabric.config.yaml.nodes import (
 )
 from fabric.config.yaml.problems import place_in_file
 from fabric.model.names import CACHED_EVENTS, TriggerKind
-from fabric.model.problems import Problem
+from fabric.model.problems import Place, Problem
 
 BACKEND = "backend"
 # No provider allows less than twice of this.
@@ -51,6 +52,16 @@ def build_layer_pointer(layer: str) -> str:
     return f"layers/{layer}"
 
 
+def build_base_pointer(function: str) -> str:
+    return f"functions/{function}/package/base"
+
+
+def find_location(config: ConfigDocument, pointer: str) -> Place:
+    """Find a recorded place. Otherwise the place is the file."""
+    found = (one.where for one in config.locations if one.pointer == pointer)
+    return next(found, Place(config.file))
+
+
 def list_locations(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ...]:
     places = [Problem(pointer, "", where=place_of(node)) for pointer, node in _list_places(root)]
     found = place_in_file(file, text, places)
@@ -70,9 +81,17 @@ def _list_places(root: Mapping) -> Iterator[tuple[str, Node]]:
         for number, (kind, node) in enumerate(list_typed_triggers(function)):
             if kind in _CHECKED_LATE:
                 yield build_trigger_pointer(name, number), node
+        yield from _list_base_places(name, function)
         env = find_child(function, "env")
         if isinstance(env, Mapping) and _count_characters(env) > _LARGE_ENV:
             yield build_env_pointer(name), env
+
+
+def _list_base_places(name: str, function: Mapping) -> Iterator[tuple[str, Node]]:
+    """Yield the base of an image, or `package` if the base is the default."""
+    package = find_child(function, "package")
+    if package is not None and read.read_text(package, "type") == "image":
+        yield build_base_pointer(name), find_child(package, "base") or package
 
 
 def _count_characters(env: Mapping) -> int:

@@ -238,7 +238,7 @@ def _find_missing_fields(shape: Fields, node: Mapping, path: Path) -> Iterator[F
     if shape.one_of and len(keys.intersection(shape.one_of)) != 1:
         words = " or ".join(f"`{name}`" for name in shape.one_of)
         yield _make_finding(
-            "config/missing-key", f"`{format_path(path)}` requires one of {words}", node
+            "config/missing-key", f"`{format_path(path)}` requires exactly one of {words}", node
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.names import normalize_architecture
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, is_busy
 from fabric.providers.cloud1.function_settings import find_changed_settings
@@ -45,7 +46,6 @@ NEWEST = "$LATEST"
 _NAME_LENGTH = 64
 _MEMORY, _TIMEOUT = 128, 3
 RUNTIMES = {"nodejs": "nodejs22.x", "python": "python3.12"}
-_ARCHITECTURES = {"": "x86_64", "x64": "x86_64", "amd64": "x86_64", "aarch64": "arm64"}
 _MARK = "fabric "
 Fields = Mapping[str, object]
 
@@ -231,8 +231,7 @@ def read_timeout_seconds(settings: Mapping[str, str]) -> int:
 
 
 def choose_architecture(order: FunctionOrder) -> str:
-    said = dict(order.settings).get("architecture", "")
-    return _ARCHITECTURES.get(said, said)
+    return normalize_architecture(dict(order.settings).get("architecture", ""))
 
 
 def encode_code_hash(sha256: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -192,6 +193,6 @@ def format_missing_hint(message: str) -> str:
         return ""
     package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
     return (
-        f"npm install --save-dev {package} (the provider's runtime or a layer might contain it; "
-        "local calls read node_modules)"
+        f"npm install --save-dev {shlex.quote(package)} (the provider's runtime or a layer might "
+        "contain it; local calls read node_modules)"
     )

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.image_names import ImageReference, require_reference
+from fabric.model.names import normalize_architecture
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.runtimes.images.image import BaseImage, check_base, read_architecture
 from fabric.system.disk import write_atomic
@@ -21,7 +22,6 @@ from fabric.system.registries.registry import INDEX_TYPES, Registry
 T = TypeVar("T")
 # How long a tag is not resolved again.
 TIME_TO_LIVE = datetime.timedelta(hours=1)
-_ARCHITECTURES = {"": "amd64", "x86_64": "amd64", "aarch64": "arm64"}
 Now: TypeAlias = Callable[[], datetime.datetime]
 
 
@@ -33,7 +33,9 @@ class BaseQuery(Struct, frozen=True):
 
     @property
     def platform(self) -> str:
-        return _ARCHITECTURES.get(self.architecture, self.architecture)
+        """The architecture as registries name it."""
+        name = normalize_architecture(self.architecture)
+        return "amd64" if name == "x86_64" else name
 
 
 class ResolvedBase(Struct, frozen=True):

@@ -7,6 +7,7 @@ or below its parent if another version occupies the top.
 import collections
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -285,5 +286,5 @@ def _foreign_module_problem(title: str, name: str, target: str, made: dict[str, 
     return Problem(
         "build/foreign-native",
         f"{title} runs on {target}, but `{path}` is built for {platform}",
-        hint=f"run: npm install --os={system} --cpu={processor} --libc=glibc {name}",
+        hint=f"run: npm install --os={system} --cpu={processor} --libc=glibc {shlex.quote(name)}",
     )

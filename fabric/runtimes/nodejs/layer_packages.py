@@ -5,6 +5,7 @@ Bundles therefore load these packages with `require`.
 """
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def _find_problems(inputs: LayerArchiveInputs, found: Mapping[str, str]) -> Iter
     for name, manifest in found.items():
         if not manifest:
             message = f"layer `{inputs.name}`: the package `{name}` is not installed"
-            hint = f"run: npm install {name}"
+            hint = f"run: npm install {shlex.quote(name)}"
             yield Problem("layer/missing-package", message, hint)
         elif _is_only_module(read_jsonc(manifest)):
             message = (

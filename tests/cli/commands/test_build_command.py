@@ -156,3 +156,20 @@ def test_a_build_that_failed_took_its_time(tmp_path: Path) -> None:
     done = made.json("build")
     assert done.code == 1
     assert done.document["result"]["summary"]["ms"] >= 20
+
+
+def test_a_script_of_tools_runs_once_in_each_run(tmp_path: Path) -> None:
+    """Its file stays the same, and another file decides what it prints."""
+    script = f"#!/bin/sh\necho x >> {tmp_path}/runs\ncat {tmp_path}/version\n"
+    write(tmp_path, {"version": "1", "tool": script})
+    (tmp_path / "tool").chmod(0o755)
+    config = (
+        "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n"
+        f"build: {{command: [sh, -c, '{COPY}'], tools: [[{tmp_path}/tool, --version]]}}\n"
+        "functions: [{name: one, entry: one.js}, {name: two, entry: one.js}]\n"
+    )
+    made = project(tmp_path / "shop", config, {"one.js": "1"})
+    results = [ran(made), ran(made)]
+    write(tmp_path, {"version": "2"})
+    assert [*results, ran(made), ran(made)] == [2, 0, 2, 0]
+    assert (tmp_path / "runs").read_text().count("x") == 4

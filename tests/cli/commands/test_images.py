@@ -156,3 +156,19 @@ def test_a_missing_base_stops_images_and_not_archives(shop: Shop) -> None:
     assert done.code == ExitCode.INVALID
     assert done.error["code"] == "image/not-found"
     assert (shop.project.root / ".fabric/build/shop/one.zip").is_file()
+
+
+@pytest.mark.parametrize("command", ["plan", "package"])
+def test_an_unreachable_registry_is_reported_with_the_function_and_its_place(
+    command: str, tmp_path: Path
+) -> None:
+    config = (
+        "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.12}\n"
+        "functions:\n  one:\n    entry: main.handler\n"
+        "    package:\n      type: image\n      base: 127.0.0.1:1/base:1\n"
+    )
+    project = in_process.project(tmp_path / "shop", config, {"main.py": handler("one")})
+    done = project.json(command, env={"HOME": str(tmp_path)})
+    assert (done.code, done.error["code"]) == (ExitCode.UNREACHABLE, "image/unreachable")
+    assert done.error["message"].startswith("function `one`: the registry `127.0.0.1:1` cannot be")
+    assert (done.error["where"]["file"], done.error["where"]["line"]) == ("fabric.yml", 8)

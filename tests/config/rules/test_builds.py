@@ -94,6 +94,34 @@ def test_a_cache_has_a_plain_name(name: str) -> None:
     assert codes(config(one(f", build: {{command: make, caches: {{A: '{name}'}}}}"))) != []
 
 
+@pytest.mark.parametrize(
+    "pair", ["PATH: a", "HOME: a", "TMPDIR: a", "LANG: a", "FABRIC_OUT_DIR: a"]
+)
+def test_a_cache_does_not_set_variables_of_fabric(pair: str) -> None:
+    [problem] = problems(config(one(f", build: {{command: make, caches: {{{pair}}}}}")))
+    assert problem.code == "config/bad-value"
+    assert problem.message == f"`build.caches` cannot set `{pair[:-3]}`: fabric sets it"
+    assert problem.where is not None
+    assert problem.where.line == 3
+
+
+@pytest.mark.parametrize("name", ["versions", "go.lock"])
+def test_a_cache_does_not_have_the_name_of_a_file_of_fabric(name: str) -> None:
+    [problem] = problems(config(one(), f"build: {{command: make, caches: {{GOCACHE: {name}}}}}\n"))
+    assert (problem.code, problem.where and problem.where.line) == ("config/bad-value", 4)
+
+
+@pytest.mark.parametrize("package", ["{type: zip, base: b}", "{base: b}"])
+def test_a_base_of_an_archive_has_no_effect(package: str) -> None:
+    text = config(f"{{name: a, entry: a.ts, package: {package}}}", runtime="nodejs20.x")
+    assert warned(text) == ["config/no-effect"]
+
+
+def test_a_base_of_defaults_is_for_images() -> None:
+    functions = "{name: a, entry: a.ts}, {name: b, entry: b.ts, package: {type: image}}"
+    assert warned(config(functions, "defaults: {package: {base: b}}\n", "nodejs20.x")) == []
+
+
 def test_keys_without_a_command_have_no_effect() -> None:
     text = config(one(", build: {inputs: [x]}"), runtime="nodejs20.x").replace("src", "a.ts")
     assert warned(text) == ["config/no-effect"]

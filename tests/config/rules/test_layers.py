@@ -66,6 +66,32 @@ def test_a_wrong_layer_is_rejected(layer: str, code: str) -> None:
     assert code in codes(TEXT % layer)
 
 
+def test_a_layer_with_two_sources_requires_exactly_one() -> None:
+    [problem] = problems(TEXT % "{name: x, path: a, packages: [b]}")
+    assert "requires exactly one of `arn` or `packages`" in problem.message
+
+
+@pytest.mark.parametrize("runtime", ["provided.al2023", "java21"])
+def test_packages_are_only_for_nodejs_and_python(runtime: str) -> None:
+    head = f"service: shop\nprovider: {{name: cloud1-lambda, runtime: {runtime}}}\n"
+    function = "functions: [{name: a, entry: src, layers: [x], build: {command: make}}]\n"
+    [problem] = problems(f"{head}{function}layers: [{{name: x, packages: [six]}}]\n")
+    assert problem.code == "config/layer-target"
+    assert "only Node.js and Python" in problem.message
+    assert problem.where is not None
+    assert problem.where.line == 3
+    assert codes(f"{head}{function}layers: [{{name: x, path: a}}]\n") == []
+
+
+def test_a_function_attaches_a_layer_once() -> None:
+    text = f"{HEAD}functions: [{{name: a, entry: a.ts, layers: [x, x]}}]\n"
+    [problem] = problems(f"{text}layers: [{{name: x, path: a}}]\n")
+    assert problem.code == "config/duplicate-name"
+    assert problem.message == "duplicate layer `x` in function `a`"
+    assert problem.where is not None
+    assert problem.where.line == 3
+
+
 @pytest.mark.parametrize("runtime", ["nodejs22.x", "nodejs"])
 def test_a_language_without_a_version_fits_each_version(runtime: str) -> None:
     head = f"service: shop\nprovider: {{name: cloud1-lambda, runtime: {runtime}}}\n"

@@ -105,6 +105,12 @@ def test_a_missing_tag_is_an_error_even_if_an_older_digest_is_known(
         runs.resolve(name)
 
 
+def test_all_names_of_an_architecture_are_known() -> None:
+    names = ("", "x64", "amd64", "x86_64", "arm64", "aarch64")
+    found = [BaseQuery("b", name).platform for name in names]
+    assert found == ["amd64"] * 4 + ["arm64"] * 2
+
+
 @pytest.mark.parametrize(
     ("architecture", "found"), [("", "amd64"), ("x86_64", "amd64"), ("arm64", "arm64")]
 )

@@ -73,6 +73,13 @@ def test_a_package_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
     assert failure(tmp_path) == "layer/missing-package"
 
 
+def test_the_hint_for_a_missing_package_quotes_its_name(tmp_path: Path) -> None:
+    write(tmp_path, {"api/package.json": "{}"})
+    with pytest.raises(FabricError) as caught:
+        collect_node_packages(tmp_path, replace(LAYER, packages=("x; echo y",)))
+    assert caught.value.first.hint == "run: npm install 'x; echo y'"
+
+
 @pytest.mark.parametrize(
     ("manifest", "is_refused"),
     [
