@@ -32,6 +32,11 @@ _LONGEST_TTL = 3600
 _SOURCES = Either((FILLED, Many(FILLED, least=1)))
 
 
+def _suggest_quotes(_word: str) -> str:
+    """YAML reads versions without quotes as numbers."""
+    return 'write the version in quotes, such as `"2.0"`'
+
+
 def _build_type_field(kind: str) -> Field:
     return Field("type", OneOf((kind,), "an authorizer"), "Type of the authorizer.", kind, True)  # noqa: FBT003
 
@@ -154,7 +159,7 @@ CLOUD1_HTTP = Fields(
         ),
         Field(
             "payload",
-            OneOf(("1.0", "2.0"), "a payload version"),
+            OneOf(("1.0", "2.0"), "a payload version", suggest=_suggest_quotes),
             "Format of the events. Default: 2.0.",
             "2.0",
         ),

@@ -54,9 +54,7 @@ def _fetch_authorizers(gateway: GatewayOrder) -> dict[str, Row]:
 
 def _create_authorizer(gateway: GatewayOrder, one: GatewayAuthorizer) -> Row:
     def request() -> Row:
-        made: Row = gateway.single.create_authorizer(
-            ApiId=gateway.id, Name=one.name, **one.fields
-        )
+        made: Row = gateway.single.create_authorizer(ApiId=gateway.id, Name=one.name, **one.fields)
         return made
 
     def create() -> Row | None:

@@ -28,10 +28,10 @@ def find_http_problems(
     settings: HttpSettings, functions: Sequence[str], region: str
 ) -> Iterator[Unsupported]:
     """Find problems of the settings themselves. `functions` are the names of all functions."""
-    default = settings.default_authorizer
-    if default not in ("", "none", BY_KEY, *settings.authorizers):
-        hint = suggest_spelling(default, (*settings.authorizers, BY_KEY))
-        why = f"the unknown authorizer `{default}`"
+    if not is_default_known(settings):
+        name = settings.default_authorizer
+        hint = suggest_spelling(name, (*settings.authorizers, BY_KEY))
+        why = f"the unknown authorizer `{name}`"
         yield unsupported_setting(_HTTP, "defaultAuthorizer", why, hint)
     for name, one in settings.authorizers.items():
         yield from _find_definition_problems(name, one, functions)
@@ -45,6 +45,10 @@ def find_http_problems(
         why = "true, and the API has no domain"
         yield unsupported_setting(_HTTP, "disableDefaultEndpoint", why, "add `domain`")
     yield from _find_certificate_problems(settings, region)
+
+
+def is_default_known(settings: HttpSettings) -> bool:
+    return settings.default_authorizer in ("", "none", BY_KEY, *settings.authorizers)
 
 
 def _find_definition_problems(

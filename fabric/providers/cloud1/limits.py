@@ -14,6 +14,7 @@ from fabric.providers.cloud1.http_limits import (
     RETENTION_DAYS,
     find_http_problems,
     find_trigger_problems,
+    is_default_known,
 )
 from fabric.providers.cloud1.images import changed_type_problem
 from fabric.providers.cloud1.layers import LAYER_VERSION
@@ -137,7 +138,8 @@ def _explain_bad_variable(variable: str) -> str:
 def _find_trigger_problems(
     function: str, trigger: dict[str, object], own: OwnSettings, region: str
 ) -> Iterator[Problem]:
-    if trigger.get("type") == "http":
+    is_defined = trigger.get("authorizer") or is_default_known(own.http)
+    if trigger.get("type") == "http" and is_defined:
         yield from find_trigger_problems(own.http, own.http.authorizers, function, trigger)
     source = str(trigger.get("queue") or trigger.get("bus") or "")
     found = _SOURCE.fullmatch(source)
