@@ -30,8 +30,8 @@ def set_authorizers(gateway: GatewayOrder, kept: StoredReleaseState) -> dict[str
     """Create and update authorizers, and return all that fabric has created, by name. Functions
     permit the API first."""
     wanted = gateway.wanted.authorizers
-    if not wanted and kept.is_sure and not kept.texts.get(AUTHORIZERS):
-        return {}
+    if not (kept.texts.get(AUTHORIZERS) or gateway.wanted.definitions):
+        return {}  # none was ever configured
     there = _fetch_authorizers(gateway)
 
     def put(one: GatewayAuthorizer) -> Row:

@@ -28,7 +28,7 @@ def unsupported(*triggers: str, **settings: object) -> list[Unsupported]:
     return list(find_unsupported(own, address(region="us-east-1"), (draft,)))
 
 
-def planned(*triggers: str, former: str = "", **settings: object) -> DesiredGateway:
+def planned(*triggers: str, former: str = "", **settings: Any) -> DesiredGateway:
     function = LiveFunction("hello", "shop-dev-hello", _HELLO, triggers=triggers)
     where = address(region="us-east-1", extension=json.dumps({"http": settings}))
     return plan_gateway(where, (function,), decode_authorizers(former))
