@@ -237,7 +237,7 @@ def _fetch_mapping(work: Cloud1Work, domain: Domain) -> Row | None:
 
 
 def _is_foreign_api(work: Cloud1Work, address: DeploymentAddress, api: str) -> bool:
-    """Return whether another owner has the API. A deleted API belongs to nobody."""
+    """Return whether another owner has the API. A deleted API is not foreign."""
     found: list[Row] = []
     with ignore_codes(GONE):
         found.append(work.clients.of(GATEWAY).get_api(ApiId=api))

@@ -257,7 +257,7 @@ def _create_integration(gateway: GatewayOrder, alias: str) -> Mapping[str, Any]:
 def _set_routes(
     gateway: GatewayOrder, ways: Mapping[str, str], authorizers: Mapping[str, Row]
 ) -> list[str]:
-    """Create and change routes. Return the ids of those that the config no longer contains."""
+    """Create and change routes. Return the ids of routes that the config no longer contains."""
     found = list_pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
     there = {one["RouteKey"]: one for one in found}
     wanted = {one.key: one for one in gateway.wanted.routes}

@@ -49,7 +49,7 @@ _LOG_FORMAT = json.dumps(
 
 
 class RouteAccess(Struct, frozen=True):
-    """Who can call a route, and how often."""
+    """The authorization of a route, and its limit."""
 
     authorization: str = "NONE"
     # The name of the authorizer at AWS.

@@ -35,7 +35,7 @@ def planned(*triggers: str, former: str = "", **settings: Any) -> DesiredGateway
 
 
 def test_an_unknown_authorizer_is_named_with_its_trigger_and_the_nearest_one() -> None:
-    settings: dict[str, object] = {"authorizers": {"users": _USERS}}
+    settings: dict[str, Any] = {"authorizers": {"users": _USERS}}
     (one,) = unsupported(http(authorizer="users"), http("/b", authorizer="user"), **settings)
     assert one.problem.message == "function `hello` has the unknown authorizer `user`"
     assert (one.problem.hint, one.trigger) == ("did you mean `users`?", 1)
@@ -44,7 +44,7 @@ def test_an_unknown_authorizer_is_named_with_its_trigger_and_the_nearest_one() -
 def test_scopes_need_a_jwt_authorizer() -> None:
     (one,) = unsupported(http(scopes=["x"]))
     assert "only a JWT authorizer checks" in one.problem.message
-    settings: dict[str, object] = {"authorizers": {"users": _USERS}, "defaultAuthorizer": "users"}
+    settings: dict[str, Any] = {"authorizers": {"users": _USERS}, "defaultAuthorizer": "users"}
     assert unsupported(http(scopes=["x"]), **settings) == []
 
 
@@ -117,7 +117,7 @@ def test_an_unused_authorizer_changes_nothing() -> None:
 
 
 def test_a_trigger_can_do_without_the_default_authorizer() -> None:
-    settings: dict[str, object] = {"authorizers": {"users": _USERS}, "defaultAuthorizer": "users"}
+    settings: dict[str, Any] = {"authorizers": {"users": _USERS}, "defaultAuthorizer": "users"}
     routes = planned(http(), http("/open", authorizer="none"), **settings).routes
     assert [one.access.authorization for one in routes] == ["JWT", "NONE"]
 
