@@ -153,8 +153,9 @@ def _set_domain(gateway: GatewayOrder, domain: Domain, stored: StoredDomain) -> 
         records = fetch_records(work, site)
         if not has_aliases(records, target):
             put_aliases(work, site, _read_configuration(row))
-        # Equal records of a foreign domain were created by its owner.
-        if _is_own(row, gateway.address) or not records or stored.target:
+        # Equal records of a foreign domain were created by its owner. A secret is not stored.
+        is_made = _is_own(row, gateway.address) or not records or stored.target
+        if is_made and work.scope.quoted(domain.zone) == domain.zone:
             now = StoredDomain(domain.name, domain.url, domain.zone, target)
     _map_api(gateway, domain)
     return now

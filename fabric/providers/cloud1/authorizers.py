@@ -13,7 +13,11 @@ from fabric.providers.cloud1.gateway_calls import (
     require_created,
 )
 from fabric.providers.cloud1.gateway_plan import GatewayAuthorizer
-from fabric.providers.cloud1.http_settings import is_own_authorizer, parse_authorizer_function
+from fabric.providers.cloud1.http_settings import (
+    encode_authorizers,
+    is_own_authorizer,
+    parse_authorizer_function,
+)
 from fabric.providers.cloud1.permissions import build_authorizer_permission, let_in, shut_out
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import REFUSED
@@ -75,6 +79,12 @@ def drop_authorizers(gateway: GatewayOrder, there: Mapping[str, Row]) -> None:
         alias = parse_authorizer_function(row.get("AuthorizerUri", ""))
         if alias and alias not in wanted.values():
             close_authorizer(gateway, alias)
+
+
+def encode_definitions(gateway: GatewayOrder) -> dict[str, str]:
+    """Return the definitions to store, which a rollback can need."""
+    known = gateway.wanted.definitions
+    return {AUTHORIZERS: encode_authorizers(known, gateway.work.scope.quoted)} if known else {}
 
 
 def close_authorizers(gateway: GatewayOrder, kept: StoredReleaseState) -> None:

@@ -13,6 +13,7 @@ from fabric.providers.cloud1.authorizers import (
     Row,
     close_authorizers,
     drop_authorizers,
+    encode_definitions,
     set_authorizers,
     set_stage,
 )
@@ -78,7 +79,7 @@ def release_gateway(
         _API: gateway.id,
         _ENDPOINT: endpoint or api["ApiEndpoint"],
         _DIGEST: wanted.digest,
-        **({AUTHORIZERS: wanted.definitions} if wanted.definitions else {}),
+        **encode_definitions(gateway),
         **({STAGE: "set"} if wanted.stage.settings else {}),
         **domain,
     }

@@ -20,7 +20,6 @@ from fabric.providers.cloud1.http_settings import (
     RequestAuthorizer,
     Throttle,
     build_authorizer_fields,
-    encode_authorizers,
     format_authorizer_name,
     read_authorizer_name,
     read_http_settings,
@@ -105,7 +104,7 @@ class DesiredGateway(Struct, frozen=True, kw_only=True):
     # Only the domain is an address.
     is_endpoint_disabled: bool = False
     # The definitions that a later rollback can need.
-    definitions: str = ""
+    definitions: Mapping[str, Authorizer] = {}
 
     @property
     def digest(self) -> str:
@@ -164,7 +163,7 @@ def plan_gateway(
         ),
         domain=settings.domain if routes else None,
         is_endpoint_disabled=settings.disable_default_endpoint and settings.domain is not None,
-        definitions=encode_authorizers(known),
+        definitions=known,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 from fabric.providers.cloud1.http_settings import (
@@ -56,8 +57,9 @@ def _find_definition_problems(
 ) -> Iterator[Unsupported]:
     keys = (*_AUTHORIZERS, name)
     if isinstance(authorizer, JwtAuthorizer):
-        if not authorizer.issuer.startswith("https://"):
-            why = f"`{authorizer.issuer}`, which is not an HTTPS address"
+        issuer = authorizer.issuer
+        if not issuer.startswith("https://") and not find_late_names(issuer):
+            why = f"`{issuer}`, which is not an HTTPS address"
             yield unsupported_setting(keys, "issuer", why, "use the `iss` value of the tokens")
     elif authorizer.function and authorizer.function not in functions:
         hint = suggest_spelling(authorizer.function, functions)

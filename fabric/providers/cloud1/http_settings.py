@@ -1,11 +1,12 @@
 """The settings `extensions.cloud1-lambda.http`, and what they mean for the HTTP API. No effects."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct, convert, to_builtins
 
+from fabric.providers.cloud1.client import Quoted
 from fabric.providers.core.contract import DeploymentAddress
 
 BY_KEY = "AWS_IAM"
@@ -83,8 +84,24 @@ def read_authorizer_name(settings: HttpSettings, trigger: Mapping[str, object]) 
     return "" if name in _OPEN else name
 
 
-def encode_authorizers(authorizers: Mapping[str, Authorizer]) -> str:
-    return json.dumps(to_builtins(dict(authorizers)), sort_keys=True) if authorizers else ""
+def encode_authorizers(authorizers: Mapping[str, Authorizer], quoted: Quoted) -> str:
+    """Encode definitions for state. Definitions with secret values are omitted: `quoted` changes
+    them."""
+    rows = {name: to_builtins(one) for name, one in authorizers.items()}
+    public = {
+        name: row
+        for name, row in rows.items()
+        if all(quoted(text) == text for text in _list_texts(row.values()))
+    }
+    return json.dumps(public, sort_keys=True)
+
+
+def _list_texts(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _list_texts(value)
+        elif isinstance(value, str):
+            yield value
 
 
 def decode_authorizers(text: str) -> dict[str, Authorizer]:

@@ -7,7 +7,11 @@ import pytest
 from msgspec import convert
 
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
-from fabric.providers.cloud1.http_settings import HttpSettings, decode_authorizers
+from fabric.providers.cloud1.http_settings import (
+    HttpSettings,
+    decode_authorizers,
+    encode_authorizers,
+)
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.versions import OwnSettings
 from fabric.providers.core.contract import FunctionDraft, LiveFunction, Unsupported
@@ -124,8 +128,15 @@ def test_a_trigger_can_do_without_the_default_authorizer() -> None:
 
 def test_a_rollback_finds_authorizers_that_the_config_no_longer_has() -> None:
     before = planned(http(authorizer="users"), authorizers={"users": _USERS})
-    after = planned(http(authorizer="users"), former=before.definitions)
+    stored = encode_authorizers(before.definitions, lambda text: text)
+    after = planned(http(authorizer="users"), former=stored)
     assert after.authorizers == before.authorizers
+
+
+def test_an_authorizer_with_a_secret_is_not_stored() -> None:
+    definitions = planned(http(), authorizers={"users": _USERS}).definitions
+    hidden = encode_authorizers(definitions, lambda text: text.replace("shop", "***"))
+    assert decode_authorizers(hidden) == {}
 
 
 def test_a_cache_of_responses_has_a_key() -> None:
