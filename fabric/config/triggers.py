@@ -8,6 +8,7 @@ from fabric.config.schema.shapes import Field
 from fabric.config.schema.triggers import (
     CRON_OPTIONS,
     EVENTBUS_OPTIONS,
+    HTTP_OPTIONS,
     PUBSUB_OPTIONS,
     QUEUE_OPTIONS,
     STREAM_OPTIONS,
@@ -75,7 +76,11 @@ _KEYS = dict(TRIGGER.kinds)
 _HTTP = Section(
     HttpTrigger,
     _KEYS[TriggerKind.HTTP],
-    readers={"cors": _find_setting, "authorizer": _find_setting},
+    readers={
+        "cors": _find_setting,
+        "authorizer": _find_setting,
+        **_read_options(HTTP_OPTIONS),
+    },
     given=("method", "path"),
 )
 _QUEUE = {

@@ -23,6 +23,7 @@ class HttpTrigger(Struct, frozen=True):
     path: str
     cors: str = ""
     authorizer: str = ""
+    options: str = ""
 
 
 class CronTrigger(Struct, frozen=True):

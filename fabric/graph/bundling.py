@@ -95,7 +95,10 @@ def encode_function_extensions(config: Config) -> str:
     sections = json.loads(text) if keys else {}
     if not isinstance(sections.get(provider_id), dict):
         return text
-    own = {key: value for key, value in sections[provider_id].items() if key in keys}
+    given = sections.pop(provider_id)
+    if facts and given and given.keys() <= {*facts.platform.release_extensions}:
+        return encode_canonical(sections)
+    own = {key: value for key, value in given.items() if key in keys}
     return encode_canonical({**sections, provider_id: own})
 
 

@@ -68,6 +68,8 @@ class ProviderPlatform(Struct, frozen=True):
     settings: tuple[str, ...] = ()
     # The keys below `extensions` that a deploy reads; () if it can read all. A release reads all.
     deploy_extensions: tuple[str, ...] = ()
+    # Those of releases only. A section with no others counts as missing for deploys.
+    release_extensions: tuple[str, ...] = ()
     # Runtimes without built-in builds: `build.preset` or `build.command` makes their archives.
     command_runtimes: tuple[str, ...] = ()
     # The base image of each family, with `{}` for the version. Empty if it deploys no images.
@@ -199,6 +201,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         platform=ProviderPlatform(
             settings=FUNCTION_SETTINGS,
             deploy_extensions=("region", "roleArn", "artifactBucket"),
+            release_extensions=("http",),
             families=("nodejs", "python", "provided"),
             first_versions=("nodejs22.x", "python3.12", "provided.al2023"),
             glibc=((0, 26), (12, 34)),

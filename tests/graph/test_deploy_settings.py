@@ -21,6 +21,19 @@ def test_a_setting_that_only_a_release_reads_is_no_input_of_functions() -> None:
     assert describe_release_place(before) != describe_release_place(after)
 
 
+def test_settings_of_the_http_api_are_no_input_of_functions_even_as_the_only_settings() -> None:
+    http = "http: {throttle: {rate: 1, burst: 2}}"
+    role = "roleArn: 'arn:aws:iam::1:role/a'"
+    for before, after in (("", f"{{{http}}}"), (f"{{{role}}}", f"{{{role}, {http}}}")):
+        units = unit_of(before), unit_of(after)
+        functions, releases = (
+            [describe(one) for one in units]
+            for describe in (describe_function_place, describe_release_place)
+        )
+        assert functions[0] == functions[1]
+        assert releases[0] != releases[1]
+
+
 def test_a_setting_that_functions_read_is_an_input() -> None:
     before, after = (unit_of(f"{{roleArn: 'arn:aws:iam::1:role/{one}'}}") for one in "ab")
     assert describe_function_place(before) != describe_function_place(after)

@@ -21,6 +21,8 @@ class Shop:
     service: str = "shop"
     region: str = "us-east-1"
     more: str = ""
+    # What stands below the functions.
+    tail: str = ""
 
     def __post_init__(self) -> None:
         self.role = self.role or self.cloud1.role()
@@ -37,7 +39,7 @@ class Shop:
             f"  - {{name: {name}, entry: {name}.py{self.more}, triggers: [{', '.join(each)}]}}\n"
             for name, each in self.functions.items()
         ]
-        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}"})
+        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}{self.tail}"})
 
     @property
     def head(self) -> str:

@@ -1,5 +1,6 @@
 """The keys of provider-specific settings. Other keys are passed on with a warning."""
 
+from fabric.config.schema.cloud1_http import CLOUD1_HTTP
 from fabric.config.schema.shapes import (
     Either,
     Field,
@@ -156,6 +157,12 @@ _CLOUD1 = Fields(
             STACKS,
             "CloudFormation stacks that are deployed with the service.",
             {"before": {"template": "infra.yml"}},
+        ),
+        Field(
+            "http",
+            CLOUD1_HTTP,
+            "Settings of the HTTP API. Only the release reads them.",
+            {"throttle": {"rate": 100, "burst": 200}},
         ),
     ),
     is_open=True,

@@ -11,6 +11,7 @@ from fabric.config.schema.shapes import (
     Integer,
     Kinds,
     Many,
+    Number,
     OneOf,
     Table,
     Text,
@@ -42,6 +43,33 @@ _INPUT = Field(
     "input", Anything(), "Event that the function receives (AWS Lambda only).", {"job": "report"}
 )
 _ENABLED = Field("enabled", Flag(), "Whether events are delivered. Default: true.", example=False)
+THROTTLE = Fields(
+    (
+        Field(
+            "rate",
+            Number(0, 1_000_000),
+            "Requests per second.",
+            100,
+            required=True,
+        ),
+        Field("burst", Integer(0, 1_000_000), "Requests at the same time.", 200, required=True),
+    )
+)
+# Keys that only some providers support. They are part of a trigger as one JSON value.
+HTTP_OPTIONS = (
+    Field(
+        "scopes",
+        Many(FILLED, least=1),
+        "Scopes of which a token must have one (AWS Lambda only).",
+        ["orders.write"],
+    ),
+    Field(
+        "throttle",
+        THROTTLE,
+        "Limit of the requests of this route (AWS Lambda only).",
+        {"rate": 10, "burst": 20},
+    ),
+)
 _RETRY = Field(
     "retry",
     Fields(
@@ -58,7 +86,6 @@ _RETRY = Field(
     "Retries of the delivery (AWS Lambda only).",
     {"maximumRetryAttempts": 3},
 )
-# Keys that only some providers support. They are part of a trigger as one JSON value.
 CRON_OPTIONS = (_INPUT, _ENABLED, _RETRY, _DEAD_LETTER)
 QUEUE_OPTIONS = (
     _FILTERS,
@@ -192,6 +219,7 @@ _HTTP = _build_kind(
             "Name of the authorizer, or provider-specific settings.",
             "jwt",
         ),
+        *HTTP_OPTIONS,
     ],
     one_of=("route", "path"),
 )

@@ -1,49 +1,50 @@
 """The HTTP API of a service on AWS: one API, an integration for each function, and routes."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.aliases import StoredReleaseState
+from fabric.providers.cloud1.api_domain import DOMAIN, release_domain, remove_domains
+from fabric.providers.cloud1.authorizers import (
+    AUTHORIZERS,
+    STAGE,
+    Row,
+    close_authorizers,
+    drop_authorizers,
+    encode_definitions,
+    set_authorizers,
+    set_stage,
+)
 from fabric.providers.cloud1.client import (
     CONFLICT,
     GONE,
     MAX_PARALLEL,
-    ONCE,
     convert_client_errors,
     ignore_codes,
 )
-from fabric.providers.cloud1.gateway_plan import DesiredGateway, GatewayRoute, merge_cors
+from fabric.providers.cloud1.gateway_calls import (
+    GATEWAY,
+    GatewayOrder,
+    create_once,
+    list_pages,
+    require_created,
+)
+from fabric.providers.cloud1.gateway_plan import (
+    DesiredGateway,
+    GatewayRoute,
+    IntegrationSettings,
+    merge_cors,
+)
 from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
 from fabric.providers.cloud1.versions import Cloud1Work, build_ownership_tags
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.retry import poll_until, run_parallel
 
-_STAGE = "$default"
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
-
-
-class GatewayOrder(Struct, frozen=True):
-    """One API with its desired configuration."""
-
-    work: Cloud1Work
-    address: DeploymentAddress
-    wanted: DesiredGateway
-    id: str = ""
-
-    @property
-    def calls(self) -> Any:
-        return self.work.clients.of(GATEWAY)
-
-    @property
-    def single(self) -> Any:
-        """A client without retries, for calls that would create a duplicate after a lost
-        response."""
-        return self.work.clients.of(GATEWAY, ONCE)
+_KEPT = (_API, _ENDPOINT, _DIGEST, AUTHORIZERS, STAGE, DOMAIN)
 
 
 def release_gateway(
@@ -52,31 +53,59 @@ def release_gateway(
     """Update the API and return the values to store. `closed` functions must permit the API again,
     even if nothing else changed."""
     wanted = gateway.wanted
-    closed &= wanted.aliases.keys()
+    closed &= wanted.called_functions
     if not wanted.routes:
         _delete_unused_api(gateway, kept)
         return {}
-    if kept.sure(_DIGEST) == wanted.digest and not closed and kept.texts.get(_API):
-        return {name: kept.texts[name] for name in (_API, _ENDPOINT, _DIGEST)}
+    if is_gateway_current(wanted, kept) and not closed:
+        return {name: kept.texts[name] for name in _KEPT if name in kept.texts}
     api = _find_existing_api(gateway, read_api_id(kept.texts)) or _create_api(gateway)
     gateway = replace(gateway, id=api["ApiId"])
     _set_cors(gateway, api)
+    if not wanted.is_endpoint_disabled:
+        _set_endpoint(gateway, api)
     ways = _ensure_integrations(gateway, closed)
-    _set_routes(gateway, ways)
+    authorizers = set_authorizers(gateway, kept)
+    gone = _set_routes(gateway, ways, authorizers)
+    set_stage(gateway, kept)
+    _drop_routes(gateway, gone)
+    drop_authorizers(gateway, authorizers)
     _drop_ways(gateway, ways)
-    with ignore_codes(CONFLICT):
-        gateway.calls.create_stage(ApiId=gateway.id, StageName=_STAGE, AutoDeploy=True)
-    return {_API: gateway.id, _ENDPOINT: api["ApiEndpoint"], _DIGEST: wanted.digest}
+    domain = release_domain(gateway, kept)
+    if wanted.is_endpoint_disabled:
+        _set_endpoint(gateway, api)
+    endpoint = wanted.domain.url if wanted.is_endpoint_disabled and wanted.domain else None
+    return {
+        _API: gateway.id,
+        _ENDPOINT: endpoint or api["ApiEndpoint"],
+        _DIGEST: wanted.digest,
+        **encode_definitions(gateway),
+        **({STAGE: "set"} if wanted.stage.settings else {}),
+        **domain,
+    }
+
+
+def is_gateway_current(wanted: DesiredGateway, kept: StoredReleaseState) -> bool:
+    """Return whether the last release has set all of this."""
+    return bool(kept.sure(_DIGEST) == wanted.digest and kept.texts.get(_API))
+
+
+def _set_endpoint(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
+    """Set whether the API has its default address."""
+    is_disabled = gateway.wanted.is_endpoint_disabled
+    if bool(api.get("DisableExecuteApiEndpoint")) != is_disabled:
+        gateway.calls.update_api(ApiId=gateway.id, DisableExecuteApiEndpoint=is_disabled)
 
 
 def _delete_unused_api(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
     """Delete the API of a service without routes. Without a stored API there is no search."""
     api = read_api_id(kept.texts)
-    ways: dict[str, str] = {}
+    ways: Iterable[str] = ()
     with ignore_codes(GONE):
-        ways = _fetch_integrations(replace(gateway, id=api)) if api else {}
+        ways = _fetch_integrations(replace(gateway, id=api)) if api else ()
+        close_authorizers(replace(gateway, id=api), kept)
     if api or not kept.is_sure:
-        remove_gateway(gateway.work, gateway.address, kept.texts)
+        remove_gateway(gateway.work, gateway.address, kept)
     aliases = sorted(filter(_is_function, ways))
     run_parallel(
         lambda alias: shut_out(gateway.work, alias, build_gateway_permission(alias, api)),
@@ -93,11 +122,14 @@ def read_api_endpoint(kept: Mapping[str, str]) -> str:
     return kept.get(_ENDPOINT, "")
 
 
-def remove_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[str, str]) -> None:
-    """Delete the API, also one missing in state: tags prove its ownership."""
+def remove_gateway(work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState) -> None:
+    """Delete the API, also one missing in state: tags prove its ownership. An API with a domain
+    cannot be deleted, so its mappings are deleted first."""
     calls = work.clients.of(GATEWAY)
-    known = {kept[_API]} if kept.get(_API) else set()
-    for api in known | {one["ApiId"] for one in _find_tagged_apis(calls, address)}:
+    known = {kept.texts[_API]} if kept.texts.get(_API) else set()
+    apis = known | {one["ApiId"] for one in _find_tagged_apis(calls, address)}
+    remove_domains(work, address, kept, frozenset(apis))
+    for api in apis:
         with ignore_codes(GONE):
             calls.delete_api(ApiId=api)
 
@@ -162,7 +194,7 @@ def _ensure_integrations(gateway: GatewayOrder, closed: frozenset[str]) -> dict[
     there = _fetch_integrations(gateway)
     aliases = gateway.wanted.aliases
     missing = {alias for alias in aliases.values() if alias not in there}
-    new = {aliases[one] for one in closed} | missing
+    new = {alias for one, alias in aliases.items() if one in closed} | missing
     run_parallel(
         lambda alias: let_in(gateway.work, alias, build_gateway_permission(alias, gateway.id)),
         sorted(new),
@@ -171,27 +203,51 @@ def _ensure_integrations(gateway: GatewayOrder, closed: frozenset[str]) -> dict[
     made = run_parallel(
         lambda alias: _create_integration(gateway, alias), sorted(missing), MAX_PARALLEL
     )
-    return {**there, **dict(zip(sorted(missing), made, strict=True))}
+    ways = {**there, **dict(zip(sorted(missing), made, strict=True))}
+    changed = [ways[one] for one in set(aliases.values()) if _is_changed(gateway, ways[one])]
+    run_parallel(
+        lambda way: gateway.calls.update_integration(
+            ApiId=gateway.id,
+            IntegrationId=way["IntegrationId"],
+            PayloadFormatVersion=gateway.wanted.integration.payload,
+            TimeoutInMillis=gateway.wanted.integration.milliseconds,
+        ),
+        changed,
+        MAX_PARALLEL,
+    )
+    return {alias: str(one["IntegrationId"]) for alias, one in ways.items()}
 
 
-def _fetch_integrations(gateway: GatewayOrder) -> dict[str, str]:
+def _is_changed(gateway: GatewayOrder, way: Mapping[str, Any]) -> bool:
+    standard = IntegrationSettings()
+    there = IntegrationSettings(
+        way.get("PayloadFormatVersion", standard.payload),
+        int(way.get("TimeoutInMillis", standard.milliseconds)),
+    )
+    return there != gateway.wanted.integration
+
+
+def _fetch_integrations(gateway: GatewayOrder) -> dict[str, Mapping[str, Any]]:
     found = list_pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
-    return {one["IntegrationUri"]: one["IntegrationId"] for one in found}
+    return {one["IntegrationUri"]: one for one in found}
 
 
-def _create_integration(gateway: GatewayOrder, alias: str) -> str:
-    def integrate() -> str | None:
-        return create_once(
-            lambda: str(
-                gateway.single.create_integration(
-                    ApiId=gateway.id,
-                    IntegrationType="AWS_PROXY",
-                    IntegrationUri=alias,
-                    PayloadFormatVersion="2.0",
-                )["IntegrationId"]
-            ),
-            lambda: _fetch_integrations(gateway).get(alias),
+def _create_integration(gateway: GatewayOrder, alias: str) -> Mapping[str, Any]:
+    settings = gateway.wanted.integration
+    is_standard = settings.milliseconds == IntegrationSettings().milliseconds
+
+    def request() -> Mapping[str, Any]:
+        made: Mapping[str, Any] = gateway.single.create_integration(
+            ApiId=gateway.id,
+            IntegrationType="AWS_PROXY",
+            IntegrationUri=alias,
+            PayloadFormatVersion=settings.payload,
+            **({} if is_standard else {"TimeoutInMillis": settings.milliseconds}),
         )
+        return made
+
+    def integrate() -> Mapping[str, Any] | None:
+        return create_once(request, lambda: _fetch_integrations(gateway).get(alias))
 
     return require_created(
         poll_until(integrate, gateway.work.scope.waiting, gateway.work.scope.watch),
@@ -199,38 +255,60 @@ def _create_integration(gateway: GatewayOrder, alias: str) -> str:
     )
 
 
-def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
+def _set_routes(
+    gateway: GatewayOrder, ways: Mapping[str, str], authorizers: Mapping[str, Row]
+) -> list[str]:
+    """Create and change routes. Return the ids of routes that the config no longer contains."""
     found = list_pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
     there = {one["RouteKey"]: one for one in found}
     wanted = {one.key: one for one in gateway.wanted.routes}
 
     def put(route: GatewayRoute) -> None:
-        target = f"integrations/{ways[route.alias]}"
-        asked = {"Target": target, "AuthorizationType": route.authorization}
+        row = there.get(route.key)
+        asked = _build_route(route, ways[route.alias], authorizers, row or {})
         whose = f"function `{route.function}`, route `{route.key}`"
         with (
             attach_error_spot(route.function, route.number),
             convert_client_errors(whose, gateway.work.scope.quoted),
         ):
-            _set_route(gateway, route.key, there.get(route.key), asked)
+            _set_route(gateway, route.key, row, asked)
 
     run_parallel(put, list(wanted.values()), MAX_PARALLEL)
-    gone = [one["RouteId"] for key, one in there.items() if key not in wanted]
-    run_parallel(
-        lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route),
-        gone,
-        MAX_PARALLEL,
-    )
+    return [one["RouteId"] for key, one in there.items() if key not in wanted]
+
+
+def _build_route(
+    route: GatewayRoute, way: str, authorizers: Mapping[str, Row], there: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Build the fields of a route. Empty ones are sent only to clear an existing value."""
+    access = route.access
+    more = {
+        "AuthorizerId": authorizers.get(access.authorizer, {}).get("AuthorizerId", ""),
+        "AuthorizationScopes": list(access.scopes),
+    }
+    return {
+        "Target": f"integrations/{way}",
+        "AuthorizationType": access.authorization,
+        **{name: value for name, value in more.items() if value or there.get(name)},
+    }
 
 
 def _set_route(
-    gateway: GatewayOrder, key: str, there: Mapping[str, Any] | None, asked: Mapping[str, str]
+    gateway: GatewayOrder, key: str, there: Mapping[str, Any] | None, asked: Mapping[str, Any]
 ) -> None:
     if there is None:
         with ignore_codes(CONFLICT):  # made by this very call, whose answer was lost
             gateway.calls.create_route(ApiId=gateway.id, RouteKey=key, **asked)
     elif any(there.get(name, "NONE") != value for name, value in asked.items()):
         gateway.calls.update_route(ApiId=gateway.id, RouteId=there["RouteId"], **asked)
+
+
+def _drop_routes(gateway: GatewayOrder, gone: Sequence[str]) -> None:
+    run_parallel(
+        lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route),
+        gone,
+        MAX_PARALLEL,
+    )
 
 
 def _drop_ways(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
@@ -251,38 +329,3 @@ def _is_function(way: str) -> bool:
 def _delete(call: Callable[..., object], gateway: GatewayOrder, **which: str) -> None:
     with ignore_codes(GONE):
         call(ApiId=gateway.id, **which)
-
-
-GATEWAY = "apigatewayv2"
-_SERVER_ERROR, _TOO_MANY = 500, 429
-T = TypeVar("T")
-
-
-def list_pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
-    for page in calls.get_paginator(operation).paginate(**asked):
-        yield from page[rows]
-
-
-def create_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
-    """Create a resource without duplicates. After a lost or throttled response, look for it.
-
-    None means that it does not exist, so the call can be repeated.
-    """
-    from botocore import exceptions as wrong
-
-    try:
-        return make()
-    except (wrong.HTTPClientError, wrong.ConnectionError):
-        return look()
-    except wrong.ClientError as error:
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        if status < _SERVER_ERROR and status != _TOO_MANY:
-            raise
-        return look()
-
-
-def require_created(found: T | None, what: str) -> T:
-    if found is None:
-        message = f"timeout: AWS returned no response for a minute while creating {what}"
-        raise FabricError(Problem("provider/unreachable", message, "run the command again"))
-    return found

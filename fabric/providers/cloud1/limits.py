@@ -9,7 +9,13 @@ from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
 from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
-from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
+from fabric.providers.cloud1.gateway_plan import parse_trigger_cors
+from fabric.providers.cloud1.http_limits import (
+    RETENTION_DAYS,
+    find_http_problems,
+    find_trigger_problems,
+    is_default_known,
+)
 from fabric.providers.cloud1.images import changed_type_problem
 from fabric.providers.cloud1.layers import LAYER_VERSION
 from fabric.providers.cloud1.permissions import Arn
@@ -26,10 +32,6 @@ from fabric.providers.core.limits import (
 )
 
 _MOST_ROUTES = 300
-_RETENTION_DAYS = (
-    *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557),
-    *(2922, 3288, 3653),
-)
 _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 # Pairs a family with its first version that can start from a snapshot.
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
@@ -59,10 +61,11 @@ def find_unsupported(
             Unsupported(one.name, problem) for problem in _find_function_problems(one, address)
         )
         for number, text in enumerate(one.triggers):
-            for problem in _find_trigger_problems(one.name, json.loads(text), address.region):
+            for problem in _find_trigger_problems(one.name, json.loads(text), own, address.region):
                 yield Unsupported(one.name, problem, number)
         yield from _find_wire_problems(own, address, one)
         yield from _find_setting_problems(one)
+    yield from find_http_problems(own.http, [one.name for one in functions], address.region)
     yield from find_bucket_overlaps(functions)
     yield from _find_cors_conflicts(functions)
     yield from _find_excess_routes(functions)
@@ -133,11 +136,11 @@ def _explain_bad_variable(variable: str) -> str:
 
 
 def _find_trigger_problems(
-    function: str, trigger: dict[str, object], region: str
+    function: str, trigger: dict[str, object], own: OwnSettings, region: str
 ) -> Iterator[Problem]:
-    problem = find_authorizer_problem(function, trigger.get("authorizer"))
-    if trigger.get("type") == "http" and problem is not None:
-        yield problem
+    is_defined = trigger.get("authorizer") or is_default_known(own.http)
+    if trigger.get("type") == "http" and is_defined:
+        yield from find_trigger_problems(own.http, own.http.authorizers, function, trigger)
     source = str(trigger.get("queue") or trigger.get("bus") or "")
     found = _SOURCE.fullmatch(source)
     if found and region and found[1] != region:
@@ -212,8 +215,8 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
         yield from _find_permission_conflicts(settings)
     logs = json.loads(settings.get("logs", "{}"))
     days = logs.get("retentionDays")
-    if days and days not in _RETENTION_DAYS:
-        near = min(_RETENTION_DAYS, key=lambda one: abs(one - days))
+    if days and days not in RETENTION_DAYS:
+        near = min(RETENTION_DAYS, key=lambda one: abs(one - days))
         why = f"keeps logs for {days} days, which AWS does not support"
         yield "logs", why, f"use {near}"
     if logs.get("format", "text") != "json" and {"level", "systemLevel"} & logs.keys():

@@ -43,6 +43,11 @@ def build_gateway_permission(alias: str, api: str) -> Permission:
     return Permission(f"{_OURS}http-{api}", "apigateway.amazonaws.com", source)
 
 
+def build_authorizer_permission(alias: str, api: str) -> Permission:
+    source = parse_arn_home(alias).of("execute-api", f"{api}/authorizers/*")
+    return Permission(f"{_OURS}authorizer-{api}", "apigateway.amazonaws.com", source)
+
+
 def build_rule_permission(alias: str, bus: str, name: str) -> Permission:
     source = parse_arn_home(alias).of("events", format_rule_path(bus, name))
     return Permission(_name_statement("rule", source), "events.amazonaws.com", source)

@@ -21,6 +21,8 @@ from fabric.providers.cloud1.aliases import (
     read_kept_state,
     read_live_version,
 )
+from fabric.providers.cloud1.api_domain import check_domain, read_stored_domain
+from fabric.providers.cloud1.authorizers import AUTHORIZERS
 from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
 from fabric.providers.cloud1.event_sources import (
@@ -39,13 +41,15 @@ from fabric.providers.cloud1.events import BucketWire, QueueWire, RuleWire, Wire
 from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
 from fabric.providers.cloud1.gateway import (
-    GatewayOrder,
+    is_gateway_current,
     read_api_endpoint,
     read_api_id,
     release_gateway,
     remove_gateway,
 )
+from fabric.providers.cloud1.gateway_calls import GatewayOrder
 from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
+from fabric.providers.cloud1.http_settings import decode_authorizers
 from fabric.providers.cloud1.images import delete_repositories
 from fabric.providers.cloud1.mappings import FoundQueue, find_queue
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
@@ -88,6 +92,8 @@ def release_service(
     releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
+    if releasing.gateway.domain and not is_gateway_current(releasing.gateway, kept):
+        check_domain(work, address, releasing.gateway.domain)
     new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(
@@ -115,7 +121,9 @@ def release_service(
     }
     endpoint = read_api_endpoint(gateway)
     urls = read_function_urls(settings)
-    outputs = _build_outputs(address, endpoint, functions, urls)
+    domain = read_stored_domain(gateway).url
+    more = (("domain_url", domain),) if domain else ()
+    outputs = (*_build_outputs(address, endpoint, functions, urls), *more)
     return Released(endpoint, outputs, tuple(left.items()))
 
 
@@ -126,8 +134,9 @@ def _plan_release(
 ) -> _Releasing:
     aliases = {one.name: build_alias_arn(one.resource_id) for one in functions}
     wiring = Wiring(work, aliases, plan_wires(address, functions, work.own))
-    gateway = plan_gateway(address, functions)
-    return _Releasing(address, functions, read_kept_state(address), gateway, wiring)
+    kept = read_kept_state(address)
+    gateway = plan_gateway(address, functions, decode_authorizers(kept.texts.get(AUTHORIZERS, "")))
+    return _Releasing(address, functions, kept, gateway, wiring)
 
 
 def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
@@ -190,7 +199,7 @@ def delete_service(
     refuse_other_account(work, address)
     kept = read_kept_state(address)
     unwiring = plan_unwiring(work, address, functions, kept)
-    remove_gateway(work, address, kept.texts)
+    remove_gateway(work, address, kept)
     unwire_service(unwiring)
     _delete(work, address, functions)
     delete_roles(work, address, functions)

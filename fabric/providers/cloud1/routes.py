@@ -9,12 +9,11 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record import Diversion
 from fabric.providers.cloud1.aliases import read_kept_state
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ONCE, ignore_codes
-from fabric.providers.cloud1.gateway import (
+from fabric.providers.cloud1.gateway import has_api, read_api_id
+from fabric.providers.cloud1.gateway_calls import (
     GATEWAY,
     create_once,
-    has_api,
     list_pages,
-    read_api_id,
     require_created,
 )
 from fabric.providers.cloud1.versions import Cloud1Work

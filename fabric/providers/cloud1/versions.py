@@ -11,6 +11,7 @@ from fabric.model.names import normalize_architecture
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, is_busy
 from fabric.providers.cloud1.function_settings import find_changed_settings
+from fabric.providers.cloud1.http_settings import HttpSettings
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import format_generic_hint
 from fabric.providers.core.retry import poll_until
@@ -64,6 +65,7 @@ class OwnSettings(Struct, frozen=True, rename="camel"):
     artifact_bucket: str = ""
     scheduler_role_arn: str = ""
     iam: IamSettings = IamSettings()
+    http: HttpSettings = HttpSettings()
 
 
 class Cloud1Work(Struct, frozen=True):

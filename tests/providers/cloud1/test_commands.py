@@ -35,6 +35,24 @@ def test_a_day_of_a_service(shop: Shop) -> None:
     assert shop.run("remove", "--yes").code == 0
 
 
+def test_settings_of_the_http_api_are_read_by_the_release_only(shop: Shop) -> None:
+    shop.ran("deploy")
+    users = "{type: jwt, issuer: 'https://login.example', audience: [shop]}"
+    http = f"{{authorizers: {{users: {users}}}, defaultAuthorizer: users}}"
+    shop.tail = f"extensions: {{cloud1-lambda: {{http: {http}}}}}\n"
+    done = shop.run("plan")
+    reasons = {one["id"]: one["action"] for one in done.result["tasks"]}
+    assert reasons["release:shop@cloud1-lambda"] == "run"
+    assert reasons["deploy:shop/hello@cloud1-lambda"] == "skip"
+    calls = shop.ran("deploy")
+    assert not [one for one in changing(shop.cloud1) if not one.startswith("apigateway")]
+    assert calls["apigatewayv2.CreateAuthorizer"] == 1
+    assert (shop.said("hello"), shop.ran("deploy")) == ("401", {})
+    shop.tail = ""
+    shop.ran("deploy")
+    assert shop.said("hello") == "one"
+
+
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: Shop) -> None:
     shop.has("late", "late", EVERY_HOUR)
     shop.ran("deploy")

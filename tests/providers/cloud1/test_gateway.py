@@ -7,6 +7,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from tests.support.cloud1_site import Cloud1Site, changing
+from tests.support.http_apis import api
 
 pytestmark = pytest.mark.slow
 
@@ -18,11 +19,6 @@ def http(path: str, method: str = "GET", **more: Any) -> str:
 def status(site: Cloud1Site, path: str, method: str = "GET") -> int:
     assert site.record is not None
     return site.cloud1.http(method, site.record.endpoint + path).status
-
-
-def api(site: Cloud1Site) -> Any:
-    (found,) = site.cloud1.client("apigatewayv2").get_apis()["Items"]
-    return found
 
 
 def test_routes_follow_the_config(site: Cloud1Site) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.faults import Faults
 from tests.support.servers.strict_cloud1.functions import Function, Reference
-from tests.support.servers.strict_cloud1.gateways import Gateway
+from tests.support.servers.strict_cloud1.gateways import Domain, Gateway
 from tests.support.servers.strict_cloud1.refusals import not_found
 from tests.support.servers.strict_cloud1.stacks import Stack
 
@@ -61,6 +61,7 @@ class Region:
     layers: dict[str, LayerVersion] = field(default_factory=dict)
     mappings: dict[str, EventSourceMapping] = field(default_factory=dict)
     gateways: dict[str, Gateway] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)
     repositories: dict[str, Repository] = field(default_factory=dict)
     stacks: list[Stack] = field(default_factory=list)
 
@@ -96,6 +97,8 @@ class Account:
 @dataclass
 class Accounts:
     by_key: dict[str, Account] = field(default_factory=dict)
+    # The public keys of issuers of tokens, as PEM by the id of the key.
+    issuers: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def of(self, key: str) -> Account:
         if key not in self.by_key:
@@ -110,6 +113,15 @@ class Accounts:
             for region in list(account.regions.values()):
                 if ident in region.gateways:
                     return region, region.gateways[ident]
+        return None
+
+    def mapped(self, host: str, path: str) -> tuple[tuple[Region, Gateway], str] | None:
+        """The API that a domain name leads to, and the path below its key."""
+        for account in list(self.by_key.values()):
+            for region in list(account.regions.values()):
+                hit = region.domains[host].mapped(path) if host in region.domains else None
+                if hit and hit[0] in region.gateways:
+                    return (region, region.gateways[hit[0]]), hit[1]
         return None
 
 

@@ -132,6 +132,10 @@ class StrictCloud1:
         """ECR's images are in this registry."""
         self._ask("registry", registry)
 
+    def trust_issuer(self, issuer: str, keys: dict[str, str]) -> None:
+        """An issuer of tokens has these public keys, as PEM by the id of the key."""
+        self._ask("issuer", {issuer: keys})
+
     def fire_rule(self, name: str) -> None:
         """The time of a rule of the default bus comes now."""
         assert self._ask("fire", {"region": self.region, "rule": name}), f"no rule {name} is on"

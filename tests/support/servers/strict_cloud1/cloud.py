@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from tests.support.servers.strict_cloud1.accounts import Accounts, Region
 from tests.support.servers.strict_cloud1.alias_calls import ALIAS_CALLS
 from tests.support.servers.strict_cloud1.alias_setting_calls import ALIAS_SETTING_CALLS
+from tests.support.servers.strict_cloud1.authorizer_calls import AUTHORIZER_CALLS
 from tests.support.servers.strict_cloud1.children import Children
 from tests.support.servers.strict_cloud1.constraints import Fields
+from tests.support.servers.strict_cloud1.domain_calls import DOMAIN_CALLS
 from tests.support.servers.strict_cloud1.function_calls import FUNCTION_CALLS
 from tests.support.servers.strict_cloud1.functions import Reference, Version
+from tests.support.servers.strict_cloud1.gateway_access import Asker
 from tests.support.servers.strict_cloud1.gateway_calls import GATEWAY_CALLS
 from tests.support.servers.strict_cloud1.image_calls import IMAGE_CALLS
 from tests.support.servers.strict_cloud1.invocations import (
@@ -41,7 +44,7 @@ _OPERATIONS = {
     | LAYER_CALLS
     | MAPPING_CALLS
     | ALIAS_SETTING_CALLS,
-    "apigatewayv2": GATEWAY_CALLS,
+    "apigatewayv2": GATEWAY_CALLS | AUTHORIZER_CALLS | DOMAIN_CALLS,
     "ecr": IMAGE_CALLS,
     "cloudformation": STACK_CALLS,
 }
@@ -57,6 +60,11 @@ class Cloud:
     accounts: Accounts = field(default_factory=Accounts)
     turn: threading.RLock = field(default_factory=threading.RLock)
     later: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(16))
+
+    @property
+    def asker(self) -> Asker:
+        """For requests to an HTTP API."""
+        return Asker(self.call_for, self.accounts.issuers)
 
     def perform(self, service: str, operation: str, region: Region, asked: Fields) -> Fields:
         _must_be_near(region, asked.get("FunctionName", ""))

@@ -16,7 +16,8 @@ from tests.support.servers.strict_cloud1.cloud import OWN_SERVICES, Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.described import Described, answer
 from tests.support.servers.strict_cloud1.faults import Fault
-from tests.support.servers.strict_cloud1.gateway_requests import Answer, answered, message
+from tests.support.servers.strict_cloud1.gateway_access import Answer, message
+from tests.support.servers.strict_cloud1.gateway_requests import answered
 from tests.support.servers.strict_cloud1.invocations import ROLE_TOKEN
 from tests.support.servers.strict_cloud1.moto_checks import Asked
 from tests.support.servers.strict_cloud1.moto_services import MotoServices
@@ -60,9 +61,12 @@ class Front:
         api = _API.fullmatch(path)
         if api:
             found = self._cloud.accounts.gateway(api[1])
-            if found is None:
+            if found is None or found[1].shown.get("DisableExecuteApiEndpoint"):
                 return message(404, "Not Found")
-            return answered(found, request, api[2] or "/", self._cloud.call_for)
+            return answered(found, request, api[2] or "/", self._cloud.asker)
+        mapped = self._cloud.accounts.mapped(request.host.partition(":")[0], path)
+        if mapped:
+            return answered(mapped[0], request, mapped[1], self._cloud.asker)
         return self._service(environ, request)
 
     def _service(self, environ: Environ, request: Request) -> Answer | None:

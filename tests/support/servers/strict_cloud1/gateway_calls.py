@@ -18,6 +18,7 @@ _FUNCTION = re.compile(
     r"(?P<arn>arn:aws:lambda:[a-z0-9-]+:\d{12}:function:[\w:$-]+?)(/invocations)?"
 )
 _OWN = frozenset({"ApiId", "IntegrationId", "RouteId", "StageName"})
+_KINDS = {"JWT": "JWT", "CUSTOM": "REQUEST"}
 
 
 def function_of(integration: Fields) -> str:
@@ -26,39 +27,39 @@ def function_of(integration: Fields) -> str:
     return found["arn"] if found else ""
 
 
-def _bad(message: str) -> RefusalError:
+def bad(message: str) -> RefusalError:
     return RefusalError(400, "BadRequestException", message)
 
 
-def _missing(message: str) -> RefusalError:
+def missing(message: str) -> RefusalError:
     return RefusalError(404, "NotFoundException", message)
 
 
-def _conflict(message: str) -> RefusalError:
+def conflict(message: str) -> RefusalError:
     return RefusalError(409, "ConflictException", message)
 
 
-def _ident() -> str:
+def ident() -> str:
     return secrets.token_hex(5)
 
 
-def _gateway(region: Region, asked: Fields) -> Gateway:
-    ident = asked["ApiId"]
-    if ident not in region.gateways:
+def gateway_of(region: Region, asked: Fields) -> Gateway:
+    api = asked["ApiId"]
+    if api not in region.gateways:
         number = region.account.number
-        raise _missing(f"Invalid API identifier specified {number}:{ident}")
-    return region.gateways[ident]
+        raise missing(f"Invalid API identifier specified {number}:{api}")
+    return region.gateways[api]
 
 
-def _part(region: Region, asked: Fields, kind: str) -> Fields:
+def part_of(region: Region, asked: Fields, kind: str) -> Fields:
     key = asked["StageName" if kind == "stage" else f"{kind.title()}Id"]
-    found = _gateway(region, asked).part(kind)
+    found = gateway_of(region, asked).part(kind)
     if key not in found:
-        raise _missing(f"Invalid {kind.title()} identifier specified {key}")
+        raise missing(f"Invalid {kind.title()} identifier specified {key}")
     return found[key]
 
 
-def _page(rows: list[Fields], asked: Fields) -> Fields:
+def page(rows: list[Fields], asked: Fields) -> Fields:
     start, size = int(asked.get("NextToken") or 0), int(asked.get("MaxResults") or _PAGE)
     end = start + size
     return {"Items": rows[start:end], "NextToken": str(end) if end < len(rows) else None}
@@ -66,75 +67,64 @@ def _page(rows: list[Fields], asked: Fields) -> Fields:
 
 def _must_have_room(rows: dict[str, Fields], kind: str) -> None:
     if len(rows) >= MOST_OF_A_KIND:
-        raise _bad(f"Maximum number of {kind}s for an API exceeded")
+        raise bad(f"Maximum number of {kind}s for an API exceeded")
 
 
 def _create(region: Region, asked: Fields) -> Fields:
     if asked["ProtocolType"] != "HTTP":
         raise not_written("only HTTP APIs are kept here")
     _check_cors(asked.get("CorsConfiguration", {}))
-    ident = _ident()
+    api = ident()
     own = {
-        "ApiId": ident,
-        "ApiEndpoint": f"{region.server}/_api/{ident}",
+        "ApiId": api,
+        "ApiEndpoint": f"{region.server}/_api/{api}",
         "RouteSelectionExpression": "$request.method $request.path",
         "ApiKeySelectionExpression": "$request.header.x-api-key",
         "CreatedDate": datetime.now(UTC),  # noqa: TID251 - shown only
     }
-    region.gateways[ident] = Gateway({"Tags": {}, **asked, **own})
-    return region.gateways[ident].shown
+    region.gateways[api] = Gateway({"Tags": {}, **asked, **own})
+    return region.gateways[api].shown
 
 
 def _check_cors(cors: Fields) -> None:
     if cors.get("AllowCredentials") and "*" in cors.get("AllowOrigins", []):
-        raise _bad("Allow-credentials is not supported with a * origin")
+        raise bad("Allow-credentials is not supported with a * origin")
 
 
 def _get(region: Region, asked: Fields) -> Fields:
-    return _gateway(region, asked).shown
+    return gateway_of(region, asked).shown
 
 
 def _list(region: Region, asked: Fields) -> Fields:
-    return _page([one.shown for one in region.gateways.values()], asked)
+    return page([one.shown for one in region.gateways.values()], asked)
 
 
 def _update(region: Region, asked: Fields) -> Fields:
-    shown = _gateway(region, asked).shown
+    shown = gateway_of(region, asked).shown
     _check_cors(asked.get("CorsConfiguration", {}))
-    shown |= _without_own(asked)
+    shown |= without_own(asked)
     return shown
 
 
-def _without_own(asked: Fields) -> Fields:
+def without_own(asked: Fields) -> Fields:
     return {name: value for name, value in asked.items() if name not in _OWN}
 
 
 def _delete(region: Region, asked: Fields) -> Fields:
-    _gateway(region, asked)
+    gateway_of(region, asked)
     del region.gateways[asked["ApiId"]]
     return {}
 
 
 def _delete_cors(region: Region, asked: Fields) -> Fields:
-    _gateway(region, asked).shown.pop("CorsConfiguration", None)
+    gateway_of(region, asked).shown.pop("CorsConfiguration", None)
     return {}
 
 
-def _create_stage(region: Region, asked: Fields) -> Fields:
-    stages = _gateway(region, asked).stages
-    name = asked["StageName"]
-    if name in stages:
-        raise _conflict("Stage already exists")
-    if name != "$default" and not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", name):
-        raise _bad("Stage name only allows a-zA-Z0-9_-, or $default")
-    stages[name] = {"StageName": name, **_without_own(asked)}
-    return stages[name]
-
-
 def _create_integration(region: Region, asked: Fields) -> Fields:
-    integrations = _gateway(region, asked).integrations
+    integrations = gateway_of(region, asked).integrations
     _must_have_room(integrations, "Integration")
-    row = _without_own(asked) | {"IntegrationId": _ident()}
+    row = without_own(asked) | {"IntegrationId": ident()}
     _check_integration(row)
     row = {"ConnectionType": "INTERNET", "TimeoutInMillis": 30_000, **row}
     integrations[row["IntegrationId"]] = row
@@ -145,16 +135,16 @@ def _check_integration(row: Fields) -> None:
     match row["IntegrationType"]:
         case "AWS_PROXY":
             if row.get("PayloadFormatVersion") not in {"1.0", "2.0"}:
-                raise _bad("PayloadFormatVersion is a required parameter for integration")
-            if row["PayloadFormatVersion"] == "1.0":
-                raise not_written("payloads of format 1.0")
+                raise bad("PayloadFormatVersion is a required parameter for integration")
+            if not 50 <= row.get("TimeoutInMillis", 30_000) <= 30_000:
+                raise bad("Timeout should be between 50 ms and 30000 ms")
             if not function_of(row):
-                raise _bad("Invalid Integration URI specified: not the ARN of a function")
+                raise bad("Invalid Integration URI specified: not the ARN of a function")
         case "HTTP_PROXY":
             if not re.match(r"https?://[^/]+", row.get("IntegrationUri", "")):
-                raise _bad("Invalid HTTP endpoint specified for URI")
+                raise bad("Invalid HTTP endpoint specified for URI")
             if "IntegrationMethod" not in row:
-                raise _bad("HttpMethod is required")
+                raise bad("HttpMethod is required")
             _check_mapping(row.get("RequestParameters", {}))
         case kind:
             raise not_written(f"integrations of the type {kind}")
@@ -167,67 +157,83 @@ def _check_mapping(parameters: dict[str, str]) -> None:
 
 
 def _update_integration(region: Region, asked: Fields) -> Fields:
-    row = _part(region, asked, "integration")
-    changed = {**row, **_without_own(asked)}
+    row = part_of(region, asked, "integration")
+    changed = {**row, **without_own(asked)}
     _check_integration(changed)
     row.update(changed)
     return row
 
 
 def _delete_integration(region: Region, asked: Fields) -> Fields:
-    gateway = _gateway(region, asked)
-    ident = _part(region, asked, "integration")["IntegrationId"]
-    if any(one.get("Target") == f"integrations/{ident}" for one in gateway.routes.values()):
-        raise _conflict(f"Cannot delete Integration '{ident}'. It is referenced by a Route")
-    del gateway.integrations[ident]
+    gateway = gateway_of(region, asked)
+    number = part_of(region, asked, "integration")["IntegrationId"]
+    if any(one.get("Target") == f"integrations/{number}" for one in gateway.routes.values()):
+        raise conflict(f"Cannot delete Integration '{number}'. It is referenced by a Route")
+    del gateway.integrations[number]
     return {}
 
 
 def _check_route(gateway: Gateway, row: Fields) -> None:
     key = row["RouteKey"]
     if not _ROUTE_KEY.fullmatch(key):
-        raise _bad(
+        raise bad(
             "The provided route key is not formatted properly for HTTP protocol. Format should be"
             ' "<HTTP METHOD> /<RESOURCE PATH>" or "$default"'
         )
     for other in gateway.routes.values():
         if other["RouteKey"] == key and other["RouteId"] != row["RouteId"]:
-            raise _conflict(f"Route with key {key} already exists for this API")
+            raise conflict(f"Route with key {key} already exists for this API")
+    _check_authorizer(gateway, row)
     target = row.get("Target")
     if target and target.removeprefix("integrations/") not in gateway.integrations:
-        raise _bad(f"Unable to find Integration with ID {target.removeprefix('integrations/')}")
+        raise bad(f"Unable to find Integration with ID {target.removeprefix('integrations/')}")
+
+
+def _check_authorizer(gateway: Gateway, row: Fields) -> None:
+    """The type of a route is that of its authorizer; an empty id is none."""
+    kind, number = row["AuthorizationType"], row.get("AuthorizerId")
+    if kind not in _KINDS:
+        if number or row.get("AuthorizationScopes"):
+            raise bad(f"A route of the authorization type {kind} has no authorizer and no scopes")
+        return
+    if number not in gateway.authorizers:
+        raise bad(f"Invalid authorizer identifier specified {number}")
+    if gateway.authorizers[number]["AuthorizerType"] != _KINDS[kind]:
+        raise bad(f"The authorizer is not of the type {kind}")
+    if row.get("AuthorizationScopes") and kind != "JWT":
+        raise bad("Only JWT authorizers check scopes")
 
 
 def _create_route(region: Region, asked: Fields) -> Fields:
-    gateway = _gateway(region, asked)
+    gateway = gateway_of(region, asked)
     _must_have_room(gateway.routes, "Route")
-    row = {"AuthorizationType": "NONE", **_without_own(asked), "RouteId": _ident()}
+    row = {"AuthorizationType": "NONE", **without_own(asked), "RouteId": ident()}
     _check_route(gateway, row)
     gateway.routes[row["RouteId"]] = row
     return row
 
 
 def _update_route(region: Region, asked: Fields) -> Fields:
-    row = _part(region, asked, "route")
-    changed = {**row, **_without_own(asked)}
-    _check_route(_gateway(region, asked), changed)
+    row = part_of(region, asked, "route")
+    changed = {**row, **without_own(asked)}
+    _check_route(gateway_of(region, asked), changed)
     row.update(changed)
     return row
 
 
 def _delete_route(region: Region, asked: Fields) -> Fields:
-    del _gateway(region, asked).routes[_part(region, asked, "route")["RouteId"]]
+    del gateway_of(region, asked).routes[part_of(region, asked, "route")["RouteId"]]
     return {}
 
 
 def _delete_stage(region: Region, asked: Fields) -> Fields:
-    del _gateway(region, asked).stages[_part(region, asked, "stage")["StageName"]]
+    del gateway_of(region, asked).stages[part_of(region, asked, "stage")["StageName"]]
     return {}
 
 
 def _tagged(region: Region, asked: Fields) -> Fields:
     """The resource is `arn:aws:apigateway:REGION::/apis/ID`."""
-    tags: Fields = _gateway(region, {"ApiId": asked["ResourceArn"].rpartition("/")[2]}).shown[
+    tags: Fields = gateway_of(region, {"ApiId": asked["ResourceArn"].rpartition("/")[2]}).shown[
         "Tags"
     ]
     return tags
@@ -246,7 +252,8 @@ def _untag(region: Region, asked: Fields) -> Fields:
     return {}
 
 
-_API = "Name Description CorsConfiguration Version"
+_API = "Name Description CorsConfiguration Version DisableExecuteApiEndpoint"
+_ROUTE = "ApiId RouteKey Target AuthorizationType AuthorizerId AuthorizationScopes"
 _INTEGRATION = (
     "Description IntegrationUri IntegrationMethod PayloadFormatVersion RequestParameters"
     " TimeoutInMillis ConnectionType IntegrationType"
@@ -259,30 +266,29 @@ GATEWAY_CALLS = {
     "UpdateApi": heeding(f"ApiId {_API}", _update),
     "DeleteApi": heeding("ApiId", _delete),
     "DeleteCorsConfiguration": heeding("ApiId", _delete_cors),
-    "CreateStage": heeding("ApiId StageName AutoDeploy Description Tags", _create_stage),
-    "GetStage": heeding("ApiId StageName", lambda where, it: _part(where, it, "stage")),
+    "GetStage": heeding("ApiId StageName", lambda where, it: part_of(where, it, "stage")),
     "GetStages": heeding(
         "ApiId MaxResults NextToken",
-        lambda where, it: _page(list(_gateway(where, it).stages.values()), it),
+        lambda where, it: page(list(gateway_of(where, it).stages.values()), it),
     ),
     "DeleteStage": heeding("ApiId StageName", _delete_stage),
     "CreateIntegration": heeding(f"ApiId {_INTEGRATION}", _create_integration),
     "GetIntegration": heeding(
-        "ApiId IntegrationId", lambda where, it: _part(where, it, "integration")
+        "ApiId IntegrationId", lambda where, it: part_of(where, it, "integration")
     ),
     "GetIntegrations": heeding(
         "ApiId MaxResults NextToken",
-        lambda where, it: _page(list(_gateway(where, it).integrations.values()), it),
+        lambda where, it: page(list(gateway_of(where, it).integrations.values()), it),
     ),
     "UpdateIntegration": heeding(f"ApiId IntegrationId {_INTEGRATION}", _update_integration),
     "DeleteIntegration": heeding("ApiId IntegrationId", _delete_integration),
-    "CreateRoute": heeding("ApiId RouteKey Target AuthorizationType", _create_route),
-    "GetRoute": heeding("ApiId RouteId", lambda where, it: _part(where, it, "route")),
+    "CreateRoute": heeding(_ROUTE, _create_route),
+    "GetRoute": heeding("ApiId RouteId", lambda where, it: part_of(where, it, "route")),
     "GetRoutes": heeding(
         "ApiId MaxResults NextToken",
-        lambda where, it: _page(list(_gateway(where, it).routes.values()), it),
+        lambda where, it: page(list(gateway_of(where, it).routes.values()), it),
     ),
-    "UpdateRoute": heeding("ApiId RouteId RouteKey Target AuthorizationType", _update_route),
+    "UpdateRoute": heeding(f"RouteId {_ROUTE}", _update_route),
     "DeleteRoute": heeding("ApiId RouteId", _delete_route),
     "TagResource": heeding("ResourceArn Tags", _tag),
     "UntagResource": heeding("ResourceArn TagKeys", _untag),

@@ -7,38 +7,31 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
 from werkzeug.wrappers import Request
 
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.cross_origin import allowed_origin, preflight
+from tests.support.servers.strict_cloud1.gateway_access import (
+    Answer,
+    Asker,
+    Caller,
+    Visit,
+    authorized,
+    message,
+    older_event,
+)
 from tests.support.servers.strict_cloud1.gateway_calls import function_of
-from tests.support.servers.strict_cloud1.gateways import Gateway, Hit
-from tests.support.servers.strict_cloud1.invocations import Called
+from tests.support.servers.strict_cloud1.gateways import Gateway
 from tests.support.servers.strict_cloud1.refusals import RefusalError
 
 Headers = list[tuple[str, str]]
-# Calls a function on behalf of a service and a source, or refuses.
-Caller = Callable[[Region, str, str, str, object], Called]
 _SECONDS = 30
 
 
-class Answer(Struct, frozen=True):
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-
-def message(status: int, words: str) -> Answer:
-    body = json.dumps({"message": words}).encode()
-    return Answer(status, (("content-type", "application/json"),), body)
-
-
-def answered(found: tuple[Region, Gateway], request: Request, path: str, call: Caller) -> Answer:
+def answered(found: tuple[Region, Gateway], request: Request, path: str, asker: Asker) -> Answer:
     region, gateway = found
     cors = gateway.shown.get("CorsConfiguration")
     if cors and request.method == "OPTIONS" and "Origin" in request.headers:
@@ -47,13 +40,22 @@ def answered(found: tuple[Region, Gateway], request: Request, path: str, call: C
     hit = staged and gateway.hit(request.method, staged[1])
     if not staged or not hit or not hit.route.get("Target"):
         return message(404, "Not Found")
+    if _is_over_limit(gateway.stages[staged[0]], hit.route["RouteKey"]):
+        return message(429, "Too Many Requests")
+    visit = Visit(region, gateway, request, hit)
+    access = authorized(asker, visit, _event(visit, (staged[0], path)))
+    if isinstance(access, Answer):
+        return access
     integration = gateway.integrations[hit.route["Target"].removeprefix("integrations/")]
     if integration["IntegrationType"] == "HTTP_PROXY":
         made = _proxied(integration, request, staged[1], hit.variables)
     else:
         source = _source(region, gateway, staged[0], hit.route["RouteKey"])
-        event = _event(region, gateway, request, (staged[0], path), hit)
-        made = _from_function(call, region, function_of(integration), source, event)
+        event = _event(visit, (staged[0], path))
+        event["requestContext"] |= access
+        if integration["PayloadFormatVersion"] == "1.0":
+            event = older_event(event)
+        made = _from_function(asker.call, region, function_of(integration), source, event)
     return _with_origin(made, cors, request) if cors else made
 
 
@@ -71,10 +73,15 @@ def _source(region: Region, gateway: Gateway, stage: str, key: str) -> str:
     return f"{base}:{gateway.shown['ApiId']}/{stage}/{method}{template}"
 
 
-def _event(
-    region: Region, gateway: Gateway, request: Request, place: tuple[str, str], hit: Hit
-) -> Fields:
+def _is_over_limit(stage: Fields, key: str) -> bool:
+    """Only a limit of nothing is kept here: it needs no clock."""
+    own = stage.get("RouteSettings", {}).get(key) or stage.get("DefaultRouteSettings", {})
+    return bool(own.get("ThrottlingBurstLimit") == 0)
+
+
+def _event(visit: Visit, place: tuple[str, str]) -> Fields:
     """Of payload format 2.0."""
+    region, gateway, request, hit = visit.region, visit.gateway, visit.request, visit.hit
     (stage, path), body = place, request.get_data()
     text, is_base64 = _as_text(body)
     cookies = request.headers.get("Cookie", "").split(";")

@@ -20,9 +20,15 @@ class Gateway:
     stages: dict[str, Fields] = field(default_factory=dict)
     routes: dict[str, Fields] = field(default_factory=dict)
     integrations: dict[str, Fields] = field(default_factory=dict)
+    authorizers: dict[str, Fields] = field(default_factory=dict)
 
     def part(self, kind: str) -> dict[str, Fields]:
-        kinds = {"stage": self.stages, "route": self.routes, "integration": self.integrations}
+        kinds = {
+            "stage": self.stages,
+            "route": self.routes,
+            "integration": self.integrations,
+            "authorizer": self.authorizers,
+        }
         return kinds[kind]
 
     def stage_of(self, path: str) -> tuple[str, str] | None:
@@ -42,6 +48,22 @@ class Gateway:
             if (variables := _variables(route["RouteKey"], method, path)) is not None
         ]
         return max(found, key=lambda one: one[0])[1] if found else None
+
+
+@dataclass
+class Domain:
+    """A domain name, and the APIs that its paths are mapped to."""
+
+    shown: Fields
+    mappings: dict[str, Fields] = field(default_factory=dict)
+
+    def mapped(self, path: str) -> tuple[str, str] | None:
+        """The API of the longest key that a path begins with, and the rest of the path."""
+        for one in sorted(self.mappings.values(), key=lambda row: -len(row["ApiMappingKey"])):
+            base = f"/{one['ApiMappingKey']}".rstrip("/")
+            if path == base or path.startswith(f"{base}/"):
+                return one["ApiId"], path.removeprefix(base) or "/"
+        return None
 
 
 def _variables(key: str, method: str, path: str) -> dict[str, str] | None:

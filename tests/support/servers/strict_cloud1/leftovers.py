@@ -35,6 +35,10 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("stacks", one.name) for one in region.stacks if one.status != "DELETE_COMPLETE")
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
+    for name, domain in region.domains.items():
+        yield "domains", name
+        for row in domain.mappings.values():
+            yield "api mappings", f"{name}/{row['ApiMappingKey']}"
     for one_mapping in region.mappings.values():
         if not one_mapping.is_leaving:
             shown = one_mapping.shown

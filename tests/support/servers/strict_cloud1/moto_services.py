@@ -11,7 +11,7 @@ from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.functions import Reference
-from tests.support.servers.strict_cloud1.gateway_requests import Answer
+from tests.support.servers.strict_cloud1.gateway_access import Answer
 from tests.support.servers.strict_cloud1.moto_checks import CHECKS, Asked
 from tests.support.servers.strict_cloud1.queues import Carrier
 from tests.support.servers.strict_cloud1.refusals import RefusalError

@@ -12,7 +12,7 @@ from tests.support.servers.strict_cloud1.accounts import Account
 from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.deliveries import fire_rule, fire_schedule
 from tests.support.servers.strict_cloud1.faults import Fault, Faults, Throttle
-from tests.support.servers.strict_cloud1.gateway_requests import Answer
+from tests.support.servers.strict_cloud1.gateway_access import Answer
 from tests.support.servers.strict_cloud1.leftovers import left
 
 _Answerer = Callable[[Account, bytes], Any]
@@ -57,6 +57,7 @@ class SideChannel:
             "registry": _registry,
             "fire": self._fire,
             "forget": self._forget,
+            "issuer": self._trust_issuer,
         }
 
     def _fire(self, account: Account, body: bytes) -> bool:
@@ -71,6 +72,10 @@ class SideChannel:
         """The account is closed; what moto has of it stays, and nobody asks for it again."""
         self._cloud.children.forget_account(account.number)
         self._cloud.accounts.by_key.pop(account.key)
+
+    def _trust_issuer(self, _: Account, body: bytes) -> None:
+        """The keys of an issuer, which an account would fetch from its address."""
+        self._cloud.accounts.issuers |= msgspec.json.decode(body, type=dict[str, dict[str, str]])
 
     def answered(self, request: Request) -> Answer:
         known = self._known.get(request.path.removeprefix("/_server/"))

@@ -1,0 +1,188 @@
+"""The keys of `extensions.cloud1-lambda.http`: authorizers, limits, access logs and domain of the
+HTTP API."""
+
+from fabric.config.schema.shapes import (
+    Either,
+    Field,
+    Fields,
+    Flag,
+    Integer,
+    Kinds,
+    Many,
+    Number,
+    OneOf,
+    Table,
+    Text,
+    match_whole,
+)
+from fabric.config.schema.triggers import FILLED, THROTTLE
+
+_NAME = Text(
+    match_whole(r"(?!none$|AWS_IAM$)[A-Za-z0-9_-]{1,64}"), "a name of letters, digits, `_` and `-`"
+)
+_DOMAIN = Text(
+    match_whole(r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"),
+    "a lowercase domain name, such as `api.example.com`",
+)
+_BASE_PATH = Text(
+    match_whole(r"[A-Za-z0-9$_.+!*'()-]+(?:/[A-Za-z0-9$_.+!*'()-]+)*"),
+    "a path without `/` at the start and the end, such as `v1`",
+)
+_LONGEST_TTL = 3600
+_SOURCES = Either((FILLED, Many(FILLED, least=1)))
+
+
+def _suggest_quotes(_word: str) -> str:
+    """YAML reads versions without quotes as numbers."""
+    return 'write the version in quotes, such as `"2.0"`'
+
+
+def _build_type_field(kind: str) -> Field:
+    return Field("type", OneOf((kind,), "an authorizer"), "Type of the authorizer.", kind, True)  # noqa: FBT003
+
+
+def _build_source_field(default: str) -> Field:
+    text = f"Where the credentials are in a request. Default: {default}."
+    return Field("identitySource", _SOURCES, text, "$request.header.Authorization")
+
+
+_JWT = Fields(
+    (
+        _build_type_field("jwt"),
+        Field(
+            "issuer",
+            FILLED,
+            "Issuer of the tokens (`iss`).",
+            "https://login.example.com",
+            True,  # noqa: FBT003
+        ),
+        Field(
+            "audience",
+            Many(FILLED, least=1),
+            "Accepted audiences of the tokens (`aud` or `client_id`).",
+            ["shop"],
+            True,  # noqa: FBT003
+        ),
+        _build_source_field("the header `Authorization`"),
+    )
+)
+_REQUEST = Fields(
+    (
+        _build_type_field("request"),
+        Field("function", FILLED, "Name of the function of this service to call.", "check"),
+        Field(
+            "arn",
+            FILLED,
+            "ARN of a function elsewhere, which must permit API Gateway to call it.",
+            "arn:aws:lambda:eu-central-1:123456789012:function:check:live",
+        ),
+        _build_source_field("the header `Authorization`, with a `ttl`"),
+        Field(
+            "ttl",
+            Integer(0, _LONGEST_TTL),
+            "How long a response is cached, in seconds. Default: 0, no cache.",
+            300,
+        ),
+        Field(
+            "simple",
+            Flag(),
+            "Whether the function returns `{isAuthorized: true}` instead of a policy. "
+            "Default: true.",
+            example=True,
+        ),
+    ),
+    one_of=("function", "arn"),
+)
+_ACCESS_LOGS = Fields(
+    (
+        Field(
+            "retentionDays",
+            Integer(1, 3653),
+            "Retention of the logs, in days. Default: forever.",
+            30,
+        ),
+        Field("format", FILLED, "Format of a line. Default: JSON.", "$context.requestId"),
+        Field(
+            "group",
+            FILLED,
+            "Log group. Default: /aws/vendedlogs/fabric/<service>-<stage>.",
+            "/shop/api",
+        ),
+    )
+)
+_DOMAIN_SETTINGS = Fields(
+    (
+        Field("name", _DOMAIN, "Domain name of the API.", "api.example.com", True),  # noqa: FBT003
+        Field(
+            "certificate",
+            FILLED,
+            "ARN of the issued certificate, in the region of the API.",
+            "arn:aws:acm:eu-central-1:123456789012:certificate/1a2b",
+            True,  # noqa: FBT003
+        ),
+        Field("basePath", _BASE_PATH, "First path segments of the API. Default: none.", "v1"),
+        Field("zone", FILLED, "ID of the Route 53 hosted zone for the records.", "Z0123456789"),
+        Field(
+            "createRecord",
+            Flag(),
+            "Whether fabric creates the records of the domain in `zone`. Default: true.",
+            example=True,
+        ),
+    )
+)
+CLOUD1_HTTP = Fields(
+    (
+        Field(
+            "authorizers",
+            Table(
+                Kinds((("jwt", _JWT), ("request", _REQUEST)), "an authorizer", "config/bad-value"),
+                _NAME,
+                sample="users",
+            ),
+            "Authorizers by name, for `authorizer` of triggers.",
+            {"users": {"type": "jwt", "issuer": "https://login.example.com", "audience": ["shop"]}},
+        ),
+        Field(
+            "defaultAuthorizer",
+            FILLED,
+            "Authorizer of triggers without `authorizer`: a name or AWS_IAM. Default: none.",
+            "users",
+        ),
+        Field(
+            "throttle", THROTTLE, "Limit of the requests per route.", {"rate": 100, "burst": 200}
+        ),
+        Field(
+            "accessLogs",
+            Either((Flag(), _ACCESS_LOGS)),
+            "Access logs of the API. Default: false.",
+            {"retentionDays": 30},
+        ),
+        Field(
+            "payload",
+            OneOf(("1.0", "2.0"), "a payload version", suggest=_suggest_quotes),
+            "Format of the events. Default: 2.0.",
+            "2.0",
+        ),
+        Field(
+            "timeout",
+            Number(0.05, 30),
+            "How long the API waits for a function, in seconds. Default: 30.",
+            10,
+        ),
+        Field(
+            "disableDefaultEndpoint",
+            Flag(),
+            "Whether the API is reachable only by its domain. Default: false.",
+            example=True,
+        ),
+        Field(
+            "domain",
+            _DOMAIN_SETTINGS,
+            "Custom domain of the API.",
+            {
+                "name": "api.example.com",
+                "certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/1a2b",
+            },
+        ),
+    )
+)
