@@ -35,6 +35,8 @@ _DIGEST = 16
 _LONGEST_START = 900.0
 _PROVISIONED = "provisioned"
 _URL = "url"
+# The answer of a compatible server to a call that it does not have.
+_UNKNOWN_CALL = frozenset(("404",))
 _STATEMENTS = ("fabric-url", "fabric-url-invoke")
 
 
@@ -184,7 +186,7 @@ def _stop_other_instances(work: Cloud1Work, one: LiveFunction, kept: StoredRelea
 def _list_provisioned_versions(work: Cloud1Work, one: LiveFunction) -> Iterator[str]:
     """List versions with instances. After a failed release state does not know them all."""
     pages = work.functions.get_paginator("list_provisioned_concurrency_configs")
-    with ignore_codes(GONE, REFUSED):
+    with ignore_codes(GONE, REFUSED, _UNKNOWN_CALL):
         for page in pages.paginate(FunctionName=one.resource_name):
             rows = page["ProvisionedConcurrencyConfigs"]
             yield from (row["FunctionArn"].rpartition(":")[2] for row in rows)
