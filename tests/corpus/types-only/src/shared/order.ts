@@ -1,0 +1,9 @@
+export enum Status {
+  Open = "open",
+  Paid = "paid",
+}
+
+export interface Order {
+  id: string;
+  status: Status;
+}

@@ -1,0 +1,2 @@
+def price(count: int) -> int:
+    return count * 250

@@ -1,0 +1,5 @@
+from core import price
+
+
+def handler(event, context):
+    return {"price": price(event["count"])}
