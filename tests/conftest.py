@@ -56,7 +56,7 @@ _TESTS = Path(__file__).parent
 _MEASURED = frozenset(("graph", "config", "engine", "app", "tasks"))
 _SERVERS = frozenset(__all__)
 _STRIDE = 4
-_SAMPLE = 3
+_SAMPLE = 4
 # These tests take long, or are many.
 _SAMPLED = ("sampled", "slow", "command", "flow", "network")
 
@@ -89,7 +89,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         metavar="SEED",
-        help="Of each test with parameters that takes long, run a third of them. The seed chooses.",
+        help="Of each test with parameters that takes long, run a quarter of them. The seed chooses.",
     )
 
 
@@ -103,7 +103,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Each rule runs, with a third of its parameters."""
+    """Each rule runs, with a quarter of its parameters."""
     seed = config.getoption("--sample")
     if seed is None:
         return
