@@ -89,7 +89,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         metavar="SEED",
-        help="Of each test with parameters that takes long, run a quarter of them. The seed chooses.",
+        help="Of each long test with parameters, run a quarter of them. The seed chooses.",
     )
 
 

@@ -14,11 +14,11 @@ AGAIN = "5"
 # What the caller wrote, and what he sent it about.
 _ASKED_WRONG = (
     "usage", "config", "compose", "input", "build", "package", "vendor", "source", "plan", "git",
-    "init", "request", "step", "layer", "image", "stack",
+    "init", "request", "step", "layer", "image",
 )  # fmt: skip
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
 _IN_THE_WAY = (
-    "lock", "rollback", "state", "remove", "deploy", "invoke", "local", "observe", "dev", "router",
+    "lock", "rollback", "state", "remove", "deploy", "invoke", "local", "observe", "dev", "router", "stack",
 )  # fmt: skip
 # Somebody behind us does not do what is asked of him.
 _BEHIND = ("provider", "backend", "credentials", "executor")
