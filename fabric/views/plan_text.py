@@ -113,7 +113,9 @@ def _change(name: str, old: Json, new: Json, style: Style) -> str:
         return "changed"
     if name in _OWN_WITHOUT:
         old, new = (_OWN if one == _UNSET else one for one in (old, new))
-    return f"{_format_value(old)} {style.dim('->')} {_format_value(new)}"
+    before, after = _format_value(old), _format_value(new)
+    # Triggers are shortened, so that two can look the same.
+    return "changed" if before == after else f"{before} {style.dim('->')} {after}"
 
 
 def _compare_permissions(old: Json, new: Json) -> str:

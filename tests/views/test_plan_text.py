@@ -47,3 +47,13 @@ def test_changed_permissions_are_shown_as_added_and_removed_entries() -> None:
     summary = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
     text = plan_text(PlanOutcome("dev", "real", (service,), (), (), summary), Style())
     assert "permissions: + Allow a:B, a:C on *; + Deny d:* on x; - S3ReadPolicy b" in text
+
+
+def test_values_that_look_the_same_are_shown_as_changed() -> None:
+    old: list[Any] = [{"type": "queue", "queue": "q", "batchSize": 1}]
+    new: list[Any] = [{"type": "queue", "queue": "q", "batchSize": 2}]
+    row = PlannedFunction("api", (), (), "update", {"triggers": (old, new)})
+    service = PlannedService("shop", "cloud1-lambda", "real", (row,))
+    summary = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
+    text = plan_text(PlanOutcome("dev", "real", (service,), (), (), summary), Style())
+    assert "triggers: changed" in text

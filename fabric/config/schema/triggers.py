@@ -123,7 +123,7 @@ EVENTBUS_OPTIONS = (
 PUBSUB_OPTIONS = (
     Field(
         "filter",
-        Fields((), is_open=True),
+        Table(Anything(), sample="kind"),
         "Filter policy of the subscription (AWS Lambda only).",
         {"kind": ["paid"]},
     ),
