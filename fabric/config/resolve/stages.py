@@ -1,6 +1,6 @@
 """Apply stage overlays and the provider choice to a document."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from fabric.config.schema.shapes import ASIDE
@@ -40,28 +40,18 @@ def apply_stage_overlays(root: Mapping, stage: str) -> Mapping:
 
 
 def apply_defaults(root: Mapping) -> Mapping:
-    """Merge `defaults` into all functions."""
-    defaults, functions = find_child(root, "defaults"), find(root, "functions")
-    if functions is None or not isinstance(defaults, Mapping):
+    """Merge `defaults` into all functions. The place of a merged function is its own."""
+    defaults = find_child(root, "defaults")
+    if not isinstance(defaults, Mapping):
         return root
     below = remove_keys(defaults, "name", "entry")
-    match functions.value:
-        case Mapping(entries=entries) as named:
-            merged = tuple(one._replace(value=_merge_default(below, one.value)) for one in entries)
-            return with_entry(root, functions._replace(value=named._replace(entries=merged)))
-        case Sequence(items=items) as listed:
-            filled = tuple(_merge_default(below, one) for one in items)
-            return with_entry(root, functions._replace(value=listed._replace(items=filled)))
-        case _:
-            return root
 
+    def merge(_name: str, function: Mapping) -> Node:
+        merged = merge_nodes(below, function)
+        entries = merged.entries if isinstance(merged, Mapping) else function.entries
+        return function._replace(entries=entries)
 
-def _merge_default(defaults: Mapping, function: Node) -> Node:
-    """The place of the merged function is its own."""
-    merged = merge_nodes(defaults, function)
-    if not isinstance(merged, Mapping) or not isinstance(function, Mapping):
-        return function
-    return function._replace(entries=merged.entries)
+    return _change_functions(root, merge)
 
 
 def list_overlays(root: Mapping, stage: str) -> list[Mapping]:
@@ -142,26 +132,29 @@ def merge_nodes(base: Node, over: Node) -> Node:
 
 
 def _with_functions(root: Mapping, overlay: Mapping) -> Mapping:
-    changes = dict(list_named_entries(find_child(overlay, "functions")))
+    changes = {
+        name: remove_keys(change, "name")
+        for name, change in list_named_entries(find_child(overlay, "functions"))
+    }
+    return _change_functions(
+        root, lambda name, function: merge_nodes(function, changes.get(name, EMPTY))
+    )
+
+
+def _change_functions(root: Mapping, change: Callable[[str, Mapping], Node]) -> Mapping:
+    """Change each function of the service, in a list or in a map."""
+
+    def change_one(name: str, function: Node) -> Node:
+        return change(name, function) if isinstance(function, Mapping) else function
+
     functions = find(root, "functions")
-    if not changes or functions is None:
-        return root
-    return with_entry(root, functions._replace(value=_change_functions(functions.value, changes)))
-
-
-def _change_functions(functions: Node, changes: dict[str, Mapping]) -> Node:
-    if isinstance(functions, Mapping):
-        entries = (
-            entry._replace(value=merge_nodes(entry.value, changes.get(entry.key, EMPTY)))
-            for entry in functions.entries
-        )
-        return functions._replace(entries=tuple(entries))
-    if isinstance(functions, Sequence):
-        items = (
-            merge_nodes(item, remove_keys(changes.get(_name_of(item), EMPTY), "name"))
-            if isinstance(item, Mapping)
-            else item
-            for item in functions.items
-        )
-        return functions._replace(items=tuple(items))
-    return functions
+    match functions.value if functions else None:
+        case Mapping(entries=entries) as named:
+            changed = (one._replace(value=change_one(one.key, one.value)) for one in entries)
+            value: Node = named._replace(entries=tuple(changed))
+        case Sequence(items=items) as listed:
+            names = (_name_of(one) if isinstance(one, Mapping) else "" for one in items)
+            value = listed._replace(items=tuple(map(change_one, names, items)))
+        case _:
+            return root
+    return root if functions is None else with_entry(root, functions._replace(value=value))

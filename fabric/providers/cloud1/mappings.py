@@ -60,6 +60,10 @@ def set_mapping(work: Cloud1Work, wire: QueueWire | StreamWire, alias: str) -> N
         there = next(
             (one for one in list_mappings(work, alias) if _read_source_arn(one) == source), None
         )
+        kept = str(there.get("StartingPosition", "")) if there else ""
+        if isinstance(wire, StreamWire) and kept not in ("", wire.position):
+            said = f"{format_wire(wire)} keeps its `startingPosition` {kept}"
+            work.scope.watch.hear(f"{said}: AWS sets it only when the trigger is created")
         done = False
         # A mapping in deletion blocks a new one until it is deleted.
         with ignore_codes(CONFLICT, GONE):

@@ -168,6 +168,9 @@ def test_settings_of_a_stream_follow_the_config(site: Cloud1Site) -> None:
     assert (mapping["StartingPosition"], mapping["BatchSize"]) == ("TRIM_HORIZON", 7)
     assert mapping["BisectBatchOnFunctionError"]
     assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": failed}}
+    moved = {**source, "startingPosition": "LATEST"}
+    site.up(site.order("hello", trigger("logstream", **moved)))
+    assert "keeps its `startingPosition` TRIM_HORIZON" in "\n".join(site.talk)
     site.up(site.order("hello", trigger("logstream", **source)))
     [mapping] = lambdas.list_event_source_mappings()["EventSourceMappings"]
     assert (mapping["BatchSize"], mapping["MaximumRetryAttempts"]) == (100, -1)
