@@ -130,6 +130,16 @@ PRESETS: Mapping[str, Preset] = {
         install="install the .NET SDK: https://dotnet.microsoft.com/download",
         env=(("DOTNET_CLI_TELEMETRY_OPTOUT", "1"), ("DOTNET_NOLOGO", "1")),
     ),
+    PresetName.RUBY: Preset(
+        script=preset_scripts.RUBY,
+        inputs=PresetInputs(
+            patterns=("**/*.rb", "Gemfile", "Gemfile.lock"),
+            ignore=("/vendor/", "spec/", "test/"),
+        ),
+        # Only a service with gems needs Ruby. The script checks its version.
+        tools=(),
+        install="install Ruby and Bundler",
+    ),
 }
 
 

@@ -208,7 +208,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             node_packages=("@aws-sdk/*",),
             command_runtimes=(
                 *("provided.al2023", "java17", "java21", "java25"),
-                *("dotnet8", "dotnet10"),
+                *("dotnet8", "dotnet10", "ruby3.2", "ruby3.3", "ruby3.4"),
             ),
             python_packages=(
                 ("boto3", "boto3"),

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 # The file that a custom runtime starts, and its handler.
 BOOTSTRAP = "bootstrap"
-_COMMAND_RUNTIME = re.compile(r"provided\.|java|dotnet")
+_COMMAND_RUNTIME = re.compile(r"provided\.|java|dotnet|ruby")
 
 
 class PresetName(StrEnum):
@@ -17,10 +17,12 @@ class PresetName(StrEnum):
     BUN = "bun"
     DENO = "deno"
     DOTNET = "dotnet"
+    RUBY = "ruby"
 
 
-# The managed runtimes that a preset can build for. All presets build for custom runtimes.
-_MANAGED = {PresetName.JAVA: "java", PresetName.DOTNET: "dotnet"}
+# The managed runtimes that a preset can build for. Presets of compilers build for custom runtimes.
+_MANAGED = {PresetName.JAVA: "java", PresetName.DOTNET: "dotnet", PresetName.RUBY: "ruby"}
+_ONLY_MANAGED = (PresetName.RUBY,)
 
 
 def is_command_runtime(runtime: str) -> bool:
@@ -35,5 +37,12 @@ def is_custom_runtime(runtime: str) -> bool:
 
 def can_build(preset: str, runtime: str) -> bool:
     """Return whether a preset makes archives for a runtime."""
-    managed = _MANAGED.get(PresetName(preset))
-    return is_custom_runtime(runtime) or (managed is not None and runtime.startswith(managed))
+    name = PresetName(preset)
+    managed = _MANAGED.get(name)
+    is_custom = is_custom_runtime(runtime) and name not in _ONLY_MANAGED
+    return is_custom or (managed is not None and runtime.startswith(managed))
+
+
+def has_file_handler(runtime: str) -> bool:
+    """Return whether the handler of a runtime names a file, such as `src/words.handle`."""
+    return is_custom_runtime(runtime) or runtime.startswith("ruby")

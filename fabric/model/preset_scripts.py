@@ -237,3 +237,28 @@ else
 fi
 dotnet publish "$project" "$@"
 """
+
+RUBY = r"""
+find . -name '*.rb' -not -path './vendor/*' -not -path '*/.*/*' -not -path '*/spec/*' \
+    -not -path '*/test/*' | while read -r path; do
+    mkdir -p "$FABRIC_OUT_DIR/$(dirname "$path")"
+    cp "$path" "$FABRIC_OUT_DIR/$path"
+done
+[ -f Gemfile ] || exit 0
+if ! [ -f Gemfile.lock ]; then
+    echo "Gemfile has no Gemfile.lock; run: bundle lock" >&2
+    exit 1
+fi
+wanted=${FABRIC_RUNTIME#ruby}
+found=$(ruby -e 'print RUBY_VERSION[/\d+\.\d+/]') || found=none
+if [ "$found" != "$wanted" ]; then
+    echo "gems for ${FABRIC_RUNTIME} require Ruby $wanted, found $found" >&2
+    exit 1
+fi
+cp Gemfile Gemfile.lock "$FABRIC_OUT_DIR"
+cd "$FABRIC_OUT_DIR"
+export BUNDLE_APP_CONFIG="$TMPDIR/bundle" BUNDLE_PATH=vendor/bundle BUNDLE_FROZEN=true
+export BUNDLE_WITHOUT=development:test BUNDLE_CACHE_ALL=false
+bundle install --quiet
+rm -rf vendor/bundle/ruby/*/cache
+"""

@@ -200,6 +200,40 @@ def test_managed_java_has_classes_and_the_handler_of_the_config(tmp_path: Path) 
     assert made.handler == "shop.Words::handle"
 
 
+RUBY = {
+    "app/words.rb": "require_relative 'shared'\ndef handle(event:, context:) = HELLO\n",
+    "app/shared.rb": "HELLO = 'hello'\n",
+    "spec/words_spec.rb": "",
+    "notes.txt": "",
+}
+
+
+def _build_ruby(folder: Path, files: dict[str, str]) -> Built:
+    asked = BuildInputs("shop", "hello", ".", "app/words.handle", "ruby3.3", architecture=OTHER)
+    return built(write(folder, files), apply_preset("ruby", asked, depfile=None))
+
+
+def test_ruby_packs_its_files_and_needs_no_tool_without_gems(tmp_path: Path) -> None:
+    made = _build_ruby(tmp_path, RUBY)
+    assert names(made) == ["app/shared.rb", "app/words.rb"]
+    assert made.handler == "app/words.handle"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"Gemfile": "gem 'rack'\n"}, "Gemfile has no Gemfile.lock"),
+        ({"Gemfile": "", "Gemfile.lock": ""}, "gems for ruby3.3 require Ruby 3.3, found"),
+    ],
+)
+def test_gems_require_a_lock_and_the_version_of_the_runtime(
+    files: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FabricError) as caught:
+        _build_ruby(tmp_path, {**RUBY, **files})
+    assert said in caught.value.first.frame
+
+
 def test_jlink_makes_no_runtime_for_the_other_architecture(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         built(write(tmp_path, JAVA), inputs("java", "src/shop/Main.java", architecture=OTHER))

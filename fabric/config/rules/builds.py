@@ -25,7 +25,7 @@ from fabric.model.command_runtimes import (
     PresetName,
     can_build,
     is_command_runtime,
-    is_custom_runtime,
+    has_file_handler,
 )
 from fabric.model.problems import Problem
 
@@ -155,7 +155,7 @@ def _check_required(one: _Build) -> Iterator[Finding]:
 def _check_handler(one: _Build) -> Iterator[Finding]:
     """Check that the entry of a managed runtime is a handler, because AWS calls it by this name."""
     leaf = find_child(one.node, "entry")
-    is_managed = is_command_runtime(one.runtime) and not is_custom_runtime(one.runtime)
+    is_managed = is_command_runtime(one.runtime) and not has_file_handler(one.runtime)
     if not is_managed or not isinstance(leaf, Scalar) or not _PATH.search(leaf.text):
         return
     message = (

@@ -22,7 +22,7 @@ FUNCTION_NAME = Text(
 RUNTIME = Text(
     match_whole(
         r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"
-        r"|provided\.al2023|java(?:17|21|25)|dotnet(?:8|10)"
+        r"|provided\.al2023|java(?:17|21|25)|dotnet(?:8|10)|ruby3\.[234]"
     ),
     "a runtime, such as nodejs22.x, python3.12, provided.al2023 or java21",
     "config/unknown-runtime",

@@ -25,12 +25,12 @@ class Program(Struct, frozen=True):
 def find_program(function: LocalFunction, parent: Mapping[str, str]) -> Program:
     language = next((name for name in _PROGRAMS if function.runtime.startswith(name)), None)
     if language is None:
-        is_managed = function.runtime.startswith(("java", "dotnet"))
+        is_managed = function.runtime.startswith(("java", "dotnet", "ruby"))
         raise FabricError(
             Problem(
                 "invoke/unknown-runtime",
                 f"function `{function.name}`: runtime `{function.runtime}` cannot run locally",
-                "build a `bootstrap` for `provided.al2023`, or invoke the deployed function"
+                "invoke the deployed function, or build a `bootstrap` for `provided.al2023`"
                 if is_managed
                 else "",
             )
