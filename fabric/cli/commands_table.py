@@ -29,6 +29,13 @@ _OBSERVED = (
 )
 ROOT = (
     _make_row("init", _DAILY, "Create a new project."),
+    CommandRow(
+        "import",
+        _DAILY,
+        "Convert the config of another tool.",
+        "fabric.cli.commands.import_project",
+        "import_project",
+    ),
     _make_row("generate", _DAILY, "Add a function, worker, resource, addon or CI workflow."),
     _make_row("plan", _DAILY, "Show which tasks would run and why."),
     _make_row("build", _DAILY, "Build the functions that changed."),

@@ -97,6 +97,7 @@ _CODES = {
     "provider/unreachable": ExitCode.UNREACHABLE,
     "source/unreachable": ExitCode.UNREACHABLE,
     "executor/unreachable": ExitCode.UNREACHABLE,
+    "import/unreadable": ExitCode.INVALID,
     "image/unreachable": ExitCode.UNREACHABLE,
     "image/bad-base": ExitCode.INVALID,
     "image/bad-name": ExitCode.INVALID,

@@ -5,6 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fabric.model.amounts import format_count, format_duration
 from fabric.model.outcomes import deployed, generated, planned, queried, recorded, routed, watched
+from fabric.model.outcomes.imported import (
+    ChangedKey,
+    ImportedService,
+    ImportNote,
+    ImportOutcome,
+)
 from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
 from fabric.model.outcomes.queried import (
     CachePruneOutcome,
@@ -142,6 +148,49 @@ def _format_document(given: queried.DocumentOutcome, _style: Style) -> str:
     return given.words
 
 
+_LONGEST_LIST = 20
+
+
+def _format_import(done: ImportOutcome, style: Style) -> str:
+    verb = "Would import" if done.dry_run else "Imported"
+    rows = [f"{verb} {one.name}: {_format_parts(one)}" for one in done.services]
+    rows += [f"  {path}" for path in done.written]
+    rows.append(f"  {'carried':<12} {format_count(done.carried, 'key')}")
+    changed = [f"{one.where}  {one.path}: {one.reason}{_format_new(one)}" for one in done.changed]
+    rows += _format_notes("changed", changed)
+    rows += _format_notes("not carried", _list_notes(done.not_carried), style.bad)
+    rows += _format_notes("dropped", _list_notes(done.dropped))
+    rows.append("Next: fabric validate, fabric plan, fabric invoke local --serve")
+    return "\n".join(rows)
+
+
+def _format_parts(one: ImportedService) -> str:
+    return f"{format_count(one.functions, 'function')}, {format_count(one.triggers, 'trigger')}"
+
+
+def _format_new(one: ChangedKey) -> str:
+    return f" -> {one.to}" if one.to else ""
+
+
+def _list_notes(notes: Sequence[ImportNote]) -> list[str]:
+    return [
+        f"{one.where}  {one.path}: {one.reason}{f' ({one.hint})' if one.hint else ''}"
+        for one in notes
+    ]
+
+
+def _format_notes(
+    title: str, rows: Sequence[str], mark: Callable[[str], str] = str
+) -> Iterator[str]:
+    """Format one list, shortened. JSON contains all rows."""
+    if not rows:
+        return
+    yield f"  {mark(title):<12} {len(rows)}"
+    yield from (f"    {row}" for row in rows[:_LONGEST_LIST])
+    if len(rows) > _LONGEST_LIST:
+        yield f"    ... and {len(rows) - _LONGEST_LIST} more, with --json"
+
+
 TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     planned.PlanOutcome: plan_text.plan_text,
     planned.ExplainOutcome: plan_text.explain_text,
@@ -151,6 +200,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.ReleasesOutcome: deploy_text.format_releases,
     deployed.OutputsOutcome: deploy_text.format_outputs,
     generated.GenerateOutcome: deploy_text.generate_text,
+    ImportOutcome: _format_import,
     queried.ValidOutcome: _format_valid,
     queried.ConfigOutcome: _format_config,
     queried.ServicesOutcome: _format_services,

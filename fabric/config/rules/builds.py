@@ -24,8 +24,8 @@ from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.command_runtimes import (
     PresetName,
     can_build,
-    is_command_runtime,
     has_file_handler,
+    is_command_runtime,
 )
 from fabric.model.problems import Problem
 

@@ -1,0 +1,176 @@
+"""Settings of AWS Lambda functions that several tools have, in the keys of fabric."""
+
+import re
+
+from fabric.config.schema.function import RUNTIME
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.rules import copy_as, inside, is_false, is_true
+from fabric.importing.source import At
+
+_NODE = re.compile(r"nodejs[0-9.]*(?:x|-edge)?")
+# Versions that AWS Lambda no longer accepts for new functions.
+_OLD_PYTHON = ("python2.7", "python3.6", "python3.7", "python3.8")
+NEW_NODE, NEW_PYTHON, NEW_RUBY = "nodejs22.x", "python3.12", "ruby3.3"
+_REPLACED = {
+    "go1.x": "provided.al2023",
+    "provided": "provided.al2023",
+    "provided.al2": "provided.al2023",
+    "java8": "java17",
+    "java8.al2": "java17",
+    "java11": "java17",
+    "dotnetcore2.1": "dotnet8",
+    "dotnetcore3.1": "dotnet8",
+    "dotnet6": "dotnet8",
+}
+_LONGEST_DESCRIPTION = 200
+
+
+def choose_runtime(text: str) -> str:
+    """Return the runtime of fabric for one of AWS, or "" if there is none."""
+    if text in _OLD_PYTHON:
+        return NEW_PYTHON
+    if text.startswith("${") or RUNTIME.fits(text):
+        return text
+    if _NODE.fullmatch(text):
+        return NEW_NODE
+    return NEW_RUBY if text.startswith("ruby") else _REPLACED.get(text, "")
+
+
+def put_runtime(context: Context, at: At, fields: Fields) -> None:
+    text = context.read_text(at)
+    new = choose_runtime(text)
+    if new:
+        fields.put("runtime", new, at)
+    if not new:
+        context.ledger.lose(at, f"fabric does not support the runtime `{text}`")
+    elif new == text:
+        context.ledger.carry(at)
+    else:
+        context.ledger.change(at, f"AWS does not accept new functions with `{text}`", new)
+
+
+def put_description(context: Context, at: At, fields: Fields) -> None:
+    """Put a description. fabric has one line of at most 200 characters."""
+    text = context.read_text(at)
+    short = " ".join(text.split())[:_LONGEST_DESCRIPTION]
+    context.put(at, fields, "description", short)
+    if short != text:
+        reason = f"a description is one line of at most {_LONGEST_DESCRIPTION} characters"
+        context.ledger.change(at, reason, short)
+
+
+def _put_ids(context: Context, at: At, fields: Fields) -> None:
+    """Put ids of a VPC. A reference to a list is one text."""
+    key = at.key[:1].lower() + at.key[1:]
+    text = context.read_text(at)
+    context.put(at, fields, key, context.read_texts(at) if at.is_list else [text] if text else [])
+
+
+_VPC = inside(
+    "vpc",
+    {
+        **dict.fromkeys(
+            ("SubnetIds", "subnetIds", "SecurityGroupIds", "securityGroupIds"), _put_ids
+        ),
+        **dict.fromkeys(("Ipv6AllowedForDualStack", "ipv6AllowedForDualStack"), copy_as("ipv6")),
+    },
+)
+
+
+def put_vpc(context: Context, at: At, fields: Fields) -> None:
+    if is_false(at):
+        context.copy(at, fields, "vpc")
+    else:
+        _VPC(context, at, fields)
+
+
+_FILE_SYSTEM = inside(
+    "fileSystem",
+    {
+        **dict.fromkeys(("Arn", "arn"), copy_as("arn")),
+        **dict.fromkeys(("LocalMountPath", "localMountPath"), copy_as("path")),
+    },
+)
+
+
+def put_file_system(context: Context, at: At, fields: Fields) -> None:
+    first = next(iter(at.list_items()), at) if at.is_list else at
+    _FILE_SYSTEM(context, first, fields)
+
+
+def put_tracing(context: Context, at: At, fields: Fields) -> None:
+    """Convert `Active`, `PassThrough`, `true` and `false`."""
+    words = {"active": "active", "true": "active", "passthrough": "passThrough"}
+    text = at.text.lower()
+    if text in words:
+        fields.put("tracing", words[text], at)
+    if text in (*words, "false", "disabled"):
+        context.ledger.carry(at)
+    else:
+        context.ledger.lose(at, f"unknown tracing mode `{at.text}`")
+
+
+def put_architecture(context: Context, at: At, fields: Fields) -> None:
+    context.put(at, fields, "architecture", next(iter(context.read_texts(at)), ""))
+
+
+def put_snap_start(context: Context, at: At, fields: Fields) -> None:
+    if is_true(at) or at.get("ApplyOn").text == "PublishedVersions":
+        fields.put_flag("snapStart", at, value=True)
+    context.ledger.carry(at)
+
+
+def put_url(context: Context, at: At, fields: Fields) -> None:
+    """Convert the URL of a function. Keys of tools differ only in case."""
+    inner = Fields(at)
+    for one in at.list_entries():
+        key = one.key.lower()
+        if key in ("authorizer", "authtype"):
+            is_iam = context.read_text(one).upper() == "AWS_IAM"
+            context.put(one, inner, "authorizer", "AWS_IAM" if is_iam else "NONE")
+        elif key == "invokemode":
+            inner.put_flag("stream", one, value=one.text.upper() == "RESPONSE_STREAM")
+            context.ledger.carry(one)
+        elif key == "cors":
+            put_cors(context, one, inner)
+    if not is_false(at):
+        fields.put("url", inner.or_true(), at)
+    context.ledger.carry(at)
+
+
+# Names in the Serverless Framework, in SAM and in URLs of functions, in lowercase.
+_CORS_KEYS = {
+    **dict.fromkeys(
+        ("origin", "origins", "alloworigin", "alloworigins", "allowedorigins"), "allowOrigins"
+    ),
+    **dict.fromkeys(("headers", "allowheaders", "allowedheaders"), "allowHeaders"),
+    **dict.fromkeys(("methods", "allowmethods", "allowedmethods"), "allowMethods"),
+    **dict.fromkeys(("exposeheaders", "exposedresponseheaders"), "exposeHeaders"),
+    "allowcredentials": "allowCredentials",
+    "maxage": "maxAge",
+}
+
+
+def read_cors(context: Context, at: At) -> Fields:
+    """Read settings of CORS. SAM quotes its texts twice, and separates them with commas."""
+    inner = Fields(at)
+    for one in at.list_entries():
+        name = _CORS_KEYS.get(one.key.lower(), "")
+        if name in ("allowCredentials", "maxAge"):
+            text = context.read_text(one).strip("'")
+            context.put(one, inner, name, int(text) if text.isdigit() else text.lower() == "true")
+        elif name:
+            words = ",".join(text.strip("'") for text in context.read_texts(one)).split(",")
+            context.put(one, inner, name, [word.strip() for word in words if word.strip()])
+    return inner
+
+
+def put_cors(context: Context, at: At, fields: Fields) -> None:
+    inner = read_cors(context, at)
+    origin = "" if at.is_map else at.text.strip("'")
+    if origin.lower() not in ("", "true", "false", "*"):
+        inner.put("allowOrigins", [origin], at)
+    if not is_false(at):
+        fields.put("cors", inner.or_true(), at)
+    context.ledger.carry(at)

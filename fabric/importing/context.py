@@ -1,0 +1,106 @@
+"""Shared steps of the conversions: copy values of a source into a config, and note the result."""
+
+import re
+
+from fabric.config.yaml.nodes import Node, Scalar
+from fabric.importing.draft import Fields, Value
+from fabric.importing.intrinsics import Intrinsics, LogicalNames, NotCarriedError, OutputRequests
+from fabric.importing.source import At, Ledger
+from fabric.importing.surroundings import Surroundings
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.secrecy import is_secret_name
+
+_NUMBER = re.compile(r"\s*([0-9]+)\s*(?:MB|s)?\s*", re.IGNORECASE)
+# The value of a parameter that has none in the source.
+STAND_IN = "set-me"
+
+
+class Context:
+    """The state of one conversion."""
+
+    def __init__(self, names: LogicalNames, ledger: Ledger, surroundings: Surroundings) -> None:
+        self.names = names
+        self.ledger = ledger
+        self.surroundings = surroundings
+        # Outputs of the stack before the functions.
+        self.requests = OutputRequests()
+        self.intrinsics = Intrinsics(names, self.requests)
+
+    def read(self, at: At) -> Node | None:
+        """Convert the functions in a value. A value that has no equivalent is noted."""
+        if at.is_missing or at.node is None:
+            return None
+        try:
+            found = self.intrinsics.convert(at.node, _name_output(at))
+        except NotCarriedError as error:
+            self.ledger.lose(at, error.reason, error.hint)
+            return None
+        return None if isinstance(found, Scalar) and found.value is None else found
+
+    def read_text(self, at: At) -> str:
+        found = self.read(at)
+        return found.text if isinstance(found, Scalar) else ""
+
+    def read_texts(self, at: At) -> list[str]:
+        """Read a text or a list of texts."""
+        return [text for one in at.list_items() if (text := self.read_text(one))]
+
+    def read_number(self, at: At) -> int | str | None:
+        """Read a number, or a text with a binding that stands for one."""
+        text = self.read_text(at)
+        found = _NUMBER.fullmatch(text)
+        if found:
+            return int(found[1])
+        return text if text.startswith("${") else None
+
+    def read_plain(self, at: At) -> Json:
+        """Read a value as JSON, with functions converted."""
+        found = self.read(at)
+        return None if found is None else At(found).value
+
+    def copy(self, at: At, fields: Fields, key: str) -> None:
+        found = self.read(at)
+        if found is not None:
+            fields.put(key, found, at)
+            self.ledger.carry(at)
+
+    def copy_number(self, at: At, fields: Fields, key: str) -> None:
+        if at.is_missing:
+            return
+        found = self.read_number(at)
+        if found is None:
+            self.ledger.lose(at, "the value is not a number")
+            return
+        fields.put(key, found, at)
+        if str(found) == at.text or str(found).startswith("${"):
+            self.ledger.carry(at)
+        else:
+            self.ledger.change(at, "the unit is removed", str(found))
+
+    def put(self, at: At, fields: Fields, key: str, value: Value) -> None:
+        """Put a converted value, if its source is set."""
+        if not at.is_missing and value not in (None, [], {}, ""):
+            fields.put(key, value, at)
+            self.ledger.carry(at)
+
+    def copy_map(self, at: At, fields: Fields, key: str) -> None:
+        """Copy a map of texts, entry by entry: one can be without an equivalent."""
+        for entry in at.list_entries():
+            self.copy(entry, fields.child(key, at), entry.key)
+
+    def copy_environment(self, at: At, fields: Fields, key: str) -> None:
+        """Copy variables. A literal value of a credential becomes a reference."""
+        for entry in at.list_entries():
+            name, text = entry.key, entry.text
+            if text and "${" not in text and is_secret_name(name):
+                fields.child(key, at).put(name, f"${{env:{name}}}", entry)
+                reason = "the value of a credential is not copied; set the variable in .env"
+                self.ledger.change(entry, reason, f"${{env:{name}}}")
+            else:
+                self.copy(entry, fields.child(key, at), name)
+
+
+def _name_output(at: At) -> str:
+    """Name an output for an expression at this place."""
+    words = [one for one in at.path[-3:] if not one.isdigit()]
+    return "".join(one[:1].upper() + one[1:] for one in words)

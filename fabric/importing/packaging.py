@@ -1,0 +1,230 @@
+"""Handlers, builds and packages of a source to entries and builds of fabric."""
+
+import json
+from pathlib import PurePosixPath
+
+from fabric.importing.aws_settings import choose_runtime
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.rules import (
+    Rules,
+    apply_rules,
+    copy_as,
+    drop_because,
+    is_false,
+    is_true,
+    share,
+)
+from fabric.importing.source import At
+from fabric.importing.surroundings import Surroundings
+
+NODE_SUFFIXES = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".tsx", ".jsx")
+_CODE_SUFFIXES = (*NODE_SUFFIXES, ".py", ".map", ".go", ".rb", ".java", ".cs")
+_GO_FOLDERS = ("", "cmd/", "src/", "functions/", "handlers/", "lambda/", "internal/")
+_WRAPPERS = {
+    "wsgi_handler.handler": "serverless-wsgi",
+    "wsgi.handler": "serverless-wsgi",
+    "rack_adapter.handler": "serverless-rack",
+}
+_USED_ONLY = "fabric packs only the files that a function uses"
+
+
+def put_entry(context: Context, at: At, source: At, function: Fields) -> None:
+    """Put the entry of a function, with the build of languages that have no built-in one."""
+    handler = at.get("handler")
+    if handler.is_missing:
+        return
+    text = context.read_text(handler)
+    if not text:
+        return
+    runtime = at.get("runtime").text or source.get("provider", "runtime").text
+    artifact = at.get("package", "artifact")
+    if artifact.is_missing:
+        artifact = source.get("package", "artifact")
+    kind = choose_runtime(runtime) or runtime
+    if text in _WRAPPERS:
+        context.ledger.lose(handler, f"the plugin {_WRAPPERS[text]} writes `{text}` when it builds")
+    elif not artifact.is_missing:
+        function.put("entry", text, handler)
+        put_artifact(context, artifact, function)
+        context.ledger.carry(handler)
+    elif runtime == "go1.x" or kind.startswith("provided"):
+        _put_program(context, handler, text, function)
+    else:
+        put_file_entry(context, handler, text, function)
+        if kind.startswith("ruby"):
+            function.child("build").put("preset", "ruby")
+
+
+def put_artifact(context: Context, at: At, function: Fields) -> None:
+    """Unpack an archive that other tools build."""
+    path = context.read_text(at)
+    if not path or "${" in path:
+        context.ledger.lose(at, "the path of the archive is not known")
+        return
+    build = function.child("build", at)
+    build.put(
+        "command", ["sh", "-c", f'python3 -m zipfile -e {json.dumps(path)} "$FABRIC_OUT_DIR"']
+    )
+    build.put("inputs", [path])
+    context.ledger.carry(at)
+
+
+def put_file_entry(context: Context, at: At, text: str, function: Fields, root: str = "") -> None:
+    """Put an entry that names a file and an export."""
+    path = join_path(root, text)
+    function.put("entry", path, at)
+    if find_handler_file(context.surroundings, path) is None:
+        reason = f"no file found for the handler `{path}`"
+        context.ledger.lose(at, reason, "build the file first, or set `entry` to its source")
+    elif path != text:
+        context.ledger.change(at, "paths are relative to fabric.yml", path)
+    else:
+        context.ledger.carry(at)
+
+
+def join_path(root: str, path: str) -> str:
+    joined = PurePosixPath(root.removeprefix("./")) / path.removeprefix("./")
+    return str(joined)
+
+
+def find_handler_file(surroundings: Surroundings, handler: str) -> str | None:
+    """Find the source of `src/file.export`, or of a dotted Python module."""
+    stem = handler.rpartition(".")[0]
+    candidates = [
+        *(f"{stem}{suffix}" for suffix in (*NODE_SUFFIXES, ".py", ".rb")),
+        handler,
+        f"{stem.replace('.', '/')}.py",
+    ]
+    return next((one for one in candidates if surroundings.is_file(one)), None)
+
+
+def _put_program(context: Context, at: At, text: str, function: Fields) -> None:
+    """Put the package of a Go program, which the other tool finds compiled."""
+    folder = _find_go_package(context.surroundings, text)
+    if folder is None:
+        function.put("entry", text, at)
+        reason = f"no Go package found for the program `{text}`"
+        context.ledger.lose(at, reason, "set `entry` to the package, or use `build.command`")
+        return
+    function.put("entry", folder, at)
+    function.child("build").put("preset", "go")
+    context.ledger.change(at, "fabric compiles the package itself", folder)
+
+
+def _find_go_package(surroundings: Surroundings, program: str) -> str | None:
+    path = PurePosixPath(program)
+    names = [path.name, *([path.parent.name] if path.name in ("bootstrap", "main") else [])]
+    for name in names:
+        for parent in _GO_FOLDERS:
+            folder = f"{parent}{name}"
+            if any(one.endswith(".go") for one in surroundings.list_names(folder)):
+                return folder
+    files = [one for one in surroundings.list_names(".") if one.endswith(".go")]
+    return "." if "main.go" in files else None
+
+
+def put_package(context: Context, at: At, fields: Fields) -> None:
+    """Convert the file patterns of archives, of a function or of all functions."""
+    apply_rules(context, at, _PACKAGE_RULES, fields)
+
+
+def _put_patterns(context: Context, at: At, fields: Fields) -> None:
+    kept = []
+    for one in at.list_items():
+        text = context.read_text(one)
+        if text.startswith("!") or _names_code(text) or ".." in text.split("/"):
+            context.ledger.drop(one, _USED_ONLY)
+            continue
+        kept.append(text.removeprefix("./"))
+        context.ledger.carry(one)
+    if kept:
+        fields.put("include", kept, at)
+
+
+def _names_code(pattern: str) -> bool:
+    """Return whether a pattern names code, which fabric packs if a function uses it."""
+    name = PurePosixPath(pattern).name
+    return (
+        pattern in ("", "**", "**/*", "*", "./**")
+        or "node_modules" in pattern
+        or PurePosixPath(name).suffix in _CODE_SUFFIXES
+        or name in ("package.json", "package-lock.json", "requirements.txt", "bootstrap")
+        or pattern.startswith(("bin/", "./bin/", "vendor/"))
+    )
+
+
+_PACKAGE_RULES: Rules = {
+    **share(("patterns", "include"), _put_patterns),
+    **share(("exclude", "excludeDevDependencies"), drop_because(_USED_ONLY)),
+    "individually": drop_because("fabric packs each function into its own archive"),
+    **share(
+        ("path", "excludeProviderFolder", "outputFolder"),
+        drop_because("used only by the Serverless Framework"),
+    ),
+}
+
+
+def put_build(context: Context, at: At, config: Fields) -> None:
+    """Convert `build.esbuild` of version 4."""
+    esbuild = at.get("esbuild")
+    if esbuild.is_map:
+        put_esbuild(context, esbuild, config.child("build", at))
+    context.ledger.carry(esbuild)
+
+
+def put_esbuild(context: Context, at: At, build: Fields) -> None:
+    for one in at.list_entries():
+        rule = _ESBUILD_RULES.get(one.key)
+        if rule is None:
+            context.ledger.lose(one, f"the option `{one.key}` of esbuild is not supported")
+        else:
+            rule(context, one, build)
+
+
+def _put_target(context: Context, at: At, build: Fields) -> None:
+    context.put(at, build, "target", next(iter(context.read_texts(at)), ""))
+
+
+def _put_source_map(context: Context, at: At, build: Fields) -> None:
+    build.put_flag("sourcemap", at, value=not is_false(at))
+    if is_true(at) or is_false(at):
+        context.ledger.carry(at)
+    else:
+        context.ledger.change(at, "fabric writes source maps to separate files", "true")
+
+
+def _put_external(context: Context, at: At, build: Fields) -> None:
+    """Put packages that are not bundled. AWS has its SDK, which fabric knows."""
+    texts = [one for one in context.read_texts(at) if not one.startswith(("aws-sdk", "@aws-sdk"))]
+    known = build.get("external")
+    merged = dict.fromkeys([*(known if isinstance(known, list) else []), *texts])
+    context.put(at, build, "external", list(merged))
+    context.ledger.carry(at)
+
+
+def _put_format(context: Context, at: At, build: Fields) -> None:
+    context.put(at, build, "format", "esm" if at.text == "esm" else "cjs")
+
+
+def _put_banner(context: Context, at: At, build: Fields) -> None:
+    context.copy(at.get("js"), build, "banner")
+
+
+_ESBUILD_RULES: Rules = {
+    **{key: copy_as(key) for key in ("minify", "keepNames", "define", "loader", "tsconfig")},
+    "target": _put_target,
+    **share(("sourcemap", "sourceMap"), _put_source_map),
+    **share(("external", "exclude"), _put_external),
+    "format": _put_format,
+    "banner": _put_banner,
+    **share(
+        (
+            *("bundle", "platform", "concurrency", "zipConcurrency", "buildConcurrency"),
+            *("packager", "packagerOptions", "installExtraArgs", "disableIncremental"),
+            *("outputWorkFolder", "outputBuildFolder", "nodeExternals", "skipBuild"),
+            *("watch", "logLevel"),
+        ),
+        drop_because("default of fabric"),
+    ),
+}

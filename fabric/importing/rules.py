@@ -1,0 +1,125 @@
+"""Rules for keys of a source: how one key becomes a key of the config.
+
+A conversion is a table from keys to rules. Keys without a rule are reported as unknown.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.source import At
+
+Rule: TypeAlias = Callable[[Context, At, Fields], None]
+Rules: TypeAlias = Mapping[str, Rule]
+Shared = TypeVar("Shared")
+
+
+def apply_rules(context: Context, at: At, rules: Rules, fields: Fields) -> None:
+    """Convert each entry of a map by its rule."""
+    for entry in at.list_entries():
+        rule = rules.get(entry.key)
+        if rule is not None:
+            rule(context, entry, fields)
+
+
+def copy_as(key: str) -> Rule:
+    return lambda context, at, fields: context.copy(at, fields, key)
+
+
+def number_as(key: str) -> Rule:
+    return lambda context, at, fields: context.copy_number(at, fields, key)
+
+
+def map_as(key: str) -> Rule:
+    return lambda context, at, fields: context.copy_map(at, fields, key)
+
+
+def texts_as(key: str) -> Rule:
+    """Copy a text or a list of texts as a list."""
+    return lambda context, at, fields: context.put(at, fields, key, context.read_texts(at))
+
+
+def lower_as(key: str) -> Rule:
+    return lambda context, at, fields: context.put(at, fields, key, context.read_text(at).lower())
+
+
+def flag_as(key: str) -> Rule:
+    """Copy a flag, which can be written as text."""
+
+    def rule(context: Context, at: At, fields: Fields) -> None:
+        fields.put(key, is_true(at), at)
+        context.ledger.carry(at)
+
+    return rule
+
+
+def true_as(key: str) -> Rule:
+    """Copy a flag only if it is true, because false is the default."""
+
+    def rule(context: Context, at: At, fields: Fields) -> None:
+        if is_true(at):
+            fields.put(key, is_true(at), at)
+        context.ledger.carry(at)
+
+    return rule
+
+
+def put_enabled(context: Context, at: At, fields: Fields) -> None:
+    """Copy whether events are delivered, only if they are not."""
+    if at.text.lower() in ("false", "disabled"):
+        fields.put("enabled", is_true(at), at)
+    context.ledger.carry(at)
+
+
+def below(parent: str, rule: Rule) -> Rule:
+    """Put the result below a map of the target."""
+    return lambda context, at, fields: rule(context, at, fields.child(parent, at))
+
+
+def inside(parent: str, rules: Rules) -> Rule:
+    """Convert a map to a map of the target."""
+
+    def rule(context: Context, at: At, fields: Fields) -> None:
+        inner = Fields(at)
+        apply_rules(context, at, rules, inner)
+        if not inner.is_empty:
+            fields.put(parent, inner, at)
+
+    return rule
+
+
+def carry(context: Context, at: At, _fields: Fields) -> None:
+    """Note a key that another rule reads."""
+    context.ledger.carry(at)
+
+
+def drop_because(reason: str) -> Rule:
+    return lambda context, at, _: context.ledger.drop(at, reason)
+
+
+def lose_because(reason: str, hint: str = "") -> Rule:
+    return lambda context, at, _: context.ledger.lose(at, reason, hint)
+
+
+def change_because(reason: str, new: str = "") -> Rule:
+    return lambda context, at, _: context.ledger.change(at, reason, new)
+
+
+def share(keys: tuple[str, ...], rule: Shared) -> dict[str, Shared]:
+    """The same rule for several keys."""
+    return dict.fromkeys(keys, rule)
+
+
+def is_true(at: At) -> bool:
+    return at.text.lower() == "true"
+
+
+def is_false(at: At) -> bool:
+    return at.text.lower() == "false"
+
+
+def is_function(at: At) -> bool:
+    """Return whether a map is a function of CloudFormation."""
+    entries = at.list_entries() if at.is_map else ()
+    return len(entries) == 1 and (entries[0].key == "Ref" or entries[0].key.startswith("Fn::"))

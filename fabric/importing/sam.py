@@ -1,0 +1,268 @@
+"""A template of AWS SAM to a config of fabric."""
+
+import re
+from collections.abc import Iterator
+
+from fabric.config.yaml.nodes import KeyValue, Mapping, Node
+from fabric.importing.aws_settings import choose_runtime
+from fabric.importing.context import STAND_IN, Context
+from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
+from fabric.importing.event_target import EventTarget
+from fabric.importing.intrinsics import LogicalNames
+from fabric.importing.rules import apply_rules, is_true
+from fabric.importing.sam_api import convert_apis
+from fabric.importing.sam_config import DeploySettings, read_deploy_settings
+from fabric.importing.sam_documents import (
+    HTTP,
+    REST,
+    build_permission,
+    convert_document_api,
+    find_documents,
+)
+from fabric.importing.sam_functions import FUNCTION_RULES, convert_function
+from fabric.importing.sam_resources import convert_layer, convert_table
+from fabric.importing.serverless_functions import shorten
+from fabric.importing.serverless_stacks import list_new_resources, put_stacks
+from fabric.importing.source import At, Ledger
+from fabric.importing.state_machines import convert_state_machine
+from fabric.importing.surroundings import Surroundings
+from fabric.model.problems import FabricError, Place, Problem
+
+_SAM = "AWS::Serverless::"
+_FUNCTION, _LAYER = f"{_SAM}Function", f"{_SAM}LayerVersion"
+_MACHINE, _TABLE = f"{_SAM}StateMachine", f"{_SAM}SimpleTable"
+_SSM = "AWS::SSM::Parameter::Value<"
+_SECTIONS = ("Parameters", "Mappings", "Conditions")
+_HEAD = ("AWSTemplateFormatVersion", "Transform", "Description", "Metadata")
+_OF_CLOUDFORMATION = (
+    *("Description", "DependsOn", "Metadata", "DeletionPolicy"),
+    "UpdateReplacePolicy",
+)
+# Names of functions contain it, with at most 64 characters.
+_LONGEST_SERVICE = 40
+
+
+def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
+    """Convert a template. Each key of the source ends in the ledger."""
+    if not At(root).get("Resources").is_map:
+        message = "the file has no `Resources`"
+        raise FabricError(Problem("import/unreadable", message, where=Place(file)))
+    deploy = read_deploy_settings(surroundings.read_text("samconfig.toml"))
+    source = At(root)
+    service = _choose_service(deploy.stack_name or surroundings.folder_name)
+    context = Context(_collect_names(source, service), Ledger(), surroundings)
+    return _Conversion(source, context, deploy).run()
+
+
+def _choose_service(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:_LONGEST_SERVICE] or "service"
+    return plain if plain[0].isalpha() else f"service-{plain}"
+
+
+def _collect_names(source: At, service: str) -> LogicalNames:
+    names = LogicalNames(
+        service=service,
+        functions={},
+        parameters={
+            one.key: _get_parameter_text(one) for one in source.get("Parameters").list_entries()
+        },
+    )
+    documents = find_documents(source)
+    names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
+    for at in source.get("Resources").list_entries():
+        _collect_name(at, names, documents)
+    return names
+
+
+def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> None:
+    """Add the ids that a resource has, also those that SAM creates for it."""
+    kind, name, service = at.get("Type").text, at.key, names.service
+    if kind == _FUNCTION:
+        names.functions[name] = shorten(service, name)
+        names.generated.update((f"{name}Role", f"{name}Url"))
+        for attribute in ("Alias", "Alias.Arn"):
+            names.texts[f"{name}.{attribute}"] = f"${{function:{names.functions[name]}.arn}}"
+    elif kind == _LAYER:
+        names.texts[name] = f"layer:{name}"
+    elif kind == _MACHINE:
+        names.texts[name] = names.texts[f"{name}.Arn"] = f"${{workflow:{name}.arn}}"
+        names.texts[f"{name}.Name"] = f"{service}-${{stage}}-{name}"
+        names.generated.add(f"{name}Role")
+    elif kind in (REST, HTTP) and name not in documents:
+        names.generated.update((name, f"{name}.Stage"))
+    elif at.node is not None:
+        names.resources[name] = at.node
+        if name in documents:
+            names.resources[f"{name}Stage"] = at.node
+
+
+def _get_parameter_text(at: At) -> str:
+    kind, default = at.get("Type").text, at.get("Default").text
+    if kind.startswith(_SSM) and default:
+        return f"${{ssm:{default}}}"
+    return f"${{{'secret' if is_true(at.get('NoEcho')) else 'param'}:{at.key}}}"
+
+
+class _Conversion:
+    """One conversion: sections of the template, in order, to sections of the config."""
+
+    def __init__(self, source: At, context: Context, deploy: DeploySettings) -> None:
+        self._source = source
+        self._context = context
+        self._ledger = context.ledger
+        self._deploy = deploy
+        self._config = Fields()
+        self._extension = Fields()
+        self._files: list[NewFile] = []
+        self._target = EventTarget(self._extension.child("http"))
+        self._target.documents = find_documents(source)
+
+    def run(self) -> Imported:
+        self._config.put("service", self._context.names.service)
+        self._convert_head()
+        self._convert_globals()
+        listed = self._source.get("Resources").list_entries()
+        resources = [made for one in listed for made in self._convert_resource(one)]
+        resources += [build_permission(*one) for one in sorted(self._target.permissions)]
+        stacks = self._build_stacks([*resources, *list_new_resources(self._target)])
+        convert_apis(self._context, self._source, self._config, self._target)
+        if not self._extension.is_empty:
+            self._config.child("extensions").put("cloud1-lambda", self._extension)
+        self._convert_parameters()
+        return Imported(
+            config=self._config.build_config(),
+            ledger=self._ledger,
+            stacks=stacks,
+            files=tuple(self._files),
+        )
+
+    def _convert_head(self) -> None:
+        for key in _HEAD:
+            at = self._source.get(key)
+            if any(one.text == "AWS::LanguageExtensions" for one in at.list_items()):
+                self._ledger.lose(at, "AWS::LanguageExtensions is not supported")
+            else:
+                self._ledger.drop(at, "used only by CloudFormation")
+        self._ledger.lose(self._source.get("Rules"), "rules of parameters are not supported")
+        provider = self._config.child("provider")
+        provider.put("name", "cloud1-lambda")
+        provider.put("runtime", self._choose_runtime())
+        if self._deploy.region:
+            provider.put("region", self._deploy.region)
+
+    def _choose_runtime(self) -> str:
+        """Choose the runtime of most functions."""
+        given = [self._source.get("Globals", "Function", "Runtime").text]
+        given += [
+            one.get("Properties", "Runtime").text
+            for one in self._source.get("Resources").list_entries()
+            if one.get("Type").text == _FUNCTION
+        ]
+        known = [new for one in given if one and "${" not in (new := choose_runtime(one)) and new]
+        return max(known, key=known.count) if known else "nodejs22.x"
+
+    def _convert_globals(self) -> None:
+        at = self._source.get("Globals", "Function")
+        defaults = self._config.child("defaults", at)
+        apply_rules(self._context, at, FUNCTION_RULES, defaults)
+        self._drop_common_runtime(defaults)
+        env = defaults.get("env")
+        if isinstance(env, Fields):
+            defaults.remove("env")
+            self._config.put("env", env, at.get("Environment", "Variables"))
+        defaults.put("permissions", [])
+        for key in ("SimpleTable", "StateMachine", "LayerVersion", "CapacityProvider"):
+            shared = self._source.get("Globals", key)
+            self._ledger.lose(shared, f"defaults of {key} are not supported")
+
+    def _drop_common_runtime(self, fields: Fields) -> None:
+        if fields.get("runtime") == self._config.child("provider").get("runtime"):
+            fields.remove("runtime")
+
+    def _convert_resource(self, at: At) -> list[At]:
+        """Convert a resource of SAM, or return those that belong into a stack."""
+        kind = at.get("Type").text
+        if kind == _TABLE:
+            return [convert_table(at)]
+        if at.key in self._target.documents:
+            return convert_document_api(self._context, at)
+        if not kind.startswith(_SAM):
+            return [at]
+        self._ledger.carry(at.get("Type"))
+        self._convert_own(at, kind)
+        for key in _OF_CLOUDFORMATION:
+            if kind != _FUNCTION or key == "Description":
+                self._ledger.drop(at.get(key), "used only by CloudFormation")
+        return []
+
+    def _convert_own(self, at: At, kind: str) -> None:
+        """Convert a resource of SAM that becomes a part of the config."""
+        if kind == _FUNCTION:
+            self._convert_function(at)
+        elif kind == _LAYER:
+            convert_layer(self._context, at, self._config)
+        elif kind == _MACHINE:
+            convert_state_machine(self._context, at.get("Properties"), at.key, self._config)
+        elif kind not in (REST, HTTP):
+            self._ledger.lose(at, f"resources of type `{kind}` are not supported")
+
+    def _convert_function(self, at: At) -> None:
+        name = self._context.names.functions[at.key]
+        function = self._target.function = Fields(at)
+        function.put("name", name)
+        if name != at.key:
+            reason = "names have 64 characters with service and stage"
+            self._ledger.change(at.get("Type"), reason, name)
+        self._files += convert_function(self._context, at, self._source, self._target)
+        self._drop_common_runtime(function)
+        if function.has("entry"):
+            self._config.add("functions", function)
+
+    def _build_stacks(self, resources: list[At]) -> tuple[StackDraft, ...]:
+        sections = tuple(
+            KeyValue(name, at.line, at.column, at.node)
+            for name in _SECTIONS
+            if (at := self._source.get(name)).node is not None
+        )
+        outputs = list(self._source.get("Outputs").list_entries())
+        head = Mapping(sections, 0, 0)
+        found = put_stacks(self._context, resources, outputs, head, self._extension)
+        for name in ("Mappings", "Conditions"):
+            self._ledger.carry(self._source.get(name))
+        return found
+
+    def _convert_parameters(self) -> None:
+        for at in self._source.get("Parameters").list_entries():
+            self._ledger.carry(at)
+            text = self._context.names.parameters[at.key]
+            if text.startswith("${secret:"):
+                self._config.child("secrets").put(at.key, f"secret://{at.key}")
+                self._ledger.lose(
+                    at.get("Default"), "secrets are not copied", f"set the variable {at.key}"
+                )
+            elif text.startswith("${param:"):
+                self._put_param(at)
+        for stage, values in self._deploy.overrides.items():
+            for name, value in values.items() if stage != "default" else ():
+                self._config.child("stages").child(stage).child("params").put(name, value)
+
+    def _put_param(self, at: At) -> None:
+        default = at.get("Default")
+        given = self._deploy.overrides.get("default", {}).get(at.key)
+        params = self._config.child("params")
+        if given is not None:
+            params.put(at.key, given, at)
+        elif default.node is not None and not default.is_missing:
+            params.put(at.key, default.node, at)
+        else:
+            value = next(_list_accepted(at), STAND_IN)
+            params.put(at.key, value, at)
+            reason = "the parameter has no default; set it in `params`"
+            self._ledger.change(at, reason, value)
+
+
+def _list_accepted(at: At) -> Iterator[str]:
+    """List values that a parameter without a default accepts."""
+    yield from (one.text for one in at.get("AllowedValues").list_items() if one.text)
+    if at.get("Type").text == "Number":
+        yield at.get("MinValue").text or "1"

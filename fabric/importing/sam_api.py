@@ -1,0 +1,225 @@
+"""APIs of AWS SAM to the API of the service."""
+
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.event_target import EventTarget
+from fabric.importing.rules import (
+    Rules,
+    apply_rules,
+    carry,
+    change_because,
+    copy_as,
+    drop_because,
+    flag_as,
+    inside,
+    lose_because,
+    number_as,
+    share,
+    texts_as,
+)
+from fabric.importing.sam_documents import HTTP, REST
+from fabric.importing.sam_events import normalize_name, put_throttle
+from fabric.importing.serverless_api import USAGE_PLAN_RULES, put_cors_of_routes
+from fabric.importing.serverless_events import put_authorizer_function
+from fabric.importing.source import At
+
+_NAMED = drop_because("fabric names and describes the API itself")
+
+
+def convert_apis(context: Context, source: At, config: Fields, target: EventTarget) -> None:
+    """Convert the API of the service and its defaults. A service has one API."""
+    _put_kind(context, source, target)
+    kind = REST if target.has_rest_api else HTTP
+    apis = [
+        one
+        for one in source.get("Resources").list_entries()
+        if one.get("Type").text in (REST, HTTP) and one.key not in target.documents
+    ]
+    found = [one for one in apis if one.get("Type").text == kind]
+    for one in (*found[1:], *(one for one in apis if one.get("Type").text != kind)):
+        hint = "split the service, or use the settings of one API"
+        context.ledger.lose(one, "a service has one API in fabric", hint)
+    shared = source.get("Globals", "Api" if target.has_rest_api else "HttpApi")
+    for at in (shared, *(one.get("Properties") for one in found[:1])):
+        apply_rules(context, at, _API_RULES, target.http)
+        for key in ("Cors", "CorsConfiguration"):
+            if not at.get(key).is_missing:
+                put_cors_of_routes(context, at.get(key), config)
+    for key in ("Api", "HttpApi"):
+        context.ledger.carry(source.get("Globals", key))
+
+
+def _put_kind(context: Context, source: At, target: EventTarget) -> None:
+    if target.has_rest_api:
+        target.http.put("kind", "rest")
+        target.http.put("endpointType", "edge")
+    elif target.is_rest:
+        reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
+        context.ledger.change(source.get("Resources"), reason, "http.kind: http")
+    if target.payloads == {"1.0"}:
+        target.http.put("payload", "1.0")
+
+
+def _put_types(context: Context, at: At, http: Fields) -> None:
+    texts = [text.replace("~1", "/") for text in context.read_texts(at)]
+    context.put(at, http, "binaryMediaTypes", texts)
+
+
+def _put_endpoint(context: Context, at: At, http: Fields) -> None:
+    kind = at.get("Type") if at.is_map else at
+    context.put(kind, http, "endpointType", context.read_text(kind).lower())
+    ids = at.get("VPCEndpointIds")
+    context.put(ids, http, "vpcEndpointIds", context.read_texts(ids))
+
+
+def _put_logs(context: Context, at: At, http: Fields) -> None:
+    logs = Fields(at)
+    context.copy(at.get("Format"), logs, "format")
+    http.put("accessLogs", logs.or_true(), at)
+    if not at.get("DestinationArn").is_missing:
+        context.ledger.change(at.get("DestinationArn"), "fabric creates the log group")
+
+
+def _put_limits(context: Context, at: At, http: Fields) -> None:
+    """Convert the settings of methods. fabric has one limit for all."""
+    for item in at.list_items():
+        put_throttle(context, item, http)
+        apply_rules(context, item, _METHOD_RULES, http)
+
+
+_METHOD_RULES: Rules = {
+    **share(("MetricsEnabled", "DetailedMetricsEnabled"), flag_as("metrics")),
+    **share(("ResourcePath", "HttpMethod"), carry),
+    **share(
+        ("LoggingLevel", "DataTraceEnabled", "CachingEnabled", "CacheTtlInSeconds"),
+        lose_because("fabric has no such setting of methods"),
+    ),
+}
+
+
+def _put_authorizers(context: Context, at: At, http: Fields) -> None:
+    for one in at.list_entries():
+        name = normalize_name(one.key)
+        _convert_authorizer(context, one, http.child("authorizers", at).child(name, one))
+
+
+def _put_default_authorizer(context: Context, at: At, http: Fields) -> None:
+    context.put(at, http, "defaultAuthorizer", normalize_name(context.read_text(at)))
+
+
+_AUTH_RULES: Rules = {
+    "Authorizers": _put_authorizers,
+    "DefaultAuthorizer": _put_default_authorizer,
+    **share(
+        (
+            *("EnableIamAuthorizer", "AddDefaultAuthorizerToCorsPreflight", "InvokeRole"),
+            "AddApiKeyRequiredToCorsPreflight",
+        ),
+        drop_because("default of fabric"),
+    ),
+    "ResourcePolicy": lambda context, at, http: apply_rules(
+        context, at, {"CustomStatements": copy_as("resourcePolicy")}, http
+    ),
+    "UsagePlan": inside("usagePlan", USAGE_PLAN_RULES),
+    "ApiKeyRequired": lose_because("keys belong to triggers", "set `apiKey` of each trigger"),
+}
+_DOMAIN_RULES: Rules = {
+    "DomainName": copy_as("name"),
+    "CertificateArn": copy_as("certificate"),
+    "BasePath": lambda context, at, domain: _put_base_path(context, at, domain),
+    "Route53": lambda context, at, domain: apply_rules(
+        context, at, {"HostedZoneId": copy_as("zone")}, domain
+    ),
+    **share(("EndpointConfiguration", "SecurityPolicy"), drop_because("default of fabric")),
+    "MutualTlsAuthentication": lose_because("client certificates are not supported"),
+}
+
+
+def _put_base_path(context: Context, at: At, domain: Fields) -> None:
+    texts = [text.strip("/") for text in context.read_texts(at)]
+    context.put(at, domain, "basePath", next((one for one in texts if one), ""))
+    context.ledger.carry(at)
+
+
+_API_RULES: Rules = {
+    "StageName": change_because("the address of the API contains the stage of fabric", "<stage>"),
+    "Auth": lambda context, at, http: apply_rules(context, at, _AUTH_RULES, http),
+    "Domain": inside("domain", _DOMAIN_RULES),
+    **share(("AccessLogSetting", "AccessLogSettings"), _put_logs),
+    "BinaryMediaTypes": _put_types,
+    "MinimumCompressionSize": number_as("minimumCompressionSize"),
+    "TracingEnabled": flag_as("tracing"),
+    "DisableExecuteApiEndpoint": copy_as("disableDefaultEndpoint"),
+    "EndpointConfiguration": _put_endpoint,
+    **share(("MethodSettings", "DefaultRouteSettings"), _put_limits),
+    **share(("Name", "Description", "OpenApiVersion", "AlwaysDeploy", "FailOnWarnings"), _NAMED),
+    **share(("MergeDefinitions", "Tags", "PropagateTags"), _NAMED),
+    **share(
+        (
+            *("ApiKeySourceType", "Models", "GatewayResponses", "Variables", "CanarySetting"),
+            *("CacheClusterEnabled", "CacheClusterSize", "Mode", "StageVariables"),
+            "RouteSettings",
+        ),
+        lose_because("fabric has no such setting of APIs"),
+    ),
+}
+
+
+def _convert_authorizer(context: Context, at: At, fields: Fields) -> None:
+    pool, jwt = at.get("UserPoolArn"), at.get("JwtConfiguration")
+    if not pool.is_missing:
+        fields.put("type", "cognito")
+        context.copy(pool, fields, "userPoolArn")
+    elif not jwt.is_missing:
+        fields.put("type", "jwt")
+        apply_rules(context, at, _JWT_RULES, fields)
+    else:
+        _put_function_authorizer(context, at, fields)
+
+
+_JWT_RULES: Rules = {
+    "JwtConfiguration": lambda context, at, fields: apply_rules(
+        context,
+        at,
+        {
+            **share(("issuer", "Issuer"), copy_as("issuer")),
+            **share(("audience", "Audience"), texts_as("audience")),
+        },
+        fields,
+    ),
+    "IdentitySource": copy_as("identitySource"),
+    "AuthorizationScopes": lose_because(
+        "scopes belong to triggers", "set `scopes` of each trigger"
+    ),
+}
+
+
+def _put_function_authorizer(context: Context, at: At, fields: Fields) -> None:
+    kind = at.get("FunctionPayloadType")
+    is_rest = at.get("AuthorizerPayloadFormatVersion").is_missing
+    is_token = kind.text == "TOKEN" or (kind.is_missing and is_rest)
+    fields.put("type", "token" if is_token else "request")
+    put_authorizer_function(context.read_text(at.get("FunctionArn")), fields)
+    apply_rules(context, at, _FUNCTION_AUTHORIZER_RULES, fields)
+    if not is_token and not fields.has("simple"):
+        fields.put_flag("simple", value=False)
+
+
+def _put_identity(context: Context, at: At, fields: Fields) -> None:
+    places = {"Header": "header", "Headers": "header", "QueryStrings": "querystring"}
+    sources = [
+        f"$request.{place}.{text}"
+        for key, place in places.items()
+        for text in context.read_texts(at.get(key))
+    ]
+    context.put(at, fields, "identitySource", sources[0] if len(sources) == 1 else sources)
+    context.copy_number(at.get("ReauthorizeEvery"), fields, "ttl")
+    context.ledger.lose(at.get("ValidationExpression"), "patterns of tokens are not supported")
+
+
+_FUNCTION_AUTHORIZER_RULES: Rules = {
+    "Identity": _put_identity,
+    "EnableSimpleResponses": copy_as("simple"),
+    **share(("FunctionArn", "FunctionPayloadType", "AuthorizerPayloadFormatVersion"), carry),
+    **share(("FunctionInvokeRole", "EnableFunctionDefaultPermissions"), carry),
+}

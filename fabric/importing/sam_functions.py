@@ -1,0 +1,308 @@
+"""Functions of AWS SAM to functions of fabric."""
+
+import re
+import shlex
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from fabric.config.yaml.nodes import KeyValue, Mapping, Scalar
+from fabric.importing.aws_settings import (
+    put_architecture,
+    put_description,
+    put_file_system,
+    put_runtime,
+    put_snap_start,
+    put_tracing,
+    put_url,
+    put_vpc,
+)
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields, NewFile
+from fabric.importing.event_target import EventTarget
+from fabric.importing.packaging import join_path, put_esbuild, put_file_entry
+from fabric.importing.policies import put_policies
+from fabric.importing.rules import (
+    Rules,
+    apply_rules,
+    copy_as,
+    drop_because,
+    inside,
+    lose_because,
+    lower_as,
+    map_as,
+    number_as,
+    share,
+)
+from fabric.importing.sam_events import convert_sam_events, put_async
+from fabric.importing.source import At
+
+_SUFFIXES = {"nodejs": "js", "python": "py", "ruby": "rb"}
+_FAMILY = re.compile(r"[a-z]*")
+_ELSEWHERE = "images that are built elsewhere are not supported"
+_UNPACK = 'for one in {0}/*.jar; do python3 -m zipfile -e "$one" "$FABRIC_OUT_DIR"; done'
+
+
+class _Code(Struct, frozen=True):
+    """The code of a function: its directory, its handler and how it is built."""
+
+    at: At
+    handler: At
+    text: str
+    root: str
+    runtime: str
+
+    @property
+    def properties(self) -> At:
+        return self.at.get("Metadata", "BuildProperties")
+
+
+def convert_function(context: Context, at: At, source: At, target: EventTarget) -> list[NewFile]:
+    """Convert one function into the target, and return files for inline code."""
+    function, properties = target.function, at.get("Properties")
+    context.ledger.lose(at.get("Condition"), "conditions of functions are not supported")
+    for key in ("DependsOn", "DeletionPolicy", "UpdateReplacePolicy"):
+        context.ledger.drop(at.get(key), "fabric deploys functions after the stack")
+    apply_rules(context, properties, FUNCTION_RULES, function)
+    if function.has("role"):
+        function.put_flag("permissions", value=False)
+    files = _put_code(context, at, source.get("Globals", "Function"), function)
+    put_async(context, properties.get("EventInvokeConfig"), function, target)
+    convert_sam_events(context, properties.get("Events"), target)
+    return files
+
+
+def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[NewFile]:
+    def read(key: str) -> At:
+        own = at.get("Properties", key)
+        return shared.get(key) if own.is_missing else own
+
+    code, inline, runtime = read("CodeUri"), at.get("Properties", "InlineCode"), read("Runtime")
+    if read("PackageType").text == "Image" or not at.get("Properties", "ImageUri").is_missing:
+        hint = "use `package: {type: image}`, which builds the image from the entry"
+        context.ledger.lose(at, _ELSEWHERE, hint)
+    elif not inline.is_missing:
+        return _put_inline_code(context, inline, read("Handler"), runtime.text, function)
+    elif code.is_map or code.text.startswith("s3://"):
+        context.ledger.lose(code, "code in a bucket", "put the source into the project")
+    else:
+        root = context.read_text(code).rstrip("/") or "."
+        context.ledger.carry(code)
+        handler = read("Handler")
+        text = context.read_text(handler)
+        _put_entry(context, _Code(at, handler, text, root, runtime.text), function)
+    return []
+
+
+def _put_inline_code(
+    context: Context, at: At, handler: At, runtime: str, function: Fields
+) -> list[NewFile]:
+    family = _FAMILY.match(runtime)
+    suffix = _SUFFIXES.get(family[0] if family else "")
+    text = context.read_text(at)
+    if suffix is None or not text:
+        context.ledger.lose(at, f"inline code for the runtime `{runtime}` is not supported")
+        return []
+    name = str(function.get("name"))
+    export = context.read_text(handler).rpartition(".")[2] or "handler"
+    function.put("entry", f"src/{name}.{export}", handler)
+    context.ledger.change(at, "inline code is written to a file", f"src/{name}.{suffix}")
+    context.ledger.carry(handler)
+    return [NewFile(f"src/{name}.{suffix}", text.rstrip("\n") + "\n")]
+
+
+def _put_entry(context: Context, code: _Code, function: Fields) -> None:
+    metadata = code.at.get("Metadata")
+    method = metadata.get("BuildMethod")
+    put = _BUILDS.get(_choose_build(method.text, code.runtime), _put_plain)
+    put(context, code, function)
+    context.ledger.carry(method)
+    for one in metadata.list_entries():
+        if one.key not in ("BuildMethod", "BuildProperties"):
+            context.ledger.drop(one, "used only by CloudFormation and `sam build`")
+
+
+def _choose_build(method: str, runtime: str) -> str:
+    for prefix in ("makefile", "esbuild", "dotnet", "rust", "go"):
+        if method.startswith(prefix):
+            return prefix
+    if runtime.startswith("provided"):
+        return "go"
+    return next((one for one in ("go", "java", "dotnet", "ruby") if runtime.startswith(one)), "")
+
+
+def _put_plain(context: Context, code: _Code, function: Fields) -> None:
+    if code.text:
+        put_file_entry(context, code.handler, code.text, function, code.root)
+    else:
+        context.ledger.lose(code.at, "the function has no handler")
+
+
+def _put_makefile(context: Context, code: _Code, function: Fields) -> None:
+    target = f'build-{code.at.key} ARTIFACTS_DIR="$FABRIC_OUT_DIR"'
+    command = ["sh", "-c", f"make -C {shlex.quote(code.root)} {target}"]
+    function.child("build").put("command", command)
+    function.put("entry", code.text or code.at.key, code.handler)
+    context.ledger.carry(code.handler)
+
+
+def _put_esbuild(context: Context, code: _Code, function: Fields) -> None:
+    put_file_entry(context, code.handler, code.text, function, code.root)
+    entries = []
+    for one in code.properties.list_entries():
+        key = one.key[:1].lower() + one.key[1:]
+        if key == "entryPoints":
+            context.ledger.drop(one, "the entry is the handler")
+        elif key in ("loader", "mainFields", "outExtension", "banner", "footer"):
+            reason = f"the option `{one.key}` of esbuild is not converted"
+            context.ledger.lose(one, reason, "set it in `build`")
+        else:
+            context.ledger.carry(one)
+            entries.append(KeyValue(key, one.line, one.column, one.node or _NOTHING))
+    options = code.properties._replace(node=Mapping(tuple(entries), 0, 0))
+    put_esbuild(context, options, function.child("build"))
+
+
+_NOTHING = Scalar(None, "", 0, 0)
+
+
+def _put_program(preset: str) -> "PutCode":
+    """Put the directory or the name of a program, which a preset compiles."""
+
+    def put(context: Context, code: _Code, function: Fields) -> None:
+        function.child("build").put("preset", preset)
+        binary = context.read_text(code.properties.get("Binary"))
+        function.put("entry", binary or code.root, code.handler)
+        context.ledger.carry(code.properties)
+        context.ledger.change(code.handler, "the handler of a program is `bootstrap`")
+
+    return put
+
+
+def _put_managed(preset: str) -> "PutCode":
+    def put(context: Context, code: _Code, function: Fields) -> None:
+        function.child("build").put("preset", preset)
+        function.put("entry", code.text, code.handler)
+        context.ledger.carry(code.handler, code.properties)
+
+    return put
+
+
+def _put_ruby(context: Context, code: _Code, function: Fields) -> None:
+    function.child("build").put("preset", "ruby")
+    put_file_entry(context, code.handler, code.text, function, code.root)
+
+
+def _put_java(context: Context, code: _Code, function: Fields) -> None:
+    """Build with the tool of the project, as `sam build` does."""
+    tools = {
+        "pom.xml": ("mvn -q -B package -DskipTests", "target"),
+        "build.gradle": ("gradle -q build -x test", "build/libs"),
+        "build.gradle.kts": ("gradle -q build -x test", "build/libs"),
+    }
+    for name, (command, folder) in tools.items():
+        if context.surroundings.is_file(join_path(code.root, name)):
+            text = f"cd {shlex.quote(code.root)} && {command} && {_UNPACK.format(folder)}"
+            function.put("entry", code.text, code.handler)
+            function.child("build").put("command", ["sh", "-c", text])
+            context.ledger.change(code.handler, "the classes are built by a command", text)
+            return
+    _put_managed("java")(context, code, function)
+
+
+PutCode = Callable[[Context, _Code, Fields], None]
+_BUILDS: dict[str, PutCode] = {
+    "makefile": _put_makefile,
+    "esbuild": _put_esbuild,
+    "rust": _put_program("rust"),
+    "go": _put_program("go"),
+    "java": _put_java,
+    "dotnet": _put_managed("dotnet"),
+    "ruby": _put_ruby,
+}
+
+
+def _put_environment(context: Context, at: At, fields: Fields) -> None:
+    context.copy_environment(at.get("Variables"), fields, "env")
+    context.ledger.carry(at)
+
+
+def _put_layers(context: Context, at: At, fields: Fields) -> None:
+    texts = [one.removeprefix("layer:") for one in context.read_texts(at)]
+    context.put(at, fields, "layers", texts)
+
+
+def _put_dead_letter(context: Context, at: At, fields: Fields) -> None:
+    context.copy(at.get("TargetArn"), fields, "deadLetter")
+    context.ledger.carry(at.get("Type"))
+
+
+def _put_number_below(inner: str, key: str) -> Callable[[Context, At, Fields], None]:
+    return lambda context, at, fields: context.copy_number(at.get(inner), fields, key)
+
+
+FUNCTION_RULES: Rules = {
+    "Runtime": put_runtime,
+    "MemorySize": number_as("memory"),
+    "Timeout": number_as("timeout"),
+    "Architectures": put_architecture,
+    "Environment": _put_environment,
+    "Description": put_description,
+    "Tags": map_as("tags"),
+    "Layers": _put_layers,
+    "ReservedConcurrentExecutions": number_as("reservedConcurrency"),
+    "ProvisionedConcurrencyConfig": _put_number_below(
+        "ProvisionedConcurrentExecutions", "provisionedConcurrency"
+    ),
+    "EphemeralStorage": _put_number_below("Size", "ephemeralStorage"),
+    "Tracing": put_tracing,
+    "VpcConfig": put_vpc,
+    "KmsKeyArn": copy_as("kmsKey"),
+    "DeadLetterQueue": _put_dead_letter,
+    "FileSystemConfigs": put_file_system,
+    "SnapStart": put_snap_start,
+    "LoggingConfig": inside(
+        "logs",
+        {
+            "LogFormat": lower_as("format"),
+            "ApplicationLogLevel": copy_as("level"),
+            "SystemLogLevel": copy_as("systemLevel"),
+            "LogGroup": copy_as("group"),
+        },
+    ),
+    "FunctionUrlConfig": put_url,
+    "Policies": put_policies,
+    "Role": copy_as("role"),
+    "DurableConfig": inside(
+        "durable",
+        {
+            "ExecutionTimeout": number_as("executionTimeout"),
+            "RetentionPeriodInDays": number_as("retentionDays"),
+        },
+    ),
+    "RecursiveLoop": copy_as("recursiveLoop"),
+    **share(
+        (
+            *("AutoPublishAlias", "AutoPublishCodeSha256", "AutoPublishAliasAllProperties"),
+            *("VersionDescription", "VersionDeletionPolicy", "PublishToLatestPublished"),
+        ),
+        drop_because("fabric always publishes versions and the alias `live`"),
+    ),
+    "PackageType": drop_because("default of fabric"),
+    "PropagateTags": drop_because("fabric tags everything that it creates for a function"),
+    "FunctionName": lose_because("fabric names functions `<service>-<stage>-<function>`"),
+    "DeploymentPreference": lose_because("gradual releases of one function are not supported"),
+    "CodeSigningConfigArn": lose_because("signed code is not supported"),
+    "AssumeRolePolicyDocument": lose_because("fabric sets the trust policy of its roles"),
+    "PermissionsBoundary": lose_because(
+        "a boundary applies to all functions", "set `iam.boundary` in extensions.cloud1-lambda"
+    ),
+    "RolePath": lose_because(
+        "a path applies to all functions", "set `iam.path` in extensions.cloud1-lambda"
+    ),
+    "RuntimeManagementConfig": lose_because("AWS updates runtimes itself"),
+    "SourceKMSKeyArn": lose_because("archives are encrypted with the key of AWS"),
+    "TenancyConfig": lose_because("tenant isolation is not supported"),
+    "CapacityProviderConfig": lose_because("capacity providers are not supported"),
+    "ImageConfig": lose_because(_ELSEWHERE),
+}

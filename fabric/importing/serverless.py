@@ -1,0 +1,306 @@
+"""A config of the Serverless Framework to a config of fabric."""
+
+import re
+from collections.abc import Iterator
+
+from fabric.config.yaml.nodes import Mapping, Node, Scalar
+from fabric.importing.aws_settings import choose_runtime, put_runtime
+from fabric.importing.context import STAND_IN, Context
+from fabric.importing.draft import Fields, Imported
+from fabric.importing.event_target import EventTarget
+from fabric.importing.intrinsics import LogicalNames
+from fabric.importing.packaging import put_build, put_entry, put_package
+from fabric.importing.rules import Rules, apply_rules, carry, copy_as, lose_because, share
+from fabric.importing.serverless_api import convert_api
+from fabric.importing.serverless_events import convert_events
+from fabric.importing.serverless_functions import (
+    PROVIDER_RULES,
+    convert_function,
+    convert_layers,
+    convert_permissions,
+    shorten,
+)
+from fabric.importing.serverless_plugins import convert_plugins
+from fabric.importing.serverless_stacks import build_stacks
+from fabric.importing.source import At, Ledger
+from fabric.importing.state_machines import convert_state_machines
+from fabric.importing.surroundings import Surroundings
+from fabric.importing.variables import Variables, find_default_stage
+from fabric.model.problems import FabricError, Place, Problem
+
+_PROVIDERS = {
+    "aws": "cloud1-lambda",
+    "google": "cloud2-functions",
+    "azure": "cloud3-functions",
+    "cloudflare": "edge1-workers",
+    "openwhisk": "cloud6-functions",
+    "aliyun": "cloud4-fc",
+}
+_ACCOUNT = "settings of an account of Serverless Inc."
+_OLD_TOOL = "used only by the Serverless Framework"
+_ROOT_DROPPED = {
+    **share(("app", "org", "tenant", "console", "dashboard", "licenseKey"), _ACCOUNT),
+    **share(("frameworkVersion", "configValidationMode", "projectDir", "outputs"), _OLD_TOOL),
+    **share(("deprecationNotificationMode", "variablesResolutionMode"), _OLD_TOOL),
+    "useDotenv": "fabric reads .env itself",
+}
+_PROVIDER_DROPPED = {
+    **share(("stackName", "stackTags", "stackPolicy", "stackParameters", "cfnRole"), _OLD_TOOL),
+    **share(("notificationArns", "rollbackConfiguration", "disableRollback"), _OLD_TOOL),
+    **share(("deploymentMethod", "deploymentPrefix", "profile", "versionFunctions"), _OLD_TOOL),
+    **share(("lambdaHashingVersion", "apiName", "eventBridge", "credentials"), _OLD_TOOL),
+    **share(("websocketsApiName", "websocketsDescription"), "WebSocket APIs are not supported"),
+}
+_ROLE_KEYS = (
+    *("statements", "name", "path", "permissionsBoundary", "permissionBoundary"),
+    *("managedPolicies", "tags"),
+)
+_GENERATED = (
+    *("ApiGatewayRestApi", "HttpApi", "HttpApiStage", "IamRoleLambdaExecution"),
+    *("ServerlessDeploymentBucket", "WebsocketsApi"),
+)
+_LONGEST_SERVICE = 40
+
+
+def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imported:
+    """Convert a config. Each key of the source ends in the ledger."""
+    if not isinstance(root, Mapping):
+        message = "the file is not a map, such as `service: shop`"
+        raise FabricError(Problem("import/unreadable", message, where=Place(file)))
+    ledger = Ledger()
+    variables = Variables(root, surroundings, ledger, find_default_stage(root))
+    source = _resolve(At(root), root, variables)
+    service = _find_service(source, surroundings)
+    context = Context(_collect_names(source, service), ledger, surroundings)
+    return _Conversion(source, context, variables).run()
+
+
+def _resolve(at: At, root: Mapping, variables: Variables) -> At:
+    """Resolve all sections, except `custom`, whose values are resolved where they are used."""
+    entries = (
+        entry
+        if entry.key == "custom"
+        else entry._replace(value=variables.resolve(at.get(entry.key)).node or entry.value)
+        for entry in root.entries
+    )
+    return at._replace(node=root._replace(entries=tuple(entries)))
+
+
+def _find_service(source: At, surroundings: Surroundings) -> str:
+    name = source.get("service")
+    text = (name.get("name") if name.is_map else name).text or surroundings.folder_name
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-_")[:_LONGEST_SERVICE] or "service"
+    return plain if plain[0].isalpha() else f"service-{plain}"
+
+
+def build_logical_id(name: str) -> str:
+    """Return the logical id that the Serverless Framework gives a function."""
+    found = name.replace("-", "Dash").replace("_", "Underscore")
+    return re.sub(r"[^A-Za-z0-9]", "", found[:1].upper() + found[1:]) + "LambdaFunction"
+
+
+def _list_parts(source: At) -> tuple[At, ...]:
+    """List the parts of `resources`, which is a map or a list of maps."""
+    section = source.get("resources")
+    return section.list_items() if section.is_list else (section,)
+
+
+def _collect_names(source: At, service: str) -> LogicalNames:
+    functions = source.get("functions").list_entries()
+    parts = _list_parts(source)
+    return LogicalNames(
+        service=service,
+        functions={build_logical_id(one.key): shorten(service, one.key) for one in functions},
+        generated=set(_GENERATED),
+        parameters={
+            one.key: f"${{param:{one.key}}}"
+            for part in parts
+            for one in part.get("Parameters").list_entries()
+        },
+        resources={
+            one.key: one.node
+            for part in parts
+            for one in part.get("Resources").list_entries()
+            if one.node is not None
+        },
+    )
+
+
+class _Conversion:
+    """One conversion: sections of the source, in order, to sections of the config."""
+
+    def __init__(self, source: At, context: Context, variables: Variables) -> None:
+        self._source = source
+        self._context = context
+        self._ledger = context.ledger
+        self._variables = variables
+        self._config = Fields()
+        self._extension = Fields()
+        self._target = EventTarget(self._extension.child("http"))
+
+    def run(self) -> Imported:
+        self._convert_service()
+        self._convert_provider()
+        convert_plugins(self._context, self._source, self._variables, self._config, self._extension)
+        put_build(self._context, self._source.get("build"), self._config)
+        convert_layers(self._context, self._source.get("layers"), self._config)
+        self._convert_functions()
+        put_package(self._context, self._source.get("package"), self._config.child("defaults"))
+        convert_state_machines(self._context, self._source, self._config)
+        stacks = build_stacks(self._context, self._source, self._target, self._extension)
+        convert_api(self._context, self._source, self._config, self._target)
+        if not self._extension.is_empty:
+            self._config.child("extensions").put("cloud1-lambda", self._extension)
+        self._convert_params()
+        return Imported(config=self._config.build_config(), ledger=self._ledger, stacks=stacks)
+
+    @property
+    def _defaults(self) -> Fields:
+        return self._config.child("defaults")
+
+    def _convert_service(self) -> None:
+        at, chosen = self._source.get("service"), self._context.names.service
+        name = at.get("name") if at.is_map else at
+        self._config.put("service", chosen, at)
+        if name.text == chosen:
+            self._ledger.carry(name)
+        else:
+            reason = "names of services have letters, digits, `_` and `-`, and start with a letter"
+            self._ledger.change(name, reason, chosen)
+        self._context.copy(at.get("awsKmsKeyArn"), self._defaults, "kmsKey")
+        for key, reason in _ROOT_DROPPED.items():
+            self._ledger.drop(self._source.get(key), reason)
+
+    def _convert_provider(self) -> None:
+        at = self._source.get("provider")
+        name = at.get("name") if at.is_map else at
+        provider = _PROVIDERS.get(name.text)
+        if provider is None:
+            message = f"fabric cannot import services for the provider `{name.text}`"
+            raise FabricError(Problem("import/unreadable", message))
+        target = self._config.child("provider", at)
+        target.put("name", provider, name)
+        self._ledger.carry(name)
+        self._put_service_runtime(at, target)
+        self._put_region(at.get("region"), target)
+        self._note_stage(at.get("stage"))
+        apply_rules(self._context, at, PROVIDER_RULES, self._defaults)
+        self._context.copy_environment(at.get("environment"), self._config, "env")
+        if provider == "cloud1-lambda":
+            self._put_hidden_defaults(at)
+            self._convert_roles(at)
+            self._put_bucket(at.get("deploymentBucket"))
+        for key, reason in _PROVIDER_DROPPED.items():
+            self._ledger.drop(at.get(key), reason)
+
+    def _put_service_runtime(self, at: At, target: Fields) -> None:
+        """Put the runtime of the service, or of its first function."""
+        if not at.get("runtime").is_missing:
+            put_runtime(self._context, at.get("runtime"), target)
+        if target.has("runtime"):
+            return
+        functions = self._source.get("functions").list_entries()
+        found = (choose_runtime(one.get("runtime").text) for one in functions)
+        known = next((one for one in found if one), "")
+        target.put("runtime", known or "nodejs22.x")
+        if not known:
+            self._ledger.change(at, "the runtime is not set", "nodejs22.x")
+
+    def _put_region(self, at: At, target: Fields) -> None:
+        if at.text.startswith("${aws:"):
+            reason = "the region has no value in the file; fabric uses AWS_REGION"
+            self._ledger.change(at, reason)
+        else:
+            self._context.copy(at, target, "region")
+
+    def _note_stage(self, at: At) -> None:
+        stage = find_default_stage(self._variables.root)
+        if stage == "dev":
+            self._ledger.carry(at)
+        else:
+            reason = f"the default stage of fabric is `dev`; set FABRIC_STAGE={stage}"
+            self._ledger.change(at, reason, "dev")
+
+    def _put_bucket(self, at: At) -> None:
+        if at.is_map:
+            self._ledger.drop(at, _OLD_TOOL)
+        else:
+            self._context.copy(at, self._extension, "artifactBucket")
+
+    def _put_hidden_defaults(self, at: At) -> None:
+        """Write the defaults of the Serverless Framework, which differ from those of AWS."""
+        for key, name, value in (("memorySize", "memory", 1024), ("timeout", "timeout", 6)):
+            if at.get(key).is_missing:
+                self._defaults.put(name, value)
+                reason = f"{key} is not set (default of the Serverless Framework)"
+                self._ledger.change(at.get(key), reason, str(value))
+
+    def _convert_roles(self, at: At) -> None:
+        """Use the role of the service, or let each function have its own."""
+        iam = at.get("iam", "role")
+        has_settings = any(not iam.get(key).is_missing for key in _ROLE_KEYS)
+        role = at.get("role") if has_settings or iam.is_missing else iam
+        self._context.copy(role, self._extension, "roleArn")
+        boundary = copy_as("boundary")
+        rules: Rules = {
+            "path": copy_as("path"),
+            **share(("permissionsBoundary", "permissionBoundary"), boundary),
+            **share(("name", "tags"), lose_because("fabric names and tags its roles itself")),
+            **share(("statements", "managedPolicies"), carry),
+        }
+        if has_settings:
+            apply_rules(self._context, iam, rules, self._extension.child("iam"))
+        if not at.get("rolePermissionsBoundary").is_missing:
+            boundary(self._context, at.get("rolePermissionsBoundary"), self._extension.child("iam"))
+        self._ledger.lose(
+            at.get("iam", "deploymentRole"), "fabric deploys with the credentials of the user"
+        )
+        if not self._extension.has("roleArn"):
+            convert_permissions(self._context, at, self._defaults)
+
+    def _convert_functions(self) -> None:
+        settings = self._source.get("custom", "serverless-iam-roles-per-function")
+        inherits = settings.get("defaultInherit").text == "true"
+        for at in self._source.get("functions").list_entries():
+            name = shorten(self._context.names.service, at.key)
+            function = self._target.function = Fields(at)
+            function.put("name", name)
+            if name != at.key:
+                reason = "names have letters, digits, `_`, `-`, at most 64 with service and stage"
+                self._ledger.change(at, reason, name)
+            put_entry(self._context, at, self._source, function)
+            if not function.has("entry"):
+                self._ledger.lose(at, "the function has no code in the project")
+                continue
+            convert_function(self._context, at, function, self._defaults, inherits=inherits)
+            convert_events(self._context, at.get("events"), self._target)
+            self._config.add("functions", function, self._source.get("functions"))
+        if self._target.is_rest and self._target.is_http:
+            reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
+            self._ledger.change(self._source.get("functions"), reason, "http.kind: http")
+
+    def _convert_params(self) -> None:
+        stages = self._config.child("stages")
+        for stage in self._source.get("params").list_entries():
+            target = self._config if stage.key == "default" else stages.child(stage.key, stage)
+            for one in stage.list_entries():
+                self._context.copy(one, target.child("params"), one.key)
+        for stage_name, values in self._variables.stage_params.items():
+            for name, text in values.items():
+                stages.child(stage_name).child("params").put(name, text)
+        params = self._config.child("params")
+        for name, text in (*self._variables.params.items(), *self._list_stand_ins()):
+            if not params.has(name):
+                params.put(name, text)
+
+    def _list_stand_ins(self) -> Iterator[tuple[str, str]]:
+        """List values for options and parameters of the template."""
+        yield from ((name, STAND_IN) for name in sorted(self._variables.options))
+        for part in _list_parts(self._source):
+            for one in part.get("Parameters").list_entries():
+                self._ledger.carry(one)
+                default = one.get("Default").node
+                if not isinstance(default, Scalar):
+                    reason = "the parameter has no default; set it in `params`"
+                    self._ledger.change(one, reason, STAND_IN)
+                yield one.key, default.text if isinstance(default, Scalar) else STAND_IN

@@ -1,0 +1,496 @@
+"""Events of the Serverless Framework to triggers."""
+
+from collections.abc import Callable
+from functools import partial
+
+from fabric.importing.aws_settings import put_cors
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.event_target import DEFAULT_ROUTES, EventTarget, join_words, put_seconds
+from fabric.importing.rules import (
+    Rule,
+    Rules,
+    apply_rules,
+    carry,
+    copy_as,
+    drop_because,
+    inside,
+    is_function,
+    is_true,
+    lose_because,
+    map_as,
+    number_as,
+    put_enabled,
+    share,
+    texts_as,
+    true_as,
+)
+from fabric.importing.source import At
+
+_AFTER = "write the resource into a stack `after` the release, with ${function:NAME.arn}"
+_NAMED = drop_because("fabric names its rules itself")
+ConvertEvent = Callable[[Context, At, EventTarget], None]
+
+
+def convert_events(context: Context, events: At, target: EventTarget) -> None:
+    for item in events.list_items():
+        if not item.is_map:
+            context.ledger.lose(item, f"unknown event `{item.text}`")
+        for at in item.list_entries():
+            convert = _EVENTS.get(at.key)
+            if convert is None:
+                context.ledger.lose(at, f"unknown event `{at.key}`")
+            else:
+                convert(context, at, target)
+
+
+def _is_plain(at: At) -> bool:
+    """Return whether an event is one value instead of settings."""
+    return not at.is_map or is_function(at)
+
+
+def _read_route(context: Context, at: At) -> tuple[str, str]:
+    """Read method and path, of `GET /x`, `*` or a map."""
+    if at.is_map:
+        context.ledger.carry(at.get("method"), at.get("path"))
+        return context.read_text(at.get("method")), context.read_text(at.get("path"))
+    context.ledger.carry(at)
+    method, _, path = context.read_text(at).strip().partition(" ")
+    return (method, path) if path else ("*", method)
+
+
+def _convert_http(context: Context, at: At, target: EventTarget) -> None:
+    """Convert a method of a REST API."""
+    method, path = _read_route(context, at)
+    trigger = target.add_route(context, at, method, path)
+    if trigger is None:
+        return
+    target.is_rest = True
+    rules: Rules = {**_HTTP_RULES, "authorizer": partial(_put_rest_authorizer, target.http)}
+    apply_rules(context, at, rules, trigger)
+
+
+def _put_integration(context: Context, at: At, _: Fields) -> None:
+    if at.text.lower().replace("_", "-") in ("lambda-proxy", "aws-proxy"):
+        context.ledger.drop(at, "default of fabric")
+    else:
+        context.ledger.lose(at, f"the integration `{at.text}` is not a Lambda proxy integration")
+
+
+def _put_parameters(context: Context, at: At, request: Fields) -> None:
+    names = {"querystrings": "query", "headers": "header", "paths": "path"}
+    for group in at.list_entries():
+        inner = request.child("parameters", at).child(names.get(group.key, group.key), group)
+        for one in group.list_entries():
+            required = one.get("required") if one.is_map else one
+            inner.put_flag(one.key, one, value=is_true(required))
+            context.ledger.carry(one)
+
+
+def _put_schemas(context: Context, at: At, request: Fields) -> None:
+    for one in at.list_entries():
+        inner = one.get("schema") if one.is_map and not one.get("schema").is_missing else one
+        context.copy(inner, request.child("schema", at), one.key)
+        context.ledger.carry(one)
+
+
+_MAPPED = "requests and responses are mapped only without a proxy integration"
+_HTTP_RULES: Rules = {
+    "cors": put_cors,
+    "private": true_as("apiKey"),
+    "integration": _put_integration,
+    "request": inside(
+        "request",
+        {
+            "parameters": _put_parameters,
+            **share(("schemas", "schema"), _put_schemas),
+            **share(("template", "passThrough", "uri", "contentHandling"), lose_because(_MAPPED)),
+        },
+    ),
+    "timeoutInMillis": put_seconds,
+    "operationId": lose_because("fabric has no names of operations"),
+    "documentation": drop_because("documentation of a plugin"),
+    "response": lose_because(_MAPPED),
+    "async": lose_because("asynchronous integrations are not supported"),
+    **share(
+        ("connectionType", "connectionId"), lose_because("integrations in a VPC are not supported")
+    ),
+}
+
+
+def _put_rest_authorizer(http: Fields, context: Context, at: At, trigger: Fields) -> None:
+    """Convert the authorizer of a route, and declare it in the settings of the API."""
+    kind = (at.get("type").text if at.is_map else at.text).upper()
+    context.ledger.carry(at)
+    if kind == "AWS_IAM":
+        trigger.put("authorizer", "AWS_IAM", at)
+        return
+    name = context.read_text(at.get("name") if at.is_map else at)
+    arn = context.read_text(at.get("arn")) if at.is_map else ""
+    if not at.is_map and name.startswith(("arn:", "${")):
+        name, arn = "", name
+    name = name or (arn.rpartition(".")[0] or arn).rpartition(":")[2].strip("}") or "custom"
+    authorizer = http.child("authorizers").child(name, at)
+    if ":userpool/" in arn or kind == "COGNITO_USER_POOLS":
+        authorizer.put("type", "cognito")
+        authorizer.put("userPoolArn", arn)
+    else:
+        authorizer.put("type", "request" if kind == "REQUEST" else "token")
+        put_authorizer_function(arn or name, authorizer)
+        apply_rules(context, at, _AUTHORIZER_RULES, authorizer)
+    context.put(at.get("scopes"), trigger, "scopes", context.read_texts(at.get("scopes")))
+    trigger.put("authorizer", name, at)
+
+
+def put_authorizer_function(arn: str, authorizer: Fields) -> None:
+    """Put a function of the service by name, and another one by ARN."""
+    own = arn.removeprefix("${function:").removesuffix(".arn}")
+    authorizer.put("arn" if own.startswith(("arn:", "${")) else "function", own)
+
+
+def _put_source(context: Context, at: At, authorizer: Fields) -> None:
+    """Convert `method.request.header.X` to the form of HTTP APIs."""
+    texts = [
+        "$" + text.strip().removeprefix("method.")
+        for text in context.read_text(at).split(",")
+        if text.strip()
+    ]
+    context.put(at, authorizer, "identitySource", texts[0] if len(texts) == 1 else texts)
+
+
+_UNSUPPORTED = lose_because("fabric has no such setting of authorizers")
+_AUTHORIZER_RULES: Rules = {
+    "identitySource": _put_source,
+    "resultTtlInSeconds": number_as("ttl"),
+    **share(("identityValidationExpression", "claims", "managedExternally"), _UNSUPPORTED),
+}
+
+
+def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
+    target.is_http = True
+    method, path = _read_route(context, at)
+    if path in DEFAULT_ROUTES and method in DEFAULT_ROUTES:
+        trigger = target.add_default_route(context, at)
+    else:
+        trigger = target.add_route(context, at, method, path)
+    authorizer = at.get("authorizer")
+    if trigger is None or authorizer.is_missing:
+        return
+    if _is_plain(authorizer):
+        context.copy(authorizer, trigger, "authorizer")
+        return
+    if authorizer.get("type").text.lower() == "aws_iam":
+        trigger.put("authorizer", "AWS_IAM", authorizer)
+    apply_rules(context, authorizer, _ROUTE_AUTHORIZER_RULES, trigger)
+
+
+_ROUTE_AUTHORIZER_RULES: Rules = {
+    "type": carry,
+    "name": copy_as("authorizer"),
+    "id": lose_because("authorizers of another API cannot be used"),
+    "scopes": texts_as("scopes"),
+}
+
+
+def _convert_schedule(context: Context, at: At, target: EventTarget) -> None:
+    rate = at if _is_plain(at) else at.get("rate")
+    for one in rate.list_items():
+        trigger = target.add(at, "cron")
+        context.copy(one, trigger, "schedule")
+        apply_rules(context, at, _DELIVERY_RULES, trigger)
+        target.remove_without(trigger, "schedule")
+
+
+def _put_method(context: Context, at: At, fields: Fields) -> None:
+    if at.text == "scheduler":
+        fields.put("method", "scheduler", at)
+    context.ledger.carry(at)
+
+
+_DELIVERY_RULES: Rules = {
+    "enabled": put_enabled,
+    "input": copy_as("input"),
+    "inputPath": copy_as("inputPath"),
+    "inputTransformer": inside(
+        "inputTransformer",
+        {"inputPathsMap": map_as("paths"), "inputTemplate": copy_as("template")},
+    ),
+    "timezone": copy_as("timezone"),
+    "method": _put_method,
+    "groupName": copy_as("group"),
+    "retryPolicy": inside(
+        "retry",
+        {
+            "maximumRetryAttempts": number_as("maximumRetryAttempts"),
+            "maximumEventAge": number_as("maximumEventAge"),
+        },
+    ),
+    "deadLetterQueueArn": copy_as("deadLetter"),
+    **share(("name", "description"), _NAMED),
+    "roleArn": lose_because(
+        "fabric creates the role of its schedules", "set schedulerRoleArn of the service"
+    ),
+}
+
+
+def _build_source_event(kind: str, key: str, rules: Rules) -> ConvertEvent:
+    """Build the conversion of an event with one source."""
+
+    def convert(context: Context, at: At, target: EventTarget) -> None:
+        trigger = target.add(at, kind)
+        if _is_plain(at):
+            context.copy(at, trigger, key)
+        else:
+            apply_rules(context, at, rules, trigger)
+        target.remove_without(trigger, key)
+
+    return convert
+
+
+_BATCH_RULES: Rules = {
+    "batchSize": number_as("batchSize"),
+    **share(("maximumBatchingWindow", "batchWindow"), number_as("maximumBatchingWindowSeconds")),
+    "enabled": put_enabled,
+    "filterPatterns": copy_as("filters"),
+    "functionResponseType": copy_as("functionResponseType"),
+}
+_convert_queue = _build_source_event(
+    "queue",
+    "queue",
+    {
+        **_BATCH_RULES,
+        "arn": copy_as("queue"),
+        "maximumConcurrency": number_as("maximumConcurrency"),
+    },
+)
+
+
+def _put_destination(context: Context, at: At, fields: Fields) -> None:
+    inner = at.get("onFailure")
+    context.copy(inner if _is_plain(inner) else inner.get("arn"), fields, "onFailure")
+    context.ledger.carry(inner.get("type"))
+
+
+_convert_stream_source = _build_source_event(
+    "logstream",
+    "stream",
+    {
+        **_BATCH_RULES,
+        "arn": copy_as("stream"),
+        "type": drop_because("the ARN contains the type"),
+        "startingPosition": copy_as("startingPosition"),
+        "startingPositionTimestamp": copy_as("startingPositionTimestamp"),
+        "parallelizationFactor": number_as("parallelizationFactor"),
+        "bisectBatchOnFunctionError": copy_as("bisectOnError"),
+        "maximumRetryAttempts": copy_as("maximumRetryAttempts"),
+        "maximumRecordAgeInSeconds": copy_as("maximumRecordAge"),
+        "tumblingWindowInSeconds": number_as("tumblingWindowSeconds"),
+        "destinations": _put_destination,
+        "consumer": lose_because(
+            "stream consumers are not supported",
+            "write an AWS::Kinesis::StreamConsumer into the stack and use its ARN",
+        ),
+    },
+)
+
+
+def _convert_stream(context: Context, at: At, target: EventTarget) -> None:
+    _convert_stream_source(context, at, target)
+    if not at.get("startingPosition").is_missing:
+        return
+    triggers = target.function.get("triggers")
+    last = triggers[-1] if isinstance(triggers, list) and triggers else None
+    if isinstance(last, Fields) and last.get("type") == "logstream":
+        last.put("startingPosition", "TRIM_HORIZON")
+        context.ledger.change(at, "startingPosition is not set", "TRIM_HORIZON")
+
+
+def _convert_topic(context: Context, at: At, target: EventTarget) -> None:
+    trigger = target.add(at, "pubsub")
+    source = at if _is_plain(at) else at.get("arn")
+    name = at if source.is_missing else source
+    text = context.read_text(source) or context.read_text(at.get("topicName"))
+    if text and not text.startswith(("arn:", "${")):
+        text = _create_topic(context, at, text, target)
+    context.put(name, trigger, "topic", text)
+    apply_rules(context, at, _TOPIC_RULES, trigger)
+    target.remove_without(trigger, "topic")
+
+
+def _create_topic(context: Context, at: At, name: str, target: EventTarget) -> str:
+    """Create the topic in the stack, as the Serverless Framework does."""
+    logical = f"SNSTopic{join_words(name)}"
+    properties = {"TopicName": name}
+    shown = context.read_text(at.get("displayName"))
+    if shown:
+        properties["DisplayName"] = shown
+    target.add_resource(context, logical, {"Type": "AWS::SNS::Topic", "Properties": properties})
+    return context.intrinsics.refer(logical)
+
+
+def _put_scope(context: Context, at: At, trigger: Fields) -> None:
+    scope = {"MessageBody": "body", "MessageAttributes": "attributes"}.get(at.text, "")
+    context.put(at, trigger, "filterScope", scope)
+
+
+_TOPIC_RULES: Rules = {
+    **share(("arn", "topicName", "displayName"), carry),
+    "filterPolicy": copy_as("filter"),
+    "filterPolicyScope": _put_scope,
+    "redrivePolicy": lambda context, at, trigger: apply_rules(
+        context,
+        at,
+        share(
+            ("deadLetterTargetArn", "deadLetterTargetRef", "deadLetterTargetImport"),
+            copy_as("deadLetter"),
+        ),
+        trigger,
+    ),
+}
+OBJECT_CREATED = "objstore1:ObjectCreated:*"
+
+
+def convert_storage_event(text: str) -> str:
+    """Convert `s3:ObjectCreated:*` to the name of fabric."""
+    return f"objstore1:{text.removeprefix('s3:')}"
+
+
+def _convert_bucket(context: Context, at: At, target: EventTarget) -> None:
+    trigger = target.add(at, "storage")
+    if _is_plain(at):
+        context.copy(at, trigger, "bucket")
+    else:
+        apply_rules(context, at, _BUCKET_RULES, trigger)
+    if not trigger.has("events"):
+        trigger.put("events", [OBJECT_CREATED])
+    if "${stack:" in repr(trigger.get("bucket")):
+        trigger.put_flag("existingBucket", value=True)
+    target.remove_without(trigger, "bucket")
+
+
+def _put_event(context: Context, at: At, trigger: Fields) -> None:
+    text = context.read_text(at)
+    context.put(at, trigger, "events", [convert_storage_event(text)] if text else [])
+
+
+def _put_key_rules(context: Context, at: At, trigger: Fields) -> None:
+    rules = {"prefix": copy_as("prefix"), "suffix": copy_as("suffix")}
+    for one in at.list_items():
+        apply_rules(context, one, rules, trigger)
+
+
+_BUCKET_RULES: Rules = {
+    "bucket": copy_as("bucket"),
+    "event": _put_event,
+    "rules": _put_key_rules,
+    "existing": true_as("existingBucket"),
+    "forceDeploy": drop_because("fabric compares the notifications of the bucket"),
+}
+
+
+def _convert_event_bus(context: Context, at: At, target: EventTarget) -> None:
+    if not at.get("schedule").is_missing:
+        trigger = target.add(at, "cron")
+        apply_rules(context, at, {**_DELIVERY_RULES, "schedule": copy_as("schedule")}, trigger)
+    if at.get("pattern").is_missing:
+        return
+    trigger = target.add(at, "eventbus")
+    rules: dict[str, Rule] = {**_DELIVERY_RULES, "pattern": copy_as("pattern")}
+    apply_rules(context, at, rules, trigger)
+    bus = context.read_text(at.get("eventBus"))
+    context.ledger.carry(at.get("eventBus"))
+    if bus and not bus.startswith(("arn:", "${")) and bus != "default":
+        bus = _create_bus(context, bus, target)
+    if bus and bus != "default":
+        trigger.put("bus", bus, at.get("eventBus"))
+
+
+def _create_bus(context: Context, name: str, target: EventTarget) -> str:
+    """Create the bus in the stack, as the Serverless Framework does."""
+    logical = f"EventBus{join_words(name)}"
+    properties = {"Name": name}
+    target.add_resource(
+        context, logical, {"Type": "AWS::Events::EventBus", "Properties": properties}
+    )
+    return context.intrinsics.refer(logical)
+
+
+_convert_cloudwatch_event = _build_source_event(
+    "eventbus", "pattern", {**_DELIVERY_RULES, "event": copy_as("pattern")}
+)
+_ACCESS = {
+    "saslPlainAuth": "BASIC_AUTH",
+    "saslScram256Auth": "SASL_SCRAM_256_AUTH",
+    "saslScram512Auth": "SASL_SCRAM_512_AUTH",
+    "vpcSubnet": "VPC_SUBNET",
+    "vpcSecurityGroup": "VPC_SECURITY_GROUP",
+    "clientCertificateTlsAuth": "CLIENT_CERTIFICATE_TLS_AUTH",
+    "serverRootCaCertificate": "SERVER_ROOT_CA_CERTIFICATE",
+}
+ACCESS_KEYS = {"VPC_SUBNET": "subnet", "VPC_SECURITY_GROUP": "securityGroup"}
+
+
+def _put_access(context: Context, at: At, trigger: Fields) -> None:
+    for group in at.list_entries():
+        kind = _ACCESS.get(group.key, group.key)
+        for one in group.list_items():
+            access = Fields(one)
+            access.put("type", kind)
+            context.copy(one, access, ACCESS_KEYS.get(kind, "secret"))
+            trigger.add("access", access)
+
+
+_convert_kafka = _build_source_event(
+    "logstream",
+    "topic",
+    {
+        **_BATCH_RULES,
+        "topic": copy_as("topic"),
+        "arn": copy_as("cluster"),
+        "bootstrapServers": texts_as("brokers"),
+        "startingPosition": copy_as("startingPosition"),
+        "consumerGroupId": copy_as("groupId"),
+        "accessConfigurations": _put_access,
+    },
+)
+_convert_broker = _build_source_event(
+    "amqp",
+    "broker",
+    {
+        **_BATCH_RULES,
+        "arn": copy_as("broker"),
+        "basicAuthArn": copy_as("secret"),
+        "queue": copy_as("queue"),
+        "virtualHost": copy_as("virtualHost"),
+    },
+)
+
+
+def _lose_event(what: str, hint: str = _AFTER) -> ConvertEvent:
+    return lambda context, at, _: context.ledger.lose(at, f"{what} are not supported", hint)
+
+
+_EVENTS: dict[str, ConvertEvent] = {
+    "http": _convert_http,
+    "httpApi": _convert_http_api,
+    "schedule": _convert_schedule,
+    "sqs": _convert_queue,
+    "stream": _convert_stream,
+    "sns": _convert_topic,
+    "s3": _convert_bucket,
+    "eventBridge": _convert_event_bus,
+    "cloudwatchEvent": _convert_cloudwatch_event,
+    "msk": _convert_kafka,
+    "kafka": _convert_kafka,
+    "rabbitmq": _convert_broker,
+    "activemq": _convert_broker,
+    "websocket": _lose_event("WebSocket APIs", ""),
+    "alb": _lose_event("load balancers"),
+    "iot": _lose_event("IoT rules"),
+    "iotFleetProvisioning": _lose_event("IoT rules"),
+    "alexaSkill": _lose_event("Alexa skills"),
+    "alexaSmartHome": _lose_event("Alexa skills"),
+    "cognitoUserPool": _lose_event("triggers of Cognito"),
+    "cloudFront": _lose_event("functions at CloudFront", ""),
+    "cloudwatchLog": _lose_event("subscriptions of log groups"),
+}

@@ -1,0 +1,193 @@
+"""Functions and layers of the Serverless Framework."""
+
+import re
+
+from fabric.importing.aws_settings import (
+    choose_runtime,
+    put_architecture,
+    put_description,
+    put_file_system,
+    put_runtime,
+    put_snap_start,
+    put_tracing,
+    put_url,
+    put_vpc,
+)
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.packaging import put_package
+from fabric.importing.policies import put_policies, read_policies
+from fabric.importing.rules import (
+    Rules,
+    apply_rules,
+    below,
+    carry,
+    copy_as,
+    drop_because,
+    inside,
+    is_function,
+    lose_because,
+    map_as,
+    number_as,
+    share,
+    texts_as,
+)
+from fabric.importing.source import At
+
+_LONGEST_NAME = 64
+_LAYER_SUFFIX = "LambdaLayer"
+
+
+def shorten(service: str, name: str) -> str:
+    """Return a name that fits into `<service>-<stage>-<name>` with a stage such as `prod`."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", name)
+    left = max(_LONGEST_NAME - len(service) - len("-prod-"), 8)
+    return plain[:left].rstrip("-_") or "function"
+
+
+def _put_layers(context: Context, at: At, fields: Fields) -> None:
+    """Put layers: those of the service by name, others by ARN."""
+    found = []
+    for one in at.list_items():
+        own = one.get("Ref").text.removesuffix(_LAYER_SUFFIX)
+        is_own = one.get("Ref").text.endswith(_LAYER_SUFFIX)
+        text = own[:1].lower() + own[1:] if is_own else context.read_text(one)
+        if text:
+            found.append(text)
+            context.ledger.carry(one)
+    context.put(at, fields, "layers", found)
+
+
+def _put_destination(context: Context, at: At, fields: Fields) -> None:
+    """Put a destination: an ARN, or a function of the service by name."""
+    value = at.get("arn") if at.is_map and not is_function(at) else at
+    text = context.read_text(value)
+    if text and not text.startswith(("arn:", "${")):
+        text = f"${{function:{text}.arn}}"
+    context.put(value, fields, at.key, text)
+    context.ledger.carry(at)
+
+
+def _put_image(context: Context, at: At, _: Fields) -> None:
+    reason = "images that are built elsewhere are not supported"
+    hint = "use `package: {type: image}`, which builds the image from the entry"
+    context.ledger.lose(at, reason, hint)
+
+
+def _put_own_package(context: Context, at: At, fields: Fields) -> None:
+    put_package(context, at, fields)
+
+
+_SHARED: Rules = {
+    "memorySize": number_as("memory"),
+    "timeout": number_as("timeout"),
+    "architecture": put_architecture,
+    "tags": map_as("tags"),
+    "layers": _put_layers,
+    "vpc": put_vpc,
+    "logRetentionInDays": below("logs", number_as("retentionDays")),
+    **share(("kmsKeyArn", "awsKmsKeyArn"), copy_as("kmsKey")),
+    "reservedConcurrency": number_as("reservedConcurrency"),
+    "ephemeralStorageSize": number_as("ephemeralStorage"),
+    "recursiveLoop": copy_as("recursiveLoop"),
+    "runtimeManagement": lose_because("AWS updates runtimes itself"),
+}
+PROVIDER_RULES: Rules = {
+    **_SHARED,
+    "tracing": lambda context, at, fields: (
+        None if at.get("lambda").is_missing else put_tracing(context, at.get("lambda"), fields)
+    ),
+    "alb": lose_because("load balancers are not supported"),
+    "ecr": lose_because("images that are built elsewhere are not supported"),
+    "s3": lose_because("settings of buckets belong into a stack"),
+    "websocketsApiRouteSelectionExpression": lose_because("WebSocket APIs are not supported"),
+}
+_FUNCTION_RULES: Rules = {
+    **_SHARED,
+    "description": put_description,
+    "runtime": put_runtime,
+    "environment": lambda context, at, fields: context.copy_environment(at, fields, "env"),
+    "provisionedConcurrency": number_as("provisionedConcurrency"),
+    "tracing": put_tracing,
+    "onError": copy_as("deadLetter"),
+    "destinations": inside("async", share(("onSuccess", "onFailure"), _put_destination)),
+    "maximumRetryAttempts": below("async", number_as("maximumRetryAttempts")),
+    "maximumEventAge": below("async", number_as("maximumEventAge")),
+    "fileSystemConfig": put_file_system,
+    "snapStart": put_snap_start,
+    "url": put_url,
+    "durableConfig": inside(
+        "durable",
+        {
+            "executionTimeout": number_as("executionTimeout"),
+            "retentionPeriodInDays": number_as("retentionDays"),
+        },
+    ),
+    "package": _put_own_package,
+    "image": _put_image,
+    "iamRoleStatements": put_policies,
+    **share(("iamRoleStatementsInherit", "events"), carry),
+    "iamRoleStatementsName": lose_because("fabric names its roles itself"),
+    "role": copy_as("role"),
+    "versionFunction": drop_because("fabric publishes a version of each change"),
+    "name": lose_because("fabric names functions `<service>-<stage>-<function>`"),
+    "condition": lose_because("conditions of functions are not supported"),
+    "dependsOn": lose_because(
+        "functions cannot depend on resources", "use an output of the resource in `env`"
+    ),
+    "disableLogs": lose_because("logs cannot be disabled"),
+    "logDataProtectionPolicy": lose_because("policies of log groups are not supported"),
+}
+
+
+def convert_function(
+    context: Context, at: At, function: Fields, shared: Fields, *, inherits: bool
+) -> None:
+    """Convert the settings of a function. `shared` are those of all functions."""
+    apply_rules(context, at, _FUNCTION_RULES, function)
+    if function.has("role") and shared.has("permissions"):
+        function.put_flag("permissions", value=False)
+    own, every = function.get("permissions"), shared.get("permissions")
+    given = at.get("iamRoleStatementsInherit").text
+    is_inherited = given == "true" or (inherits and given != "false")
+    if is_inherited and isinstance(own, list) and isinstance(every, list):
+        function.put("permissions", [*every, *own])
+
+
+def convert_permissions(context: Context, provider: At, defaults: Fields) -> None:
+    """Convert the permissions of all functions. Each function gets its own role."""
+    iam = provider.get("iam", "role")
+    found = [
+        *read_policies(context, provider.get("iamRoleStatements")),
+        *read_policies(context, iam.get("statements")),
+        *read_policies(context, iam.get("managedPolicies")),
+        *read_policies(context, provider.get("iamManagedPolicies")),
+    ]
+    defaults.put("permissions", found, provider.get("iamRoleStatements"))
+
+
+def _put_runtimes(context: Context, at: At, layer: Fields) -> None:
+    found = (choose_runtime(text) for text in context.read_texts(at))
+    context.put(at, layer, "runtimes", list(dict.fromkeys(one for one in found if one)))
+
+
+LAYER_RULES: Rules = {
+    "path": copy_as("path"),
+    **share(("description", "Description"), copy_as("description")),
+    **share(("licenseInfo", "LicenseInfo"), copy_as("license")),
+    **share(("compatibleRuntimes", "CompatibleRuntimes"), _put_runtimes),
+    **share(("compatibleArchitectures", "CompatibleArchitectures"), texts_as("architectures")),
+    "retain": copy_as("retain"),
+    **share(("name", "LayerName"), lose_because("fabric names layers itself")),
+    "allowedAccounts": lose_because("permissions of layers are not supported"),
+    "package": lose_because("fabric packs the directory of a layer itself"),
+}
+
+
+def convert_layers(context: Context, layers: At, config: Fields) -> None:
+    for at in layers.list_entries():
+        layer = Fields(at)
+        layer.put("name", re.sub(r"[^A-Za-z0-9_-]", "-", at.key)[:_LONGEST_NAME])
+        apply_rules(context, at, LAYER_RULES, layer)
+        if layer.has("path"):
+            config.add("layers", layer)

@@ -1,0 +1,214 @@
+"""Plugins of the Serverless Framework and their settings in `custom`."""
+
+from collections.abc import Callable
+
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields
+from fabric.importing.packaging import put_esbuild
+from fabric.importing.rules import Rules, apply_rules, copy_as, drop_because, lose_because, share
+from fabric.importing.source import At
+from fabric.importing.variables import Variables
+
+_LOCAL = "run: fabric invoke local --serve"
+# Plugins without a counterpart, because fabric does not need one.
+_DROPPED = {
+    **dict.fromkeys(
+        (
+            *("serverless-offline", "serverless-dynamodb-local", "serverless-s3-local"),
+            *("serverless-offline-sqs", "serverless-offline-sns", "serverless-offline-ssm"),
+            *(
+                "serverless-localstack",
+                "serverless-offline-scheduler",
+                "serverless-offline-kinesis",
+            ),
+            *(
+                "serverless-offline-dynamodb-streams",
+                "serverless-dynamodb-seed",
+                "serverless-mocha-plugin",
+            ),
+            *("serverless-jest-plugin", "serverless-plugin-simulate"),
+        ),
+        f"for local runs only; {_LOCAL}",
+    ),
+    **dict.fromkeys(
+        (
+            *(
+                "serverless-prune-plugin",
+                "serverless-plugin-split-stacks",
+                "serverless-deployment-bucket",
+            ),
+            *("serverless-export-env", "serverless-plugin-common-excludes", "serverless-cf-vars"),
+            *("serverless-plugin-include-dependencies", "serverless-latest-layer-version"),
+            *(
+                "serverless-plugin-lambda-dead-letter_",
+                "serverless-stack-output",
+                "serverless-dotenv",
+            ),
+        ),
+        "fabric does not need it",
+    ),
+    "serverless-dotenv-plugin": "fabric reads .env itself",
+    "serverless-pseudo-parameters": "fabric has ${aws:accountId} and ${aws:region}",
+    "serverless-esbuild": "fabric bundles with esbuild",
+    "serverless-python-requirements": "fabric installs the packages of Python functions",
+    "serverless-iam-roles-per-function": "fabric creates a role for each function",
+    **dict.fromkeys(
+        (
+            *(
+                "serverless-openwhisk",
+                "serverless-azure-functions",
+                "serverless-google-cloudfunctions",
+            ),
+            *("serverless-cloudflare-workers", "serverless-aliyun-function-compute"),
+        ),
+        "fabric deploys to this provider itself",
+    ),
+    "serverless-ruby-layer": "fabric packs the gems of Ruby functions",
+    "serverless-step-functions": "converted to `workflows`",
+}
+_BUNDLERS = (
+    *("serverless-webpack", "serverless-bundle", "serverless-plugin-optimize"),
+    *("serverless-plugin-typescript", "serverless-babel-plugin", "serverless-rollup"),
+    *(
+        "serverless-parcel",
+        "serverless-plugin-parcel",
+        "serverless-plugin-webpack",
+        "serverless-nestjs",
+    ),
+)
+_BUNDLER_KEYS = ("webpack", "bundle", "optimize", "typescript", "babel", "rollup", "parcel")
+_CUSTOM_OF = {
+    "serverless-offline": "serverless-offline",
+    "serverless-dynamodb-local": "dynamodb",
+    "serverless-s3-local": "s3",
+    "serverless-offline-sqs": "serverless-offline-sqs",
+    "serverless-prune-plugin": "prune",
+    "serverless-dotenv-plugin": "dotenv",
+    "serverless-iam-roles-per-function": "serverless-iam-roles-per-function",
+    "serverless-export-env": "export-env",
+    "serverless-localstack": "localstack",
+}
+
+
+def convert_plugins(
+    context: Context, source: At, variables: Variables, config: Fields, extension: Fields
+) -> None:
+    """Convert each plugin, and the settings of known ones."""
+    plugins = source.get("plugins")
+    modules = plugins.get("modules") if plugins.is_map else plugins
+    if not plugins.get("localPath").is_missing:
+        context.ledger.lose(plugins.get("localPath"), "plugins of the project are not read")
+    found = {one.text: one for one in modules.list_items() if one.text}
+    custom = source.get("custom")
+    for name, at in found.items():
+        _note_plugin(context, name, at)
+    for name, key in _CUSTOM_OF.items():
+        at = custom.get(key)
+        if name in found and at.node is not None:
+            context.ledger.drop(at, f"settings of {name}")
+    for key, convert in _SETTINGS.items():
+        at = custom.get(key)
+        if at.node is not None:
+            convert(context, variables.resolve(at), config, extension)
+    for at in custom.list_entries():
+        context.ledger.drop(at, "no variable and no known plugin reads it")
+
+
+def _note_plugin(context: Context, name: str, at: At) -> None:
+    if name in _DROPPED:
+        context.ledger.drop(at, _DROPPED[name])
+    elif name in _BUNDLERS:
+        context.ledger.change(
+            at, "fabric bundles with esbuild and does not read the config of the plugin", "build"
+        )
+    elif name == "serverless-domain-manager":
+        context.ledger.carry(at)
+    else:
+        hint = "add its effect to fabric.yml by hand, if fabric has no equivalent in `hooks`"
+        context.ledger.lose(at, f"the plugin `{name}` is not known", hint)
+
+
+_Setting = Callable[[Context, At, Fields, Fields], None]
+
+
+def _convert_esbuild(context: Context, at: At, config: Fields, _: Fields) -> None:
+    put_esbuild(context, at, config.child("build", at))
+
+
+def _convert_bundler(context: Context, at: At, _config: Fields, _: Fields) -> None:
+    context.ledger.change(
+        at, "fabric bundles with esbuild and does not read these settings", "build"
+    )
+
+
+def _convert_domain(context: Context, at: At, _: Fields, extension: Fields) -> None:
+    """Convert the domain of serverless-domain-manager."""
+    for key in ("rest", "http"):
+        at = at.get(key) if at.get(key).is_map else at
+    first, *rest = at.list_items()
+    for one in rest:
+        context.ledger.lose(one, "a service has one domain in fabric")
+    domain = extension.child("http").child("domain", first)
+    apply_rules(context, first, _DOMAIN_RULES, domain)
+
+
+def _put_base_path(context: Context, at: At, domain: Fields) -> None:
+    text = context.read_text(at).strip("/")
+    context.put(at, domain, "basePath", "" if text == "(none)" else text)
+    context.ledger.carry(at)
+
+
+_DOMAIN_RULES: Rules = {
+    "domainName": copy_as("name"),
+    "certificateArn": copy_as("certificate"),
+    "hostedZoneId": copy_as("zone"),
+    "basePath": _put_base_path,
+    "createRoute53Record": copy_as("createRecord"),
+    "certificateName": lose_because(
+        "fabric needs the ARN of the certificate", "set http.domain.certificate"
+    ),
+    **share(
+        (
+            *("stage", "enabled", "autoDomain", "autoDomainWaitFor", "allowPathMatching"),
+            *("endpointType", "apiType", "preserveExternalPathMappings"),
+        ),
+        drop_because("fabric manages the domain with the API"),
+    ),
+    **share(
+        ("securityPolicy", "tlsTruststoreUri", "hostedZonePrivate", "route53Params"),
+        lose_because("fabric has no such setting of domains"),
+    ),
+}
+
+
+def _convert_python(context: Context, at: At, _config: Fields, _: Fields) -> None:
+    apply_rules(context, at, _PYTHON_RULES, Fields(at))
+    for one in at.list_entries():
+        if one.key not in _PYTHON_RULES:
+            context.ledger.drop(one, "default of fabric")
+
+
+def _put_file_name(context: Context, at: At, _: Fields) -> None:
+    if at.text == "requirements.txt":
+        context.ledger.carry(at)
+    else:
+        context.ledger.change(at, "fabric reads requirements.txt", f"rename {at.text}")
+
+
+_PYTHON_RULES: Rules = {
+    "fileName": _put_file_name,
+    "layer": lose_because("a layer of all packages is not created", "add a layer with `packages`"),
+    "noDeploy": lose_because("packages cannot be excluded", "remove them from requirements.txt"),
+    "zip": lose_because(
+        "archives in archives are not supported", "remove `import unzip_requirements`"
+    ),
+}
+
+
+_SETTINGS: dict[str, _Setting] = {
+    "esbuild": _convert_esbuild,
+    **dict.fromkeys(_BUNDLER_KEYS, _convert_bundler),
+    "customDomain": _convert_domain,
+    "customDomains": _convert_domain,
+    "pythonRequirements": _convert_python,
+}

@@ -1,0 +1,172 @@
+"""The `resources` of a source to stacks of the service."""
+
+from collections.abc import Iterable
+
+from fabric.config.yaml.nodes import KeyValue, Mapping, Node
+from fabric.importing.context import Context
+from fabric.importing.draft import Fields, StackDraft
+from fabric.importing.event_target import EventTarget
+from fabric.importing.intrinsics import list_names
+from fabric.importing.source import At
+from fabric.importing.stacks import StackTemplate, TemplateBuilder, split_resources
+from fabric.model.outcomes.json_struct import Json
+from fabric.scaffold.yaml_text import build_tree
+
+BEFORE_FILE, AFTER_FILE = "resources.yml", "resources-after.yml"
+_SECTIONS = ("Parameters", "Mappings", "Conditions")
+
+
+def build_stacks(
+    context: Context, source: At, target: EventTarget, extension: Fields
+) -> tuple[StackDraft, ...]:
+    """Build both stacks from the section of a Serverless Framework config."""
+    parts = (
+        [source.get("resources")]
+        if source.get("resources").is_map
+        else list(source.get("resources").list_items())
+    )
+    for part in parts:
+        for at in part.list_entries():
+            if at.key == "extensions":
+                context.ledger.lose(
+                    at, "changes of resources that the Serverless Framework creates"
+                )
+            elif at.key in ("Description", "AWSTemplateFormatVersion"):
+                context.ledger.drop(at, "fabric writes the head of templates itself")
+    resources = [one for part in parts for one in part.get("Resources").list_entries()]
+    resources += list_new_resources(target)
+    outputs = [one for part in parts for one in part.get("Outputs").list_entries()]
+    sections = [_merge(parts, name) for name in _SECTIONS]
+    head = Mapping(tuple(one for one in sections if one is not None), 0, 0)
+    return put_stacks(context, resources, outputs, head, extension)
+
+
+def list_new_resources(target: EventTarget) -> list[At]:
+    """List the resources that the other tool creates for events."""
+    return [
+        At(build_tree(body), ("resources", "", name)) for name, body in target.new_resources.items()
+    ]
+
+
+def _merge(parts: Iterable[At], name: str) -> KeyValue | None:
+    entries = [
+        KeyValue(one.key, one.line, one.column, one.node)
+        for part in parts
+        for one in part.get(name).list_entries()
+        if one.node is not None
+    ]
+    return KeyValue(name, 0, 0, Mapping(tuple(entries), 0, 0)) if entries else None
+
+
+def put_stacks(
+    context: Context, resources: list[At], outputs: list[At], sections: Mapping, extension: Fields
+) -> tuple[StackDraft, ...]:
+    """Split resources into stacks, put both into the config, and return their templates."""
+    split = split_resources(resources, context.names, _list_used(context))
+    after = _keep_known(context, [one for one in resources if one.key in split.after], resources)
+    before = [one for one in resources if one.key in split.before]
+    made: list[StackDraft] = []
+    late = _build(context, after, {}, outputs, sections)
+    requested = dict(context.requests.outputs) | (late.requests if late else {})
+    early = _build(context, before, requested, outputs, sections)
+    for phase, path, found in (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late)):
+        if found is None:
+            continue
+        stack = extension.child("stack").child(phase)
+        stack.put("template", path)
+        if found.template.parameters:
+            stack.put("parameters", dict(sorted(found.template.parameters.items())))
+        if found.template.capabilities:
+            stack.put("capabilities", list(found.template.capabilities))
+        made.append(StackDraft(phase, path, found.template.root))
+    _note_outputs(
+        context, outputs, {one for draft in made for one in _list_output_names(draft.root)}
+    )
+    return tuple(made)
+
+
+def _list_output_names(root: Mapping) -> Iterable[str]:
+    return (one.key for one in At(root).get("Outputs").list_entries())
+
+
+# A template without a resource is invalid.
+_NO_RESOURCE: dict[str, Json] = {"Type": "AWS::CloudFormation::WaitConditionHandle"}
+
+
+def _is_known(context: Context, node: Node, own: frozenset[str]) -> bool:
+    names = list_names(node) - context.names.parameters.keys()
+    return all(one in own or one.startswith("AWS::") for one in names)
+
+
+class _Built:
+    """A template, and the outputs of the other stack that it requires."""
+
+    def __init__(self, template: StackTemplate, requests: dict[str, Node]) -> None:
+        self.template = template
+        self.requests = requests
+
+
+def _build(
+    context: Context,
+    resources: list[At],
+    outputs: dict[str, Node],
+    kept: list[At],
+    sections: Mapping,
+) -> _Built | None:
+    """Build one template. Without a resource that cannot be carried, it is built again."""
+    if not resources and outputs:
+        resources = [At(build_tree(_NO_RESOURCE), ("Resources", "NoResource"))]
+    while resources:
+        own = frozenset(one.key for one in resources)
+        builder = TemplateBuilder(context.names, context.ledger, own, sections)
+        known = {name: node for name, node in outputs.items() if _is_known(context, node, own)}
+        template = builder.build(resources, known, kept)
+        made = (
+            {one.key for one in At(template.root).get("Resources").list_entries()}
+            if template
+            else set[str]()
+        )
+        if template is not None and made == own:
+            return _Built(template, builder.requests.outputs)
+        resources = [one for one in resources if one.key in made]
+    return None
+
+
+def _list_used(context: Context) -> frozenset[str]:
+    """List the resources of which functions need an output."""
+    return frozenset(one for node in context.requests.outputs.values() for one in list_names(node))
+
+
+def _keep_known(context: Context, resources: list[At], every: list[At]) -> list[At]:
+    """Drop resources that functions use although they name a function, with all that name them."""
+    lost = _list_used(context) & {one.key for one in resources}
+    for at in resources:
+        if at.key in lost:
+            reason = "a function uses this resource, which itself names a function"
+            context.ledger.lose(at, reason, "write it into one of the stacks by hand")
+    known = {one.key for one in every} - lost
+    return _drop_without(context, [one for one in resources if one.key not in lost], known)
+
+
+def _drop_without(context: Context, resources: list[At], known: set[str]) -> list[At]:
+    """Drop resources that name one of the source that could not be carried."""
+    while True:
+        gone = context.names.resources.keys() - known
+        broken = [one for one in resources if one.node is not None and list_names(one.node) & gone]
+        if not broken:
+            return resources
+        for at in broken:
+            name = min(list_names(at.node) & gone) if at.node is not None else ""
+            context.ledger.lose(at, f"`{name}`, which it names, is not carried")
+        known = known - {one.key for one in broken}
+        resources = [one for one in resources if one not in broken]
+
+
+def _note_outputs(context: Context, outputs: Iterable[At], made: set[str]) -> None:
+    for at in outputs:
+        if at.key in made:
+            context.ledger.carry(at)
+        else:
+            context.ledger.drop(
+                at, "fabric prints addresses and ARNs of functions with `fabric outputs`"
+            )

@@ -1,0 +1,227 @@
+"""Values of a source file with their places, and a record of the result for each key."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, convert_to_plain, find
+from fabric.model.outcomes.json_struct import Json
+
+Path: TypeAlias = tuple[str, ...]
+
+
+class At(NamedTuple):
+    """A value of the source: its path from the root, and the line and column of its key."""
+
+    node: Node | None
+    path: Path = ()
+    line: int = 0
+    column: int = 0
+
+    def get(self, *keys: str) -> "At":
+        found = self
+        for key in keys:
+            entry = find(found.node, key)
+            path = (*found.path, key)
+            if entry is None:
+                found = At(None, path, found.line, found.column)
+            else:
+                found = At(entry.value, path, entry.line, entry.column)
+        return found
+
+    def list_entries(self) -> tuple["At", ...]:
+        """List the values of a map. A list of maps counts as one map."""
+        if isinstance(self.node, Sequence):
+            return tuple(one for item in self.list_items() for one in item.list_entries())
+        entries = self.node.entries if isinstance(self.node, Mapping) else ()
+        return tuple(At(one.value, (*self.path, one.key), one.line, one.column) for one in entries)
+
+    def list_items(self) -> tuple["At", ...]:
+        """List the items of a list. A single value counts as a list of one."""
+        if isinstance(self.node, Sequence):
+            return tuple(
+                At(item, (*self.path, str(number)), item.line, item.column)
+                for number, item in enumerate(self.node.items)
+            )
+        return () if self.is_missing else (self,)
+
+    @property
+    def key(self) -> str:
+        return self.path[-1] if self.path else ""
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether the value is missing or null."""
+        return self.node is None or (isinstance(self.node, Scalar) and self.node.value is None)
+
+    @property
+    def is_map(self) -> bool:
+        return isinstance(self.node, Mapping)
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.node, Sequence)
+
+    @property
+    def text(self) -> str:
+        """The written text of a scalar, otherwise ""."""
+        return self.node.text if isinstance(self.node, Scalar) and not self.is_missing else ""
+
+    @property
+    def value(self) -> Json:
+        return None if self.node is None else convert_to_plain(self.node)
+
+
+class Fate(StrEnum):
+    """The result for a key. If one key has several, the first of them counts."""
+
+    NOT_CARRIED = "notCarried"
+    CHANGED = "changed"
+    CARRIED = "carried"
+    DROPPED = "dropped"
+
+
+_ORDER = list(Fate)
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """The result for a key and everything below it."""
+
+    fate: Fate
+    path: Path
+    line: int = 0
+    column: int = 0
+    code: str = ""
+    reason: str = ""
+    # For `notCarried`, the way to do it by hand. For `changed`, the new value.
+    advice: str = ""
+
+
+class Settled(NamedTuple):
+    """The result for each leaf of the source, and the notes to report."""
+
+    leaves: dict[Path, Fate]
+    notes: tuple[Note, ...]
+
+    def count(self, fate: Fate) -> int:
+        return sum(one is fate for one in self.leaves.values())
+
+    def select(self, fate: Fate) -> tuple[Note, ...]:
+        return tuple(one for one in self.notes if one.fate is fate)
+
+
+class Ledger:
+    """Collects the result for each key of a source."""
+
+    def __init__(self) -> None:
+        self._notes: dict[tuple[Path, Fate, str], Note] = {}
+
+    def carry(self, *values: At) -> None:
+        for at in values:
+            self._add(at, Fate.CARRIED)
+
+    def change(self, at: At, reason: str, new: str = "") -> None:
+        """Note a key whose meaning or value changed."""
+        self._add(at, Fate.CHANGED, "import/changed", reason, new)
+
+    def lose(self, at: At, reason: str, hint: str = "", code: str = "import/not-carried") -> None:
+        """Note a key that fabric has no equivalent for."""
+        self._add(at, Fate.NOT_CARRIED, code, reason, hint)
+
+    def drop(self, at: At, reason: str) -> None:
+        """Note a key that only the other tool uses."""
+        self._add(at, Fate.DROPPED, "import/dropped", reason)
+
+    def _add(self, at: At, fate: Fate, code: str = "", reason: str = "", advice: str = "") -> None:
+        if at.node is None and fate is not Fate.CHANGED:
+            return
+        note = Note(
+            fate=fate,
+            path=at.path,
+            line=at.line,
+            column=at.column,
+            code=code,
+            reason=reason,
+            advice=advice,
+        )
+        self._notes.setdefault((at.path, fate, reason), note)
+
+    def settle(self, root: Node) -> Settled:
+        """Find the result for each leaf. A leaf without a note gets that of the nearest key above.
+
+        Notes below a leaf are about values that a variable of the leaf stands for.
+        """
+        exact = _choose_by_path((one.path, one) for one in self._notes.values())
+        below = _choose_by_path(
+            (one.path[:length], one)
+            for one in self._notes.values()
+            for length in range(1, len(one.path) + 1)
+        )
+        leaves: dict[Path, Fate] = {}
+        unknown: list[At] = []
+        for leaf in list_leaves(At(root)):
+            fate = below.get(leaf.path) or _find_above(leaf.path, exact)
+            leaves[leaf.path] = fate or Fate.NOT_CARRIED
+            if fate is None:
+                unknown.append(leaf)
+        reported = [one for one in self._notes.values() if one.fate is not Fate.CARRIED]
+        reported += _note_unknown(At(root), unknown, leaves)
+        return Settled(leaves, tuple(sorted(reported, key=lambda one: (one.line, one.column))))
+
+
+def _choose_by_path(notes: Iterable[tuple[Path, Note]]) -> dict[Path, Fate]:
+    chosen: dict[Path, Fate] = {}
+    for path, note in notes:
+        old = chosen.get(path)
+        if old is None or _ORDER.index(note.fate) < _ORDER.index(old):
+            chosen[path] = note.fate
+    return chosen
+
+
+def _find_above(path: Path, exact: dict[Path, Fate]) -> Fate | None:
+    for length in range(len(path) - 1, -1, -1):
+        if path[:length] in exact:
+            return exact[path[:length]]
+    return None
+
+
+def list_leaves(at: At) -> Iterator[At]:
+    """List the scalars and empty collections of a value."""
+    children = at.list_items() if at.is_list else at.list_entries()
+    if not children:
+        yield at
+    for child in children:
+        yield from list_leaves(child)
+
+
+def _note_unknown(root: At, unknown: Iterable[At], leaves: dict[Path, Fate]) -> Iterator[Note]:
+    """Report the largest parts of the source of which no leaf has a note."""
+    lost = {one.path for one in unknown}
+    known = {
+        path[:length] for path in leaves if path not in lost for length in range(len(path) + 1)
+    }
+    tops: dict[Path, At] = {}
+    for leaf in (one for one in list_leaves(root) if one.path in lost):
+        length = next(n for n in range(len(leaf.path) + 1) if leaf.path[:n] not in known)
+        at = root if length == len(leaf.path) else find_path(root, leaf.path[:length])
+        tops.setdefault(leaf.path[:length], leaf if length == len(leaf.path) else at)
+    for path, at in tops.items():
+        yield Note(
+            fate=Fate.NOT_CARRIED,
+            path=path,
+            line=at.line,
+            column=at.column,
+            code="import/unknown-key",
+            reason="unknown key",
+        )
+
+
+def find_path(root: At, path: Path) -> At:
+    """Find a value by its path, also through lists."""
+    found = root
+    for key in path:
+        children = found.list_items() if found.is_list else found.list_entries()
+        found = next((one for one in children if one.key == key), At(None, (*found.path, key)))
+    return found

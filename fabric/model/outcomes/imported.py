@@ -1,0 +1,48 @@
+"""The result of `import`."""
+
+from msgspec import field
+
+from fabric.model.outcomes.json_struct import JsonStruct
+
+
+class ImportedService(JsonStruct, frozen=True):
+    """A service with its numbers of functions and triggers."""
+
+    name: str
+    functions: int
+    triggers: int
+
+
+class ImportNote(JsonStruct, frozen=True, kw_only=True):
+    """A key that is not carried or dropped. `where` is file, line and column."""
+
+    code: str
+    path: str
+    where: str
+    reason: str
+    hint: str = ""
+
+
+class ChangedKey(JsonStruct, frozen=True, kw_only=True):
+    """A key whose value or meaning changed. `from_` is the value in the source."""
+
+    code: str
+    path: str
+    where: str
+    from_: str = field(name="from")
+    to: str
+    reason: str
+
+
+class ImportOutcome(JsonStruct, frozen=True, kw_only=True):
+    """Each key of the source counts as carried, or is in one of the three lists."""
+
+    source: str
+    from_: str = field(name="from")
+    written: tuple[str, ...]
+    services: tuple[ImportedService, ...]
+    carried: int
+    changed: tuple[ChangedKey, ...]
+    not_carried: tuple[ImportNote, ...] = ()
+    dropped: tuple[ImportNote, ...] = ()
+    dry_run: bool = False
