@@ -350,6 +350,16 @@ def _report(
             for one in done
             for note in one.made.settled.select(Fate.DROPPED)
         ),
+        problems=tuple(
+            ImportNote(
+                code=one.code,
+                path="",
+                where=str(one.where or ""),
+                reason=one.message,
+                hint=one.hint,
+            )
+            for one in problems
+        ),
         dry_run=request.dry_run,
     )
     is_partial = bool(outcome.not_carried or problems)

@@ -97,7 +97,7 @@ def _build_node(value: "Value") -> Node | None:
         return value
     if isinstance(value, list):
         items = tuple(node for one in value if (node := _build_node(one)) is not None)
-        return Sequence(items, 0, 0) if items else None
+        return Sequence(items, 0, 0)
     return build_tree(cast("Json", value))
 
 

@@ -91,15 +91,16 @@ class Emitter:
     def _format_item(self, item: Node) -> Iterator[str]:
         comment = self._take(item.line) if isinstance(item, Mapping) else NO_COMMENT
         yield from comment.above
+        after = f"  {comment.after}" if comment.after else ""
         short = self._format_short(item)
         flow = None if short is not None else self._format_flow(item, 6)
         if short is not None or flow is not None:
             first, *rest = short or [flow or ""]
-            yield f"- {first}"
+            yield f"- {first}{after}"
             yield from (f"  {line}".rstrip() for line in rest)
             return
         first, *rest = self._format_block(item)
-        yield f"- {first}"
+        yield f"- {first}{after}"
         yield from (f"  {line}".rstrip() for line in rest)
 
 

@@ -41,6 +41,8 @@ class EventTarget:
         triggers = self.function.get("triggers")
         if not trigger.has(key) and isinstance(triggers, list):
             triggers.remove(trigger)
+            if not triggers:
+                self.function.remove("triggers")
 
     def add_resource(self, context: Context, logical: str, body: Json) -> None:
         """Add a resource that the other tool creates itself."""

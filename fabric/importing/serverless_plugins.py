@@ -110,8 +110,7 @@ def convert_plugins(
         at = custom.get(key)
         if at.node is not None:
             convert(context, variables.resolve(at), config, extension)
-    for at in custom.list_entries():
-        context.ledger.drop(at, "no variable and no known plugin reads it")
+    context.ledger.drop_unused(custom, "no variable and no known plugin reads it")
 
 
 def _note_plugin(context: Context, name: str, at: At) -> None:

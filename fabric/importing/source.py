@@ -134,6 +134,15 @@ class Ledger:
         """Note a key that only the other tool uses."""
         self._add(at, Fate.DROPPED, "import/dropped", reason)
 
+    def drop_unused(self, section: At, reason: str) -> None:
+        """Note the keys of a section that have no other note."""
+        used = {path[:length] for path, _, _ in self._notes for length in range(len(path) + 1)}
+        for at in section.list_items() if section.is_list else section.list_entries():
+            if at.path not in used:
+                self.drop(at, reason)
+            elif at.is_map or at.is_list:
+                self.drop_unused(at, reason)
+
     def _add(self, at: At, fate: Fate, code: str = "", reason: str = "", advice: str = "") -> None:
         if at.node is None and fate is not Fate.CHANGED:
             return

@@ -203,7 +203,7 @@ class TemplateBuilder:
 
         def replace(found: re.Match[str]) -> str:
             name, attribute = found[1], found[2] or ""
-            if name in own or name in self._own:
+            if name in own or name in self._own or name in self._declared:
                 return found[0]
             made = self._refer(node, name, attribute)
             if made is node:

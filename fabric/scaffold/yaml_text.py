@@ -135,7 +135,13 @@ def _format_scalar(scalar: Scalar, style: FileStyle, plain: re.Pattern[str]) -> 
         return text
     if style.quote == "'" and not style.is_json and _SINGLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
-    return json.dumps(text, ensure_ascii=not text.isprintable())
+    return json.dumps(text) if style.is_json else _quote(text)
+
+
+def _quote(text: str) -> str:
+    """Quote a text. YAML has no pairs of escapes for one character, as JSON has."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
 
 
 def is_plain_safe(text: str) -> bool:

@@ -45,4 +45,6 @@ class ImportOutcome(JsonStruct, frozen=True, kw_only=True):
     changed: tuple[ChangedKey, ...]
     not_carried: tuple[ImportNote, ...] = ()
     dropped: tuple[ImportNote, ...] = ()
+    # What `validate` and `plan` report about the result. `path` is empty.
+    problems: tuple[ImportNote, ...] = ()
     dry_run: bool = False

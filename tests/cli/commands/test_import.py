@@ -1,0 +1,218 @@
+"""`fabric import`: a project of another tool becomes one of fabric."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabric.config.yaml.reader import read
+from tests.support.in_process import project
+from tests.support.project import Project
+
+SERVERLESS = """\
+service: shop
+frameworkVersion: "3"
+provider:
+  name: aws
+  runtime: nodejs22.x
+  environment:
+    TABLE: ${self:custom.table}
+custom:
+  table: orders-${sls:stage}
+functions:
+  # Answers requests.
+  api:
+    handler: src/api.handler
+    events:
+      - httpApi: GET /orders  # public
+"""
+SAM = """\
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Api:
+    Type: AWS::Serverless::Function
+    Properties:
+      Handler: api.handler
+      Runtime: nodejs22.x
+      CodeUri: src
+      Environment: {Variables: {TABLE: !Ref Table}}
+  Table: {Type: AWS::DynamoDB::Table}
+"""
+CODE = {"src/api.js": "export const handler = async () => ({ statusCode: 200 });\n"}
+
+
+def imported(folder: Path, text: str = SERVERLESS, name: str = "serverless.yml") -> Project:
+    made = project(folder)
+    (made.root / "fabric.yml").unlink(missing_ok=True)
+    made.write({**CODE, name: text})
+    return made
+
+
+def names(folder: Path) -> set[str]:
+    return {str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()}
+
+
+def test_a_service_is_converted_and_can_be_planned(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    done = made.fabric("import", "--json")
+    assert done.code == 0, done.err
+    assert done.result == {
+        "source": ".",
+        "from": "serverless",
+        "written": ["fabric.yml"],
+        "services": [{"name": "shop", "functions": 1, "triggers": 1}],
+        "carried": 7,
+        "changed": done.result["changed"],
+        "notCarried": [],
+        "dropped": [
+            {
+                "code": "import/dropped",
+                "path": "frameworkVersion",
+                "where": "serverless.yml:2:1",
+                "reason": "used only by the Serverless Framework",
+                "hint": "",
+            }
+        ],
+        "problems": [],
+        "dryRun": False,
+    }
+    assert made.fabric("plan").code == 0
+    assert made.fabric("deploy").code == 0
+
+
+def test_comments_and_order_are_kept(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    made.fabric("import")
+    text = (made.root / "fabric.yml").read_text()
+    assert "  # Answers requests.\n  - name: api\n" in text
+    assert "# public" in text
+
+
+def test_a_template_is_converted_with_its_resources(tmp_path: Path) -> None:
+    made = imported(tmp_path, SAM, "template.yaml")
+    done = made.fabric("import", "--json")
+    assert done.code == 0, done.out
+    assert done.result["written"] == ["resources.yml", "fabric.yml"]
+    assert "!Ref Table" in (made.root / "resources.yml").read_text()
+    assert made.fabric("plan", "--json").code == 0
+
+
+def test_a_key_that_is_not_carried_has_exit_code_2_and_a_comment(tmp_path: Path) -> None:
+    made = imported(tmp_path, f"{SERVERLESS}      - alexaSkill: x\n")
+    done = made.fabric("import")
+    assert done.code == 2
+    assert "serverless.yml:16:9  functions.api.events.1.alexaSkill" in done.out
+    assert "#   functions.api.events.1.alexaSkill (serverless.yml:16)" in (
+        made.root / "fabric.yml"
+    ).read_text()
+    assert made.fabric("import", "--strict", "--force").code == 1
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    before = names(made.root)
+    done = made.fabric("import", "--dry-run")
+    assert done.code == 0
+    assert done.out.startswith("Would import shop: 1 function, 1 trigger\n")
+    assert names(made.root) == before
+
+
+def test_existing_files_are_replaced_only_with_force(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    (made.root / "fabric.yml").write_text("mine")
+    done = made.fabric("import", "--json")
+    assert (done.code, done.error["code"]) == (1, "import/exists")
+    assert (made.root / "fabric.yml").read_text() == "mine"
+    assert made.fabric("import", "--force").code == 0
+    again = (made.root / "fabric.yml").read_bytes()
+    assert made.fabric("import", "--force").code == 0
+    assert (made.root / "fabric.yml").read_bytes() == again
+
+
+def test_the_result_can_be_written_elsewhere(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    made.fabric("import", "--out", "out")
+    assert (made.root / "out" / "fabric.yml").is_file()
+    assert not (made.root / "fabric.yml").exists()
+
+
+def test_the_services_of_a_monorepo_get_a_compose_file(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    (made.root / "serverless.yml").unlink()
+    mail = SERVERLESS.replace("service: shop", "service: mail")
+    made.write(
+        {
+            "services/one/serverless.yml": SERVERLESS,
+            "services/two/serverless.yml": mail,
+            "services/one/src/api.js": "",
+            "services/two/src/api.js": "",
+            "serverless-compose.yml": "services:\n  one: {path: services/one, dependsOn: two}\n"
+            "  two: {path: services/two}\n",
+        }
+    )
+    done = made.json("import")
+    assert done.code == 0, done.out + done.err
+    compose = yaml.safe_load((made.root / "fabric.compose.yml").read_text())
+    assert compose == {
+        "services": {
+            "shop": {"config": "services/one/fabric.yml", "dependsOn": ["mail"]},
+            "mail": {"config": "services/two/fabric.yml"},
+        }
+    }
+
+
+def test_several_configs_in_one_directory_are_ambiguous(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    (made.root / "template.yaml").write_text(SAM)
+    done = made.fabric("import", "--json")
+    assert (done.code, done.error["code"]) == (64, "usage/ambiguous")
+    assert made.fabric("import", "--from", "sam", "--dry-run").code == 0
+    assert made.fabric("import", "serverless.yml", "--dry-run").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("- a\n", "import/unreadable"),
+        ("a: [\n", "config/syntax"),
+        ("a: &a [*a]\n", "config/alias"),
+        ("service: x\nprovider: {name: tencent}\n", "import/unreadable"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_an_error(text: str, code: str, tmp_path: Path) -> None:
+    made = imported(tmp_path, text)
+    done = made.fabric("import", "--json")
+    assert (done.code, done.error["code"]) == (65, code)
+    assert not (made.root / "fabric.yml").exists()
+
+
+def test_a_file_that_is_too_large_is_an_error(tmp_path: Path) -> None:
+    made = imported(tmp_path, f"service: {'a' * 5_000_000}\n")
+    done = made.json("import")
+    assert (done.code, done.error["code"]) == (65, "import/unreadable")
+
+
+def test_files_outside_of_the_project_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.yml").write_text("key: hunter2\n")
+    text = SERVERLESS.replace("${self:custom.table}", "${file(../secret.yml):key}")
+    text = text.replace("  TABLE", "  LINK: ${file(link.yml):key}\n    TABLE")
+    made = imported(tmp_path, text)
+    (made.root / "link.yml").symlink_to(tmp_path / "secret.yml")
+    assert made.json("import").code == 2
+    assert "hunter2" not in (made.root / "fabric.yml").read_text()
+
+
+def test_an_empty_directory_has_nothing_to_import(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    (made.root / "serverless.yml").unlink()
+    done = made.fabric("import", "--json")
+    assert (done.code, done.error["code"]) == (65, "input/not-found")
+
+
+def test_problems_of_the_result_are_part_of_the_report(tmp_path: Path) -> None:
+    made = imported(tmp_path, SERVERLESS.replace("${self:custom.table}", "${env:UNSET_TABLE}"))
+    done = made.fabric("import", "--json")
+    assert done.code == 2
+    assert [one["code"] for one in done.result["problems"]] == ["config/unset-variable"]
+    assert (made.root / ".env.example").read_text().endswith("UNSET_TABLE=\n")
+    assert read("x", (made.root / "fabric.yml").read_bytes())

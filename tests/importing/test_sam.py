@@ -1,0 +1,282 @@
+"""A template of AWS SAM becomes a config."""
+
+from typing import Any
+
+import pytest
+
+from fabric.importing.source import Fate
+from fabric.model.problems import FabricError
+from tests.support.imports import SOURCE, Conversion, from_sam, template
+
+RUNTIME = "Handler: api.handler\n    Runtime: nodejs22.x\n    CodeUri: ./src/"
+
+
+def function(settings: str = "", rest: str = "", metadata: str = "") -> Conversion:
+    text = f"Api:\n  Type: AWS::Serverless::Function\n{metadata}  Properties:\n    {RUNTIME}\n"
+    return from_sam(template(f"{text}    {settings}\n", rest), SOURCE)
+
+
+def test_the_handler_gets_the_directory_of_its_code() -> None:
+    done = function()
+    assert done.config == {
+        "service": "shop",
+        "provider": {"name": "cloud1-lambda", "runtime": "nodejs22.x"},
+        "defaults": {"permissions": []},
+        "functions": [{"name": "Api", "entry": "src/api.handler"}],
+    }
+
+
+ROWS: list[tuple[str, dict[str, Any]]] = [
+    ("MemorySize: 512", {"memory": 512}),
+    ("Timeout: 3", {"timeout": 3}),
+    ("Architectures: [arm64]", {"architecture": "arm64"}),
+    ("Environment: {Variables: {A: b}}", {"env": {"A": "b"}}),
+    ("Tags: {team: a}", {"tags": {"team": "a"}}),
+    ("ReservedConcurrentExecutions: 2", {"reservedConcurrency": 2}),
+    ("ProvisionedConcurrencyConfig: {ProvisionedConcurrentExecutions: 1}", {"provisionedConcurrency": 1}),
+    ("EphemeralStorage: {Size: 1024}", {"ephemeralStorage": 1024}),
+    ("Tracing: Active", {"tracing": "active"}),
+    (
+        "VpcConfig: {SubnetIds: [a], SecurityGroupIds: [b]}",
+        {"vpc": {"subnetIds": ["a"], "securityGroupIds": ["b"]}},
+    ),
+    ("KmsKeyArn: 'arn:aws:kms:x'", {"kmsKey": "arn:aws:kms:x"}),
+    ("DeadLetterQueue: {Type: SQS, TargetArn: 'arn:aws:sqs:x'}", {"deadLetter": "arn:aws:sqs:x"}),
+    (
+        "FileSystemConfigs: [{Arn: 'arn:x', LocalMountPath: /mnt/a}]",
+        {"fileSystem": {"arn": "arn:x", "path": "/mnt/a"}},
+    ),
+    ("SnapStart: {ApplyOn: PublishedVersions}", {"snapStart": True}),
+    (
+        "LoggingConfig: {LogFormat: JSON, ApplicationLogLevel: WARN, LogGroup: /a}",
+        {"logs": {"format": "json", "level": "WARN", "group": "/a"}},
+    ),
+    (
+        "FunctionUrlConfig: {AuthType: NONE, InvokeMode: RESPONSE_STREAM}",
+        {"url": {"authorizer": "NONE", "stream": True}},
+    ),
+    (
+        "EventInvokeConfig: {MaximumRetryAttempts: 1, DestinationConfig: {OnFailure: {Type: SQS, Destination: 'arn:q'}}}",
+        {"async": {"maximumRetryAttempts": 1, "onFailure": "arn:q"}},
+    ),
+    ("DurableConfig: {ExecutionTimeout: 60}", {"durable": {"executionTimeout": 60}}),
+    ("AutoPublishAlias: live", {"entry": "src/api.handler"}),
+    ("Policies: AWSXRayDaemonWriteAccess", {"permissions": ["AWSXRayDaemonWriteAccess"]}),
+    (
+        "Policies: [{DynamoDBReadPolicy: {TableName: orders}}, {Statement: {Effect: Allow, Action: a, Resource: '*'}}]",
+        {
+            "permissions": [
+                {"DynamoDBReadPolicy": {"TableName": "orders"}},
+                {"actions": ["a"], "resources": ["*"]},
+            ]
+        },
+    ),
+    ("Role: 'arn:aws:iam::1:role/a'", {"role": "arn:aws:iam::1:role/a", "permissions": False}),
+]
+
+
+@pytest.mark.parametrize(("setting", "expected"), ROWS)
+def test_a_property_of_a_function_is_carried(setting: str, expected: dict[str, Any]) -> None:
+    done = function(setting)
+    assert {key: done.function.get(key) for key in expected} == expected
+    assert done.reasons() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("FunctionName: x", "fabric names functions"),
+        ("DeploymentPreference: {Type: Canary10Percent5Minutes}", "gradual releases"),
+        ("Policies: [{UnknownPolicy: {A: b}}]", "`UnknownPolicy` is not supported"),
+        ("Policies: [{DynamoDBReadPolicy: {}}]", "has no value"),
+        ("Nope: 1", "unknown key"),
+    ],
+)
+def test_a_property_without_an_equivalent_is_reported(setting: str, reason: str) -> None:
+    assert [reason in one for one in function(setting).reasons()] == [True]
+
+
+def test_defaults_of_all_functions_are_written_once() -> None:
+    rest = "Globals: {Function: {Timeout: 5, MemorySize: 256, Environment: {Variables: {A: b}}}}\n"
+    done = function(rest=rest)
+    assert done.config["defaults"] == {"timeout": 5, "memory": 256, "permissions": []}
+    assert done.config["env"] == {"A": "b"}
+    assert "timeout" not in done.function
+
+
+def test_a_destination_that_sam_creates_becomes_a_resource() -> None:
+    done = function("EventInvokeConfig: {DestinationConfig: {OnFailure: {Type: SNS}}}")
+    assert done.function["async"] == {"onFailure": "${stack:ApiOnFailureRef}"}
+    assert done.stacks["before"]["Resources"] == {"ApiOnFailure": {"Type": "AWS::SNS::Topic"}}
+
+
+def test_inline_code_becomes_a_file() -> None:
+    text = "Api:\n  Type: AWS::Serverless::Function\n  Properties: {Handler: index.main, Runtime: python3.12, InlineCode: 'def main(e, c): return 1'}\n"
+    done = from_sam(template(text))
+    assert done.files == {"src/Api.py": "def main(e, c): return 1\n"}
+    assert done.function["entry"] == "src/Api.main"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "metadata", "build"),
+    [
+        ("provided.al2023", "  Metadata: {BuildMethod: go1.x}\n", {"preset": "go"}),
+        ("provided.al2023", "  Metadata: {BuildMethod: rust-cargolambda}\n", {"preset": "rust"}),
+        ("ruby3.3", "", {"preset": "ruby"}),
+        ("dotnet8", "", {"preset": "dotnet"}),
+        ("java21", "", {"preset": "java"}),
+    ],
+)
+def test_other_languages_get_a_preset(runtime: str, metadata: str, build: dict[str, Any]) -> None:
+    text = f"Api:\n  Type: AWS::Serverless::Function\n{metadata}  Properties: {{Handler: a.b, Runtime: {runtime}, CodeUri: app}}\n"
+    assert from_sam(template(text), {"app/a.rb": ""}).function["build"] == build
+
+
+def test_a_project_of_maven_is_built_by_its_tool() -> None:
+    text = "Api:\n  Type: AWS::Serverless::Function\n  Properties: {Handler: shop.App::run, Runtime: java21, CodeUri: app}\n"
+    done = from_sam(template(text), {"app/pom.xml": ""})
+    assert done.function["entry"] == "shop.App::run"
+    assert "mvn -q -B package" in done.function["build"]["command"][2]
+
+
+def test_options_of_esbuild_become_settings_of_the_build() -> None:
+    done = function(
+        metadata="  Metadata: {BuildMethod: esbuild, BuildProperties: {Minify: true, Target: es2022, External: [pg], EntryPoints: [a.ts]}}\n"
+    )
+    assert done.function["build"] == {"minify": True, "target": "es2022", "external": ["pg"]}
+
+
+def test_parameters_become_params_secrets_and_references() -> None:
+    rest = """\
+        Parameters:
+          Name: {Type: String, Default: a}
+          Token: {Type: String, NoEcho: true, Default: s3cret}
+          Image: {Type: 'AWS::SSM::Parameter::Value<String>', Default: /image}
+          Open: {Type: String, AllowedValues: [x, y]}
+          Count: {Type: Number}
+        """
+    values = "A: !Ref Name, B: !Ref Token, C: !Ref Image, D: !Sub '${Open}-${AWS::Region}'"
+    done = function(f"Environment: {{Variables: {{{values}}}}}", rest)
+    assert done.function["env"] == {
+        "A": "${param:Name}",
+        "B": "${secret:Token}",
+        "C": "${ssm:/image}",
+        "D": "${param:Open}-${aws:region}",
+    }
+    assert done.config["params"] == {"Name": "a", "Open": "x", "Count": "1"}
+    assert done.config["secrets"] == {"Token": "secret://Token"}
+    assert "s3cret" not in repr(done.config)
+
+
+def test_settings_of_samconfig_are_read() -> None:
+    config = '[default.deploy.parameters]\nstack_name = "orders"\nregion = "eu-west-1"\n[prod.deploy.parameters]\nparameter_overrides = "Name=b"\n'
+    text = template(
+        "Table: {Type: 'AWS::Serverless::SimpleTable', Properties: {TableName: !Ref Name}}\n",
+        "Parameters: {Name: {Type: String, Default: a}}\n",
+    )
+    done = from_sam(text, {"samconfig.toml": config})
+    assert done.config["service"] == "orders"
+    assert done.config["provider"]["region"] == "eu-west-1"
+    assert done.config["stages"] == {"prod": {"params": {"Name": "b"}}}
+
+
+def test_layers_tables_and_state_machines_are_converted() -> None:
+    text = """\
+        Tools: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: layers/tools, CompatibleRuntimes: [nodejs22.x]}}
+        Table: {Type: 'AWS::Serverless::SimpleTable', Properties: {PrimaryKey: {Name: key, Type: Number}, Tags: {a: b}}}
+        Pay: {Type: 'AWS::Serverless::StateMachine', Properties: {DefinitionUri: ./pay.asl.json, Type: EXPRESS, Policies: [{LambdaInvokePolicy: {FunctionName: !Ref Api}}], DefinitionSubstitutions: {Fn: !GetAtt Api.Arn}}}
+        Api: {Type: 'AWS::Serverless::Function', Properties: {Handler: api.handler, CodeUri: src, Runtime: nodejs22.x, Layers: [!Ref Tools], Environment: {Variables: {M: !Ref Pay}}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.config["layers"] == [
+        {"name": "Tools", "runtimes": ["nodejs22.x"], "path": "layers/tools"}
+    ]
+    assert done.function["layers"] == ["Tools"]
+    assert done.function["env"] == {"M": "${workflow:Pay.arn}"}
+    assert done.config["workflows"] == [
+        {
+            "name": "Pay",
+            "definition": "pay.asl.json",
+            "type": "express",
+            "permissions": [{"LambdaInvokePolicy": {"FunctionName": "${function:Api.name}"}}],
+            "substitutions": {"Fn": "${function:Api.arn}"},
+        }
+    ]
+    properties = done.stacks["before"]["Resources"]["Table"]["Properties"]
+    assert properties["KeySchema"] == [{"AttributeName": "key", "KeyType": "HASH"}]
+    assert properties["Tags"] == [{"Key": "a", "Value": "b"}]
+
+
+def test_an_api_keeps_its_authorizers_and_limits() -> None:
+    text = """\
+        Web:
+          Type: AWS::Serverless::Api
+          Properties:
+            StageName: prod
+            Cors: {AllowOrigin: "'https://x'", AllowHeaders: "'A,B'"}
+            Auth: {DefaultAuthorizer: Users, Authorizers: {Users: {UserPoolArn: 'arn:aws:cognito-idp:x'}, Own: {FunctionArn: !GetAtt Api.Arn, Identity: {Headers: [X-Key]}, FunctionPayloadType: REQUEST}}}
+            MethodSettings: [{ResourcePath: '/*', HttpMethod: '*', ThrottlingBurstLimit: 5, ThrottlingRateLimit: 2}]
+        Api:
+          Type: AWS::Serverless::Function
+          Properties: {Handler: api.handler, CodeUri: src, Runtime: nodejs22.x, Events: {A: {Type: Api, Properties: {Path: /a, Method: get, RestApiId: !Ref Web}}}}
+        """
+    done = from_sam(template(text), SOURCE)
+    assert done.extension["http"] == {
+        "kind": "rest",
+        "endpointType": "edge",
+        "defaultAuthorizer": "Users",
+        "authorizers": {
+            "Users": {"type": "cognito", "userPoolArn": "arn:aws:cognito-idp:x"},
+            "Own": {
+                "type": "request",
+                "function": "Api",
+                "identitySource": "$request.header.X-Key",
+                "simple": False,
+            },
+        },
+        "throttle": {"rate": 2, "burst": 5},
+    }
+    assert done.function["triggers"][0]["cors"] == {
+        "allowOrigins": ["https://x"],
+        "allowHeaders": ["A", "B"],
+    }
+    assert done.reasons() == []
+
+
+def test_an_api_with_its_own_document_becomes_a_resource() -> None:
+    text = """\
+        Web:
+          Type: AWS::Serverless::Api
+          Properties: {StageName: prod, DefinitionBody: {Fn::Transform: {Name: 'AWS::Include', Parameters: {Location: api.yaml}}}}
+        Api:
+          Type: AWS::Serverless::Function
+          Properties: {Handler: api.handler, CodeUri: src, Runtime: nodejs22.x, Events: {A: {Type: Api, Properties: {Path: /a, Method: get, RestApiId: !Ref Web}}}}
+        """
+    files = {**SOURCE, "api.yaml": "openapi: 3.0.1\npaths: {/a: {get: {uri: !GetAtt Api.Arn}}}\n"}
+    done = from_sam(template(text), files)
+    made = done.stacks["after"]["Resources"]
+    assert {name: one["Type"] for name, one in made.items()} == {
+        "Web": "AWS::ApiGateway::RestApi",
+        "WebDeployment": "AWS::ApiGateway::Deployment",
+        "WebStage": "AWS::ApiGateway::Stage",
+        "ApiWebPermission": "AWS::Lambda::Permission",
+    }
+    assert made["Web"]["Properties"]["Body"]["paths"]["/a"]["get"]["uri"] == {"Ref": "ApiArn"}
+    assert "triggers" not in done.function
+
+
+@pytest.mark.parametrize("kind", ["Application", "GraphQLApi", "Connector"])
+def test_other_resources_of_sam_are_reported(kind: str) -> None:
+    done = from_sam(template(f"A: {{Type: 'AWS::Serverless::{kind}', Properties: {{B: 1}}}}\n"))
+    assert any(f"AWS::Serverless::{kind}` are not supported" in one for one in done.reasons())
+
+
+def test_a_template_without_resources_is_an_error() -> None:
+    with pytest.raises(FabricError) as caught:
+        from_sam("Transform: AWS::Serverless-2016-10-31\n")
+    assert caught.value.first.code == "import/unreadable"
+
+
+def test_every_key_has_a_result() -> None:
+    done = function("Timeout: 3\n    Nope: {a: [1, 2]}")
+    assert sum(done.settled.count(fate) for fate in Fate) == len(done.settled.leaves)

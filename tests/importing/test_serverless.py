@@ -1,0 +1,273 @@
+"""A service of the Serverless Framework becomes a config."""
+
+from typing import Any
+
+import pytest
+
+from fabric.importing.serverless import build_logical_id
+from fabric.importing.source import Fate
+from fabric.model.problems import FabricError
+from tests.support.imports import SOURCE, Conversion, from_serverless, service
+
+FUNCTION = "api: {handler: src/api.handler}"
+
+
+def convert(functions: str = FUNCTION, provider: str = "", rest: str = "") -> Conversion:
+    return from_serverless(service(functions, provider, rest), SOURCE)
+
+
+def test_hidden_defaults_of_the_framework_are_written() -> None:
+    done = convert()
+    assert done.config == {
+        "service": "shop",
+        "provider": {"name": "cloud1-lambda", "runtime": "nodejs22.x"},
+        "defaults": {"memory": 1024, "timeout": 6, "permissions": []},
+        "functions": [{"name": "api", "entry": "src/api.handler"}],
+    }
+    assert [one.path[-1] for one in done.settled.select(Fate.CHANGED)] == ["memorySize", "timeout"]
+
+
+PROVIDER: list[tuple[str, str, dict[str, Any]]] = [
+    ("memorySize: 512", "defaults", {"memory": 512}),
+    ("timeout: 20", "defaults", {"timeout": 20}),
+    ("architecture: arm64", "defaults", {"architecture": "arm64"}),
+    ("tags: {team: a}", "defaults", {"tags": {"team": "a"}}),
+    ("logRetentionInDays: 14", "defaults", {"logs": {"retentionDays": 14}}),
+    ("tracing: {lambda: true}", "defaults", {"tracing": "active"}),
+    (
+        "vpc: {subnetIds: [a, b], securityGroupIds: [c]}",
+        "defaults",
+        {"vpc": {"subnetIds": ["a", "b"], "securityGroupIds": ["c"]}},
+    ),
+    ("kmsKeyArn: 'arn:aws:kms:x'", "defaults", {"kmsKey": "arn:aws:kms:x"}),
+    ("layers: ['arn:aws:lambda:x:1:layer:a:1']", "defaults", {"layers": ["arn:aws:lambda:x:1:layer:a:1"]}),
+    ("environment: {A: b}", "env", {"A": "b"}),
+    ("region: eu-west-1", "provider", {"region": "eu-west-1"}),
+    (
+        "iam: {role: {statements: [{Effect: Allow, Action: 's3:Get*', Resource: '*'}]}}",
+        "defaults",
+        {"permissions": [{"actions": ["s3:Get*"], "resources": ["*"]}]},
+    ),
+    (
+        "iamRoleStatements: [{Effect: Deny, Action: [a], Resource: [b], Condition: {Bool: {c: true}}}]",
+        "defaults",
+        {
+            "permissions": [
+                {
+                    "effect": "Deny",
+                    "actions": ["a"],
+                    "resources": ["b"],
+                    "condition": {"Bool": {"c": True}},
+                }
+            ]
+        },
+    ),
+    ("iam: {role: {managedPolicies: ['arn:aws:iam::aws:policy/A']}}", "defaults", {"permissions": ["arn:aws:iam::aws:policy/A"]}),
+]
+
+
+@pytest.mark.parametrize(("provider", "section", "expected"), PROVIDER)
+def test_a_key_of_the_provider_becomes_a_default(
+    provider: str, section: str, expected: dict[str, Any]
+) -> None:
+    done = convert(provider=provider)
+    assert {key: done.config[section].get(key) for key in expected} == expected
+    assert done.reasons() == []
+
+
+FUNCTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("memorySize: 1536MB", {"memory": 1536}),
+    ("timeout: 3", {"timeout": 3}),
+    ("runtime: python3.13", {"runtime": "python3.13"}),
+    ("description: Places orders", {"description": "Places orders"}),
+    ("environment: {A: b}", {"env": {"A": "b"}}),
+    ("reservedConcurrency: 2", {"reservedConcurrency": 2}),
+    ("provisionedConcurrency: 1", {"provisionedConcurrency": 1}),
+    ("ephemeralStorageSize: 1024", {"ephemeralStorage": 1024}),
+    ("tracing: PassThrough", {"tracing": "passThrough"}),
+    ("vpc: false", {"vpc": False}),
+    ("onError: 'arn:aws:sqs:x'", {"deadLetter": "arn:aws:sqs:x"}),
+    ("maximumRetryAttempts: 1", {"async": {"maximumRetryAttempts": 1}}),
+    ("destinations: {onFailure: api}", {"async": {"onFailure": "${function:api.arn}"}}),
+    (
+        "fileSystemConfig: {arn: 'arn:aws:elasticfilesystem:x', localMountPath: /mnt/a}",
+        {"fileSystem": {"arn": "arn:aws:elasticfilesystem:x", "path": "/mnt/a"}},
+    ),
+    ("snapStart: true", {"snapStart": True}),
+    ("url: true", {"url": True}),
+    (
+        "url: {authorizer: aws_iam, invokeMode: RESPONSE_STREAM, cors: true}",
+        {"url": {"authorizer": "AWS_IAM", "stream": True, "cors": True}},
+    ),
+    ("role: 'arn:aws:iam::1:role/a'", {"role": "arn:aws:iam::1:role/a", "permissions": False}),
+    ("iamRoleStatements: [{Action: a, Resource: b}]", {"permissions": [{"actions": ["a"], "resources": ["b"]}]}),
+    ("durableConfig: {executionTimeout: 60}", {"durable": {"executionTimeout": 60}}),
+    ("package: {patterns: ['!**', 'views/**', 'src/**/*.js']}", {"include": ["views/**"]}),
+    ("package: {artifact: build/a.zip}", {"entry": "src/api.handler"}),
+]
+
+
+@pytest.mark.parametrize(("setting", "expected"), FUNCTIONS)
+def test_a_key_of_a_function_is_carried(setting: str, expected: dict[str, Any]) -> None:
+    done = convert(f"api:\n  handler: src/api.handler\n  {setting}\n")
+    assert {key: done.function.get(key) for key in expected} == expected
+    assert done.reasons() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("name: custom", "fabric names functions"),
+        ("image: {uri: x}", "images that are built elsewhere"),
+        ("condition: X", "conditions of functions"),
+        ("nope: 1", "unknown key"),
+    ],
+)
+def test_a_key_without_an_equivalent_is_reported(setting: str, reason: str) -> None:
+    done = convert(f"api:\n  handler: src/api.handler\n  {setting}\n")
+    assert [reason in one for one in done.reasons()] == [True]
+
+
+def test_statements_of_a_function_can_add_to_those_of_the_service() -> None:
+    done = convert(
+        "api:\n  handler: src/api.handler\n  iamRoleStatementsInherit: true\n"
+        "  iamRoleStatements: [{Action: b, Resource: '*'}]\n",
+        "iamRoleStatements: [{Action: a, Resource: '*'}]",
+    )
+    assert [one["actions"] for one in done.function["permissions"]] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "new"),
+    [
+        ("nodejs12.x", "nodejs22.x"),
+        ("python3.7", "python3.12"),
+        ("ruby2.7", "ruby3.3"),
+        ("java11", "java17"),
+        ("dotnetcore3.1", "dotnet8"),
+    ],
+)
+def test_a_runtime_that_aws_no_longer_accepts_is_replaced(runtime: str, new: str) -> None:
+    done = convert(f"api: {{handler: src/api.handler, runtime: {runtime}}}")
+    assert done.function["runtime"] == new
+    [note] = [one for one in done.settled.select(Fate.CHANGED) if one.path[-1] == "runtime"]
+    assert (note.advice, note.line) == (new, 6)
+
+
+def test_the_api_of_the_framework_keeps_its_kind_and_settings() -> None:
+    done = convert(
+        "api:\n  handler: src/api.handler\n  events: [{http: GET /a}]\n",
+        "apiGateway: {apiKeys: [one, {name: two, value: s3cret}], binaryMediaTypes: ['*/*'],"
+        " usagePlan: {quota: {limit: 10, period: DAY}, throttle: {burstLimit: 5, rateLimit: 2}}}",
+    )
+    assert done.extension["http"] == {
+        "kind": "rest",
+        "apiKeys": ["one", "two"],
+        "binaryMediaTypes": ["*/*"],
+        "usagePlan": {"quota": {"limit": 10, "period": "day"}, "throttle": {"burst": 5, "rate": 2}},
+        "endpointType": "edge",
+    }
+    assert "s3cret" not in repr(done)
+
+
+def test_an_http_api_has_authorizers_and_cors() -> None:
+    done = convert(
+        "api:\n  handler: src/api.handler\n  events: [{httpApi: GET /a}]\n",
+        "httpApi: {cors: true, payload: '1.0', authorizers: {users: {identitySource:"
+        " $request.header.Authorization, issuerUrl: 'https://x', audience: [a]},"
+        " own: {type: request, functionName: check}}}",
+    )
+    assert done.extension["http"] == {
+        "payload": "1.0",
+        "authorizers": {
+            "users": {
+                "type": "jwt",
+                "identitySource": "$request.header.Authorization",
+                "issuer": "https://x",
+                "audience": ["a"],
+            },
+            "own": {"type": "request", "function": "check", "simple": False},
+        },
+    }
+    assert done.function["triggers"][0]["cors"] is True
+
+
+def test_values_of_credentials_are_not_copied() -> None:
+    done = convert(provider="environment: {DB_PASSWORD: hunter2, HOST: a}")
+    assert done.config["env"] == {"DB_PASSWORD": "${env:DB_PASSWORD}", "HOST": "a"}
+    assert "hunter2" not in repr(done.config)
+    assert any("is not copied" in one for one in done.reasons(Fate.CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("rest", "fate", "word"),
+    [
+        ("frameworkVersion: '3'\n", Fate.DROPPED, "frameworkVersion"),
+        ("org: a\n", Fate.DROPPED, "org"),
+        ("plugins: [serverless-offline]\n", Fate.DROPPED, "fabric invoke local --serve"),
+        ("plugins: [serverless-webpack]\n", Fate.CHANGED, "bundles with esbuild"),
+        ("plugins: [serverless-wsgi]\n", Fate.NOT_CARRIED, "`serverless-wsgi` is not known"),
+        ("custom: {unused: 1}\n", Fate.DROPPED, "no variable and no known plugin"),
+        ("constructs: {a: 1}\n", Fate.NOT_CARRIED, "unknown key"),
+        ("resources: {extensions: {A: 1}}\n", Fate.NOT_CARRIED, "changes of resources"),
+    ],
+)
+def test_other_sections_are_reported(rest: str, fate: Fate, word: str) -> None:
+    assert any(word in one for one in convert(rest=rest).reasons(fate))
+
+
+def test_plugins_with_an_equivalent_become_settings() -> None:
+    rest = (
+        "plugins: [serverless-esbuild, serverless-domain-manager]\n"
+        "custom:\n"
+        "  esbuild: {minify: true, sourcemap: inline, target: node22, exclude: [aws-sdk, pg]}\n"
+        "  customDomain: {domainName: a.example.com, certificateArn: 'arn:aws:acm:x', basePath: v1}\n"
+    )
+    done = convert(rest=rest)
+    assert done.config["build"] == {
+        "minify": True,
+        "sourcemap": True,
+        "target": "node22",
+        "external": ["pg"],
+    }
+    assert done.extension["http"]["domain"] == {
+        "name": "a.example.com",
+        "certificate": "arn:aws:acm:x",
+        "basePath": "v1",
+    }
+    assert done.reasons() == []
+
+
+def test_a_state_machine_becomes_a_workflow() -> None:
+    rest = (
+        "stepFunctions:\n  stateMachines:\n    pay:\n      type: EXPRESS\n"
+        "      definition: {StartAt: A, States: {A: {Type: Task, End: true,"
+        " Resource: !GetAtt ApiLambdaFunction.Arn}}}\n"
+    )
+    [workflow] = convert(rest=rest).config["workflows"]
+    assert workflow["type"] == "express"
+    assert workflow["definition"]["States"]["A"]["Resource"] == "${function:api.arn}"
+
+
+def test_a_long_name_is_shortened() -> None:
+    name = "n" * 70
+    done = convert(f"{name}: {{handler: src/api.handler}}")
+    assert len(f"shop-prod-{done.function['name']}") <= 64
+    assert done.settled.select(Fate.CHANGED)
+
+
+def test_logical_ids_are_those_of_the_framework() -> None:
+    assert build_logical_id("get-users_v2") == "GetDashusersUnderscorev2LambdaFunction"
+
+
+@pytest.mark.parametrize("text", ["- a\n", "service: a\nprovider: {name: tencent}\n"])
+def test_a_source_that_cannot_be_imported_is_an_error(text: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        from_serverless(text)
+    assert caught.value.first.code == "import/unreadable"
+
+
+def test_functions_in_a_list_of_maps_are_read() -> None:
+    text = "service: shop\nprovider: {name: aws, runtime: nodejs22.x}\nfunctions:\n  - a: {handler: src/api.handler}\n  - b: {handler: src/api.handler}\n"
+    done = from_serverless(text, SOURCE)
+    assert [one["name"] for one in done.config["functions"]] == ["a", "b"]

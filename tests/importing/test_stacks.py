@@ -1,0 +1,134 @@
+"""Resources of a source become the stacks before and after the functions."""
+
+from typing import Any
+
+from tests.support.imports import SOURCE, Conversion, from_sam, from_serverless, service, template
+
+FUNCTION = """\
+Api:
+  Type: AWS::Serverless::Function
+  Properties:
+    Handler: api.handler
+    Runtime: nodejs22.x
+    CodeUri: src
+    Environment: {Variables: {X: %s}}
+"""
+
+
+def sam(value: str, resources: str = "", rest: str = "") -> Conversion:
+    return from_sam(template(FUNCTION % value + resources, rest), SOURCE)
+
+
+def resources(done: Conversion, phase: str) -> dict[str, Any]:
+    found = done.stacks[phase]["Resources"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_resource_that_a_function_uses_is_deployed_before_it() -> None:
+    done = sam("!Ref Table", "Table: {Type: 'AWS::DynamoDB::Table'}\n")
+    assert done.function["env"] == {"X": "${stack:TableRef}"}
+    assert done.stacks["before"] == {
+        "Resources": {"Table": {"Type": "AWS::DynamoDB::Table"}},
+        "Outputs": {"TableRef": {"Value": {"Ref": "Table"}}},
+    }
+
+
+def test_a_resource_that_names_a_function_is_deployed_after_it() -> None:
+    done = sam(
+        "a",
+        "Alarm: {Type: 'AWS::CloudWatch::Alarm', Properties: {Dimensions: [{Value: !Ref Api}]}}\n"
+        "Other: {Type: 'AWS::SNS::Topic', Properties: {Name: !Ref Alarm}}\n",
+    )
+    assert list(resources(done, "after")) == ["Alarm", "Other"]
+    after = done.extension["stack"]["after"]
+    assert after["parameters"] == {"ApiRef": "${function:Api.name}"}
+    assert resources(done, "after")["Alarm"]["Properties"]["Dimensions"] == [
+        {"Value": {"Ref": "ApiRef"}}
+    ]
+
+
+def test_a_later_resource_reads_outputs_of_the_earlier_stack() -> None:
+    done = sam(
+        "a",
+        "Queue: {Type: 'AWS::SQS::Queue'}\n"
+        "Rule: {Type: 'AWS::Events::Rule', Properties: {A: !GetAtt Api.Arn, B: !Sub '${Queue.Arn}/x'}}\n",
+    )
+    assert done.extension["stack"]["after"]["parameters"] == {
+        "ApiArn": "${function:Api.arn}",
+        "QueueArn": "${stack:QueueArn}",
+    }
+    assert resources(done, "after")["Rule"]["Properties"]["B"] == {"Fn::Sub": "${QueueArn}/x"}
+
+
+def test_a_resource_that_needs_only_the_arn_of_a_function_can_be_used_by_it() -> None:
+    done = sam(
+        "!GetAtt Role.Arn",
+        "Role: {Type: 'AWS::IAM::Role', Properties: {Policy: !GetAtt Api.Arn}}\n",
+    )
+    assert list(done.stacks) == ["before"]
+    before = done.extension["stack"]["before"]
+    assert before["parameters"] == {"ApiArn": "${function:Api.arn}"}
+    assert before["capabilities"] == ["CAPABILITY_IAM"]
+
+
+def test_a_resource_on_both_sides_is_reported_with_those_that_name_it() -> None:
+    done = sam(
+        "!Ref Map",
+        "Map: {Type: 'AWS::Lambda::EventSourceMapping', Properties: {FunctionName: !Ref Api}}\n"
+        "Note: {Type: 'AWS::SSM::Parameter', Properties: {Value: !Ref Map}}\n",
+    )
+    assert done.reasons() == [
+        "Resources.Map: a function uses this resource, which itself names a function",
+        "Resources.Note: `Map`, which it names, is not carried",
+    ]
+
+
+def test_expressions_that_fabric_does_not_know_become_outputs() -> None:
+    done = sam(
+        "!Select [0, !GetAZs '']", "Table: {Type: 'AWS::DynamoDB::Table'}\n"
+    )
+    [name] = done.stacks["before"]["Outputs"]
+    assert done.function["env"] == {"X": f"${{stack:{name}}}"}
+
+
+def test_variables_of_the_framework_become_parameters_of_the_stack() -> None:
+    rest = """\
+        resources:
+          Resources:
+            Table:
+              Type: AWS::DynamoDB::Table
+              DependsOn: [Missing, Other]
+              Properties: {TableName: 'orders-${sls:stage}', Note: '${literal}-${opt:stage}'}
+            Other: {Type: 'AWS::SQS::Queue', Properties: {Arn: !Sub '${AWS::Region}-${sls:stage}'}}
+        """
+    done = from_serverless(service("api: {handler: src/api.handler}", rest=rest), SOURCE)
+    table = resources(done, "before")["Table"]
+    assert table["Properties"] == {
+        "TableName": {"Fn::Sub": "orders-${Stage}"},
+        "Note": {"Fn::Sub": "${!literal}-${Stage}"},
+    }
+    assert table["DependsOn"] == ["Other"]
+    assert done.stacks["before"]["Parameters"] == {"Stage": {"Type": "String"}}
+    assert done.extension["stack"]["before"]["parameters"] == {"Stage": "${stage}"}
+    other = resources(done, "before")["Other"]
+    assert other["Properties"]["Arn"] == {"Fn::Sub": "${AWS::Region}-${Stage}"}
+
+
+def test_parameters_mappings_and_conditions_follow_the_resources_that_use_them() -> None:
+    rest = """\
+        Parameters: {Name: {Type: String, Default: a}, Unused: {Type: String, Default: b}}
+        Mappings: {Sizes: {a: {size: 1}}}
+        Conditions: {IsBig: !Equals [!Ref Name, a]}
+        """
+    done = sam(
+        "a",
+        "Table:\n  Type: AWS::DynamoDB::Table\n  Condition: IsBig\n"
+        "  Properties: {A: !FindInMap [Sizes, a, size]}\n",
+        rest,
+    )
+    stack = done.stacks["before"]
+    assert list(stack) == ["Parameters", "Mappings", "Conditions", "Resources"]
+    assert stack["Parameters"] == {"Name": {"Type": "String", "Default": "a"}}
+    assert done.extension["stack"]["before"]["parameters"] == {"Name": "${param:Name}"}
+    assert done.config["params"] == {"Name": "a", "Unused": "b"}
