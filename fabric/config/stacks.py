@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
-from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
 from fabric.config.schema.stacks import PHASES, STACK
 from fabric.config.sections import Section
@@ -17,7 +16,7 @@ from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
-from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.model.late_values import STACK_OUTPUT, find_late_names, late_value_problem
 from fabric.model.problems import FabricError, Problem
 
 _POLICY = Section(StackPolicy, STACK)
@@ -67,7 +66,6 @@ def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
         yield from _check_template(node, scope.read_text)
         yield from _check_names(root, scope, phase, node)
         yield from _check_own_outputs(phase, node)
-    yield from _check_other_extensions(root)
     before = nodes.get("before")
     known = _find_template(before, scope.read_text) if before else None
     if before is None or known is not None:
@@ -110,33 +108,15 @@ def _check_names(
 
 
 def _check_own_outputs(phase: str, node: Mapping) -> Iterator[Finding]:
-    """Check that only the parameters of `after` use outputs, and only those of `before`."""
+    """Check that only parameters use late values, and outputs only in those of `after`."""
     for entry in node.entries:
         for leaf in list_texts(entry.value):
-            names = find_late_names(leaf.text)
-            is_own = all(one.startswith(STACK_OUTPUT) for one in names)
-            if names and not (is_own and phase == "after" and entry.key == "parameters"):
-                message = (
-                    f"`stack.{phase}.{entry.key}` must be known before the run, but "
-                    f"`{names[0]}` is known after a deploy"
-                )
-                hint = "use outputs of `stack.before` in the `parameters` of `stack.after`"
-                yield _error("config/late-value", message, hint, leaf)
-
-
-def _check_other_extensions(root: Mapping) -> Iterator[Finding]:
-    """Check that no other extension uses outputs, because deployers read them before the run."""
-    for provider, node in list_named_entries(find_child(root, "extensions")):
-        for entry in node.entries:
-            for leaf in list_texts(entry.value) if entry.key != "stack" else ():
-                names = find_late_names(leaf.text)
-                if any(one.startswith(STACK_OUTPUT) for one in names):
-                    message = (
-                        f"`extensions.{provider}.{entry.key}` must be known before the run, but "
-                        f"`{names[0]}` is known after a deploy"
-                    )
-                    hint = "use outputs of `stack.before` in `env`"
-                    yield _error("config/late-value", message, hint, leaf)
+            for name in find_late_names(leaf.text):
+                is_known = phase == "after" or not name.startswith(STACK_OUTPUT)
+                if entry.key != "parameters" or not is_known:
+                    found = late_value_problem(f"stack.{phase}.{entry.key}", name)
+                    hint = "use late values only in `parameters`, and outputs in those of `after`"
+                    yield _error(found.code, found.message, hint, leaf)
 
 
 def _check_outputs(root: Mapping, template: Template | None) -> Iterator[Finding]:

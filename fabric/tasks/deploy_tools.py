@@ -103,6 +103,8 @@ class Values(Struct, frozen=True):
     provisioned_concurrency: int | None = None
     # Names the secret variables.
     secret: frozenset[str] = frozenset()
+    # The late values of triggers, layers and settings.
+    late: Pairs = ()
 
     @property
     def is_configured(self) -> bool:

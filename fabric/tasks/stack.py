@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from fabric.config.values import Template
 from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
 from fabric.graph.judge import hash_environment
+from fabric.graph.late_outputs import require_outputs
 from fabric.graph.plan import Known
-from fabric.graph.stacks import require_outputs
 from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest

@@ -83,8 +83,8 @@ def test_text_of_cloudformation_stays_in_an_inline_template() -> None:
         (config(TEMPLATE + ", " + PARAMETERS), "`stack.before.parameters` must be known"),
         (config(TEMPLATE, TEMPLATE + ", name: '${stack:Url}'"), "`stack.after.name` must be"),
         (
-            config(TEMPLATE, more="").replace("stack: {", "roleArn: '${stack:Url}', stack: {"),
-            "`extensions.cloud1-lambda.roleArn` must be known",
+            config(TEMPLATE, more="").replace("stack: {", "region: '${stack:Url}', stack: {"),
+            "`extensions.cloud1-lambda.region` must be known",
         ),
         (config(TEMPLATE).replace("a.ts", "'${stack:Url}'"), "entry` must be known before"),
         (config(TEMPLATE, env="URL: '${stack:a.b}'"), "unknown binding"),

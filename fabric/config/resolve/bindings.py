@@ -14,7 +14,7 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
-from fabric.model.late_values import STACK_OUTPUT, format_placeholder
+from fabric.model.late_values import format_placeholder
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_secret_name
@@ -24,16 +24,26 @@ MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.
 MAX_PARTS = 50_000
 MAX_LETTERS = 16 << 20
-_WORDS = ("env", "secret", "stage", "param", "file", "cfn", "ssm", "secretsmanager")
+_WORDS = (
+    *("env", "secret", "stage", "param", "file", "cfn", "cfn-export", "ssm", "secretsmanager"),
+    *("function", "service"),
+)
 _LOOKUPS = frozenset(LookupKind)
-# An output of the service's own stack, which is known only after its deploy.
-_STACK = "stack"
-_WITHOUT_DEFAULT = ("secret", "stage", _STACK)
-_OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
+# Outputs of the service's own stack, addresses of its functions, and outputs of other services:
+# known only after a deploy.
+_LATE = ("stack", "function", "service")
+_WITHOUT_DEFAULT = ("secret", "stage", *_LATE)
+_OPENING = re.compile(r"\$\{(cfn-export|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
-_NAMES = {"param": PARAM_NAME, "file": _PATH, _STACK: re.compile(r"[A-Za-z0-9]{1,255}")}
+_NAMES = {
+    "param": PARAM_NAME,
+    "file": _PATH,
+    "stack": re.compile(r"[A-Za-z0-9]{1,255}"),
+    "function": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)"),
+    "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
+}
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_COMMA = re.compile(r"[{},]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -113,7 +123,7 @@ def _is_ours(word: str, rest: str) -> bool:
         return LOOKUP_NAMES[LookupKind.AWS].match(rest.removeprefix(":")) is not None
     if word in _WORDS or word in _LOOKUPS:
         return True
-    if word == _STACK:
+    if word in _LATE:
         return rest.startswith(":") and not rest.startswith("::")
     if rest.startswith("::"):
         return False  # CloudFormation's own
@@ -172,8 +182,11 @@ def _check_reference_name(word: str, name: str) -> None:
 
 
 _LOOKUP_HINTS = {
-    _STACK: "write ${stack:OUTPUT}, with an output of `stack.before`",
+    "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
+    "function": "write ${function:NAME.arn} or ${function:NAME.name}",
+    "service": "write ${service:NAME.OUTPUT} or ${service:NAME@STAGE.OUTPUT}",
     "cfn": "write ${cfn:STACK.OUTPUT}",
+    "cfn-export": "write ${cfn-export:NAME}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
     "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
     "tf": "write ${tf:FILE#OUTPUT} or ${tf:s3://BUCKET/KEY#OUTPUT}",
@@ -259,8 +272,8 @@ class _Filler:
                 return self._fill_plain(word, part, depth)
 
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
-        if word == _STACK:
-            return _PlainText(format_placeholder(f"{STACK_OUTPUT}{part.name}"))
+        if word in _LATE:
+            return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"
         return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
 

@@ -76,6 +76,8 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     updated_at: str = ""
     # The pushed image with its digest; empty for functions from archives.
     image: str = ""
+    # Late values of the triggers, layers and settings above, by their names in the config.
+    late: Pairs = ()
 
     @property
     def was_made(self) -> bool:

@@ -27,7 +27,7 @@ from fabric.model.records.record import (
 VERSION = 1
 Document: TypeAlias = dict[str, Any]
 _VERSION_LENGTH = 32
-_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept"})
+_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept", "late"})
 _Table: TypeAlias = dict[str, str]
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -49,6 +49,7 @@ class FunctionDocument(Struct, frozen=True, rename="camel"):
     updated_at: str
     sealed_values: str = ""
     image: str = ""
+    late: _Table = {}
 
 
 class DeploymentDocument(Struct, frozen=True, rename="camel"):
@@ -149,12 +150,13 @@ def encode_function_record(one: FunctionRecord) -> Document:
     document: Document = to_builtins(one)
     document["triggers"] = list_trigger_documents(one)
     document["layers"] = list(one.layers)
-    for name in ("settings", "environment", "upstream"):
+    for name in ("settings", "environment", "upstream", "late"):
         document[name] = dict(document[name])
     if not one.sealed_values:
         del document["sealedValues"]
-    if not one.image:
-        del document["image"]
+    for name in ("image", "late"):
+        if not document[name]:
+            del document[name]
     return document
 
 

@@ -65,6 +65,8 @@ class FunctionOrder(Struct, frozen=True):
     only_version: bool = False
     # Set if the old version has other tags: the mark it was made with.
     mark_of_then: str = ""
+    # Whether values of it were not known when the plan was checked.
+    has_late_values: bool = False
 
     @property
     def secret_values(self) -> tuple[str, ...]:
@@ -259,6 +261,17 @@ class FunctionCaller(Protocol):
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         """Invoke the deployed version and wait for its response."""
+
+
+@runtime_checkable
+class FunctionLocator(Protocol):
+    """A deployer whose functions have addresses that depend only on their names and their place."""
+
+    def locate_functions(
+        self, address: DeploymentAddress, names: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Map `NAME.arn` and `NAME.name` of these functions to their addresses, whether they
+        exist or not."""
 
 
 @runtime_checkable

@@ -151,7 +151,7 @@ def test_an_upstream_that_is_not_live_is_named_before_a_call(tmp_path: Path) -> 
         "extensions: {cloud1-lambda: {region: '${env:SERVICE_AUTH_URL}'}}\n",
         "resources: [{name: '${env:SERVICE_AUTH_URL}', type: cache, connectionString: x}]\n",
         "addons: [{name: m, version: '${env:SERVICE_AUTH_URL}'}]\n",
-        "layers: [{name: l, arn: '${env:SERVICE_AUTH_URL}'}]\n",
+        "layers: [{name: '${env:SERVICE_AUTH_URL}', arn: 'arn:a'}]\n",
         "backend: {kind: '${env:SERVICE_AUTH_URL}'}\n",
     ],
 )
