@@ -9,11 +9,9 @@ from fabric.graph.bundling import encode_deploy_extensions, encode_function_exte
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.late_values import SERVICE_OUTPUT, STACK_OUTPUT, find_late_names
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import STACK_PREFIXES
 from fabric.model.task import Pairs
 from fabric.model.task_id import TaskId, build_task_id, name_of
-
-# How the names of outputs of stacks begin, by phase.
-STACK_PREFIXES = {"before": "stack.", "after": "stack.after."}
 
 
 def list_late_texts(function: Function) -> Iterator[str]:
@@ -95,11 +93,11 @@ def require_outputs(values: Pairs) -> Pairs:
     missing = {name for _, value in values for name in find_late_names(value)}
     for name in sorted(missing):
         if name.startswith((STACK_OUTPUT, SERVICE_OUTPUT)):
-            raise FabricError(_missing_output_problem(name))
+            raise FabricError(missing_output_problem(name))
     return values
 
 
-def _missing_output_problem(name: str) -> Problem:
+def missing_output_problem(name: str) -> Problem:
     if name.startswith(STACK_OUTPUT):
         message = f"the stack of the service has no output `{name.removeprefix(STACK_OUTPUT)}`"
         hint = "add it to `Outputs` of the template"

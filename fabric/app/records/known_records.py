@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fabric.app.records.deploy_work import Units
 from fabric.graph.judge import release_output
 from fabric.graph.late_outputs import (
-    STACK_PREFIXES,
     OutputName,
     find_output_task,
     list_service_outputs,
@@ -91,7 +90,7 @@ class UpstreamAddresses:
         for name in list_service_outputs(unit.config) if unit else ():
             task = find_output_task(unit, name) if unit else None
             record = self._transaction.record(parse_release_ref(task, ref.stage)) if task else None
-            outputs = list_record_outputs(record) if record else {}
+            outputs = record.named_outputs if record else {}
             output = OutputName(name).output
             if output in outputs:
                 yield name, outputs[output]
@@ -106,13 +105,6 @@ class UpstreamAddresses:
         if record is None:
             raise FabricError(not_deployed_problem(taker.service, upstream))
         return record.endpoint
-
-
-def list_record_outputs(record: Record) -> dict[str, str]:
-    """List the outputs of a deployed service and of its stacks, as other services name them."""
-    rows = ((one.phase, output) for one in record.stacks for output in one.outputs)
-    stacks = {f"{STACK_PREFIXES[phase]}{one.name}": one.value for phase, one in rows}
-    return {"endpoint": record.endpoint, **dict(record.outputs), **stacks}
 
 
 class RollbackTargets:

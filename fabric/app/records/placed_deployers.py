@@ -11,6 +11,7 @@ from fabric.app.caching.payload_cleanup import PAYLOADS
 from fabric.app.project.files import build_client_environment, list_env_file_names
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
+from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.values import Config, HttpTrigger
 from fabric.model.catalog import format_provider_title
 from fabric.model.late_values import (
@@ -98,7 +99,11 @@ class PlacedDeployers:
         provider_id = self._work.placements[ref].provider_id
         extension = _find_extension(config, provider_id)
         outputs = self._upstreams.all(ref)
-        extension = fill_document(extension, outputs)
+        if _find_late_names(extension):
+            extension = fill_document(extension, outputs)
+            problems = tuple(find_extension_problems(provider_id, extension))
+            if problems:
+                raise FabricError(*problems)
         address = replace(self.address(ref), extension=format_json(extension))
         if config is None:
             return address

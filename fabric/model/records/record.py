@@ -115,6 +115,10 @@ class StackResource(Struct, frozen=True):
     digest: str
 
 
+# How the names of outputs of stacks begin, by phase.
+STACK_PREFIXES = {"before": "stack.", "after": "stack.after."}
+
+
 class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     """A CloudFormation stack of the service. Without a key its state is not known."""
 
@@ -203,6 +207,13 @@ class Record(Struct, frozen=True):
 
     def stack(self, phase: str) -> StackRecord | None:
         return next((one for one in self.stacks if one.phase == phase), None)
+
+    @property
+    def named_outputs(self) -> dict[str, str]:
+        """Return the outputs of the service and of its stacks, as other services name them."""
+        rows = ((one.phase, output) for one in self.stacks for output in one.outputs)
+        stacks = {f"{STACK_PREFIXES[phase]}{one.name}": one.value for phase, one in rows}
+        return {**dict(self.outputs), **stacks}
 
     @property
     def is_stub(self) -> bool:

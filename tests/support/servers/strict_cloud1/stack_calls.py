@@ -99,9 +99,10 @@ def _describe_change_set(region: Region, asked: Fields) -> Fields:
     stack, one = _change_set(region, asked)
     shown = one.status
     if one.status == "CREATE_PENDING":
-        is_same = one.parameters == stack.parameters and one.tags == stack.tags
-        one.status = "FAILED" if not one.changes and is_same else "CREATE_COMPLETE"
-        one.reason = "The submitted information didn't contain changes." if not one.changes else ""
+        sides = ((each.parameters, each.tags, each.template.get("Outputs")) for each in (one, stack))
+        is_same = not one.changes and len({repr(side) for side in sides}) == 1
+        one.status = "FAILED" if is_same else "CREATE_COMPLETE"
+        one.reason = "The submitted information didn't contain changes." if is_same else ""
     start = int(asked.get("NextToken") or 0)
     rows = [{"Type": "Resource", "ResourceChange": row} for row in one.changes]
     more = {"NextToken": str(start + _PAGE)} if len(rows) > start + _PAGE else {}
