@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
+from fabric.config.resolve.stages import is_protected, list_overlays
 from fabric.config.schema.check import Finding
 from fabric.config.schema.stacks import PHASES, STACK
-from fabric.config.sections import Section
+from fabric.config.sections import Section, find_json
 from fabric.config.template import find_template, list_texts
 from fabric.config.values import Stack, StackPolicy, Template
 from fabric.config.yaml import read
@@ -18,11 +19,19 @@ from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
 from fabric.model.late_values import STACK_OUTPUT, find_late_names, late_value_problem
 from fabric.model.problems import FabricError, Problem
+from fabric.model.spelling import suggest_spelling
 
 _POLICY = Section(StackPolicy, STACK)
-_STACK = Section(Stack, STACK, given=("phase", "template", "policy", "name"))
+_STACK = Section(
+    Stack,
+    STACK,
+    keys={"imports": "import"},
+    readers={"imports": find_json},
+    given=("phase", "template", "policy", "name"),
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 _RESERVED = ("aws:", "fabric:")
+_CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
 def list_stack_nodes(root: Node) -> Iterator[tuple[str, Mapping]]:
@@ -62,6 +71,7 @@ def _find_template(node: Mapping, read_file: ReadText) -> Template | None:
 def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
     """Check the stacks, and that every output that the config uses exists."""
     nodes = dict(list_stack_nodes(root))
+    yield from _check_protected_mode(root, scope.stage)
     for phase, node in nodes.items():
         yield from _check_template(node, scope.read_text)
         yield from _check_names(root, scope, phase, node)
@@ -70,6 +80,23 @@ def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
     known = _find_template(before, scope.read_text) if before else None
     if before is None or known is not None:
         yield from _check_outputs(root, known)
+
+
+def _check_protected_mode(root: Mapping, stage: str) -> Iterator[Finding]:
+    """Check that a protected stage has express mode only if the stage itself sets it: a failed
+    express deploy can need a manual repair."""
+    if not is_protected(root, stage):
+        return
+    overlays = list_overlays(root, stage)
+    provider = read.read_text(find_child(root, "provider"), "name")
+    for phase, node in list_stack_nodes(root):
+        keys = ("extensions", provider, "stack", phase, "mode")
+        is_set_there = any(find_child(one, *keys) is not None for one in overlays)
+        mode = find_child(node, "mode")
+        if mode is not None and read.read_text(node, "mode") == "express" and not is_set_there:
+            message = f"`stack.{phase}.mode: express` is not set in the protected stage `{stage}`"
+            hint = f"set it below `stages.{stage}.extensions.{provider}.stack.{phase}`"
+            yield _error("config/stack", message, hint, mode)
 
 
 def _check_template(node: Mapping, read_file: ReadText) -> Iterator[Finding]:
@@ -82,6 +109,8 @@ def _check_template(node: Mapping, read_file: ReadText) -> Iterator[Finding]:
         for one in error.problems:
             yield Finding(replace(one, where=place_of(template), frame=""))
         return
+    yield from _check_express(node, found)
+    yield from _check_imports(node, found)
     known = {one.id for one in found.resources}
     allowed = find_child(node, "allowReplace")
     for leaf in list_texts(allowed):
@@ -90,6 +119,38 @@ def _check_template(node: Mapping, read_file: ReadText) -> Iterator[Finding]:
             message = f"`{format_excerpt(leaf.text)}` is not a logical id"
             hint = f"use the name of a resource, such as `{min(known)}`"
             yield _error("config/stack", message, hint, leaf)
+
+
+def _check_express(node: Mapping, template: Template) -> Iterator[Finding]:
+    """Check that the template has nothing that AWS refuses in express mode."""
+    mode = find_child(node, "mode")
+    if mode is None or read.read_text(node, "mode") != "express":
+        return
+    hint = "remove `mode: express`"
+    for one in template.resources:
+        if one.type.startswith(_CUSTOM):
+            message = f"`{one.id}` is a custom resource, which AWS does not support in express mode"
+            yield _error("config/stack", message, hint, mode)
+    if template.is_open:
+        message = "the template has a transform, which AWS does not support in express mode"
+        yield _error("config/stack", message, hint, mode)
+
+
+def _check_imports(node: Mapping, template: Template) -> Iterator[Finding]:
+    """Check that each resource to import is in the template, and is kept if it is deleted there."""
+    known = {one.id: one for one in template.resources}
+    imports = find_child(node, "import")
+    for entry in imports.entries if isinstance(imports, Mapping) else ():
+        found = known.get(entry.key)
+        if found is None:
+            message = f"`{format_excerpt(entry.key)}` is not a resource of the template"
+            listed = f"use one of {', '.join(sorted(known)[:12])}"
+            hint = suggest_spelling(entry.key, known) or listed
+            yield _error("config/stack", message, hint, entry.value)
+        elif not found.has_deletion_policy:
+            message = f"`{entry.key}` has no `DeletionPolicy`, which AWS requires for an import"
+            hint = "add `DeletionPolicy: Retain` to the resource"
+            yield _error("config/stack", message, hint, entry.value)
 
 
 def _check_names(

@@ -56,6 +56,8 @@ def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
         ("tags", hash_fields((repr(sorted(stack.tags)),)) if stack.tags else ""),
         ("capabilities", " ".join(sorted(stack.capabilities))),
         ("roleArn", stack.role_arn),
+        ("mode", stack.mode if stack.mode != "standard" else ""),
+        ("notifications", " ".join(sorted(stack.notifications))),
     )
     return StackInputs(
         service=unit.service,

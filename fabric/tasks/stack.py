@@ -186,6 +186,9 @@ def build_order(values: StackValues, key: Digest) -> StackOrder:
         tags=stack.tags,
         capabilities=stack.capabilities,
         role_arn=stack.role_arn,
+        is_express=stack.mode == "express",
+        notifications=stack.notifications,
+        imports=stack.imports,
         rules=StackRules(
             frozenset(policy.allow_replace),
             policy.adopt,

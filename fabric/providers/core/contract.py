@@ -107,6 +107,12 @@ class StackOrder(Struct, frozen=True, kw_only=True):
     tags: Pairs = ()
     capabilities: tuple[str, ...] = ()
     role_arn: str = ""
+    # Parameters whose values at the provider stay as they are.
+    kept_parameters: tuple[str, ...] = ()
+    is_express: bool = False
+    notifications: tuple[str, ...] = ()
+    # JSON of existing resources to import: logical ids with the properties that identify them.
+    imports: str = ""
     rules: StackRules = StackRules()
 
 

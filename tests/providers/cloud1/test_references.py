@@ -9,6 +9,7 @@ import pytest
 from tests.support.cloud1_shop import Shop
 from tests.support.cloud1_site import make_queue
 from tests.support.in_process import project
+from tests.support.project import Done
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -155,48 +156,58 @@ def test_functions_get_the_alias_of_each_other_and_stacks_get_it_too(shop: Refer
     assert shop.said("hello") == f"{shop.aliases}-world:live shop-dev-hello"
 
 
+class Pair:
+    """The shop, and a service `web` that uses outputs of its stack."""
+
+    def __init__(self, shop: ReferenceShop) -> None:
+        self.shop = shop
+        shop.shows("hello", "HOME")
+        compose = "[{name: shop, config: .}, {name: web, config: web, dependsOn: [shop]}]"
+        web = (
+            "service: web\n"
+            "provider: {name: cloud1-lambda, runtime: python3.11, region: us-east-1}\n"
+            "functions: [{name: show, entry: show.py, env: {DEAD: '${service:shop.stack.Dead}'}, "
+            "triggers: [{type: queue, queue: '${service:shop.stack.Queue}'}]}]\n"
+        )
+        files = {"web/fabric.yml": web, "web/show.py": _SHOW + "1}\n"}
+        shop.project.write({**files, "fabric.compose.yml": f"services: {compose}\n"})
+
+    def ask(self, *words: str, cwd: str = "web") -> Done:
+        self.shop.write()
+        self.shop.cloud1.reset()
+        return self.shop.project.json(*words, env=self.shop.env, cwd=cwd)
+
+    def run(self, *words: str, cwd: str = "web") -> dict[str, int]:
+        done = self.ask(*words, cwd=cwd)
+        assert done.code == 0, done.out + done.err
+        return self.shop.cloud1.calls()
+
+    @property
+    def seen(self) -> tuple[str, str]:
+        client = self.shop.cloud1.client("lambda")
+        found = client.get_function_configuration(FunctionName="web-dev-show", Qualifier="live")
+        [source] = self.shop.sources
+        return source, found["Environment"]["Variables"]["DEAD"]
+
+
 def test_other_services_read_outputs_of_stacks_in_one_run_and_from_the_state(
     shop: ReferenceShop,
 ) -> None:
-    shop.shows("hello", "HOME")
-    shop.write()
-    web = (
-        "service: web\nprovider: {name: cloud1-lambda, runtime: python3.11, region: us-east-1}\n"
-        'functions: [{name: show, entry: show.py, triggers: [{type: queue, queue: "${service:shop.'
-        'stack.Queue}"}], env: {DEAD: "${service:shop.stack.Dead}"}}]\n'
-    )
-    compose = "services: [{name: shop, config: .}, {name: web, config: web, dependsOn: [shop]}]\n"
-    shop.project.write(
-        {"web/fabric.yml": web, "web/show.py": _SHOW + "1}\n", "fabric.compose.yml": compose}
-    )
+    pair = Pair(shop)
+    pair.run("compose", "deploy", cwd=".")
+    assert pair.seen == (shop.outputs["Queue"], shop.outputs["Dead"])
+    assert pair.run("deploy") == {}
 
-    def run(*words: str, cwd: str = ".") -> dict[str, int]:
-        shop.cloud1.reset()
-        done = shop.project.json(*words, env=shop.env, cwd=cwd)
-        assert done.code == 0, done.out + done.err
-        return shop.cloud1.calls()
-
-    run("compose", "deploy")
-    client = shop.cloud1.client("lambda")
-
-    def seen() -> tuple[str, str]:
-        found = client.get_function_configuration(FunctionName="web-dev-show", Qualifier="live")
-        [source] = shop.sources
-        return source, found["Environment"]["Variables"]["DEAD"]
-
-    assert seen() == (shop.outputs["Queue"], shop.outputs["Dead"])
-    assert run("deploy", cwd="web") == {}
     shop.outputs["Dead"] = "moved"
-    shop.write()
-    run("deploy")
-    plan = shop.project.json("plan", env=shop.env, cwd="web")
-    [deploy] = [one for one in plan.result["tasks"] if one["kind"] == "deploy"]
+    pair.run("deploy", cwd=".")
+    tasks = pair.ask("plan").result["tasks"]
+    [deploy] = [one for one in tasks if one["kind"] == "deploy"]
     assert deploy["reason"] == "stack:shop/before@cloud1-lambda result changed"
-    run("deploy", cwd="web")
-    assert seen()[1] == "moved"
+    pair.run("deploy")
+    assert pair.seen[1] == "moved"
+
     del shop.outputs["Dead"]
-    shop.write()
-    run("deploy")
-    done = shop.project.json("deploy", env=shop.env, cwd="web")
-    assert done.document["error"]["code"] == "config/unresolved-reference"
-    assert "`shop` has no output `stack.Dead`" in done.document["error"]["message"]
+    pair.run("deploy", cwd=".")
+    error = pair.ask("deploy").document["error"]
+    assert error["code"] == "config/unresolved-reference"
+    assert "`shop` has no output `stack.Dead`" in error["message"]
