@@ -69,6 +69,7 @@ def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
         settings=tuple(pair for pair in settings if pair[1]),
         parameters=hash_parameters(stack),
         policy=describe_policy(config, stack),
+        tags=tuple((name, hash_fields((text,))) for name, text in sorted(stack.tags)),
     )
 
 

@@ -379,6 +379,11 @@ class StackInputs(_Inputs, frozen=True):
     is_removed: bool = False
     # Tasks whose outputs the parameters can contain.
     uses: tuple[str, ...] = ()
+    # Hashes of the single tags, for reasons.
+    tags: Pairs = ()
+    # The deployment to return to, and the logical ids of resources that it did not have.
+    restores: str = ""
+    disposable: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))

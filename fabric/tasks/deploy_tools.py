@@ -125,6 +125,8 @@ class StackValues(Struct, frozen=True):
     parameters: Secret[Pairs]
     declared: Pairs
     policy: Pairs
+    # The names of parameters that contain a secret.
+    secret: frozenset[str] = frozenset()
 
 
 class FunctionValues(Protocol):

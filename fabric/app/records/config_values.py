@@ -22,7 +22,7 @@ from fabric.model.late_values import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.model.secrecy import redact_values
+from fabric.model.secrecy import is_secret_name, redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft
@@ -100,6 +100,7 @@ class ConfigValues:
             parameters=Secret(with_values(stack.parameters, known)),
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
+            secret=_list_secret_names(stack.parameters, config),
         )
 
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
@@ -163,6 +164,14 @@ class ConfigValues:
 
     def _find_provider_id(self, ref: RecordRef) -> str:
         return self._work.placements[ref].provider_id
+
+
+def _list_secret_names(pairs: Pairs, config: Config) -> frozenset[str]:
+    """List the names of values that are secrets, by their content or their name."""
+    hidden = [one for one in config.document.secret_values.reveal() if one]
+    return frozenset(
+        name for name, value in pairs if is_secret_name(name) or any(one in value for one in hidden)
+    )
 
 
 def _find_function(config: Config | None, name: str) -> Function | None:

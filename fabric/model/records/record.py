@@ -132,6 +132,12 @@ class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     on_remove: str = "keep"
     protect: bool = False
     updated_at: str = ""
+    # Salted hashes of the template and of the other inputs, to name the changed ones.
+    inputs: tuple[StackOutput, ...] = ()
+    # For rollbacks: the hash of the stored template, and the parameters that are not secrets.
+    template: str = ""
+    parameters: tuple[StackOutput, ...] = ()
+    secret_parameters: tuple[str, ...] = ()
 
     @property
     def is_kept(self) -> bool:
@@ -149,6 +155,10 @@ class Deployment(Struct, frozen=True, rename="camel"):
     release_key: str
     functions: tuple[FunctionRecord, ...]
     updated_at: str
+    stacks: tuple[StackRecord, ...] = ()
+
+    def stack(self, phase: str) -> StackRecord | None:
+        return next((one for one in self.stacks if one.phase == phase), None)
 
 
 class Intent(Struct, frozen=True, rename="camel"):
@@ -195,7 +205,7 @@ class Record(Struct, frozen=True):
     kept: Pairs = ()
     # The versions of layers that fabric published. A rollback can need earlier ones.
     layers: tuple[LayerRecord, ...] = ()
-    # The CloudFormation stacks of the service. A rollback does not change them.
+    # The CloudFormation stacks of the service.
     stacks: tuple[StackRecord, ...] = ()
 
     def function(self, name: str) -> FunctionRecord | None:

@@ -62,6 +62,7 @@ class DeploymentDocument(Struct, frozen=True, rename="camel"):
     release_key: str
     functions: list[str]
     updated_at: str
+    stacks: list[StackRecord] = []
 
 
 class IntentDocument(Struct, frozen=True, rename="camel"):
@@ -195,6 +196,8 @@ def _encode_deployment(one: Deployment, versions: Mapping[int, str]) -> Document
     document: Document = to_builtins(replace(one, functions=()))
     document["outputs"] = dict(one.outputs)
     document["functions"] = [versions[id(function)] for function in one.functions]
+    if not one.stacks:
+        del document["stacks"]
     return document
 
 
@@ -202,7 +205,8 @@ def _decode_deployment(
     document: DeploymentDocument, versions: Mapping[str, FunctionRecord]
 ) -> Deployment:
     functions = tuple(versions[name] for name in document.functions)
-    return Deployment(**{**_read(document), "functions": functions})
+    stacks = tuple(document.stacks)
+    return Deployment(**{**_read(document), "functions": functions, "stacks": stacks})
 
 
 def _map_versions(record: Record) -> dict[int, str]:
