@@ -14,8 +14,8 @@ from fabric.model.task_inputs import RemoveInputs, RestoreInputs, StackInputs
 
 
 class StackUndo(StrEnum):
-    """What a rollback does with stacks: nothing, return to the earlier template, or also delete
-    resources with data that the failed run added."""
+    """The effect of a rollback on stacks. UNDO also deletes data of resources that the failed run
+    added."""
 
     KEEP = "keep"
     RESTORE = "restore"
@@ -53,8 +53,8 @@ def plan_rollback(
 def _plan_stack_return(
     record: Record, target: Deployment, phase: str, stacks: StackUndo
 ) -> list[Task]:
-    """Plan the return of a stack to its earlier template. A new stack is deleted or kept, as its
-    policy says."""
+    """Plan the return of a stack to its earlier template. The policy of a new stack decides whether
+    it is deleted."""
     now, then = record.stack(phase), target.stack(phase)
     if stacks is StackUndo.KEEP or now is None:
         return []
