@@ -73,7 +73,7 @@ def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
     nodes = dict(list_stack_nodes(root))
     yield from _check_protected_mode(root, scope.stage)
     for phase, node in nodes.items():
-        yield from _check_template(node, scope.read_text)
+        yield from _check_template(phase, node, scope.read_text)
         yield from _check_names(root, scope, phase, node)
         yield from _check_own_outputs(phase, node)
     before = nodes.get("before")
@@ -99,10 +99,12 @@ def _check_protected_mode(root: Mapping, stage: str) -> Iterator[Finding]:
             yield _error("config/stack", message, hint, mode)
 
 
-def _check_template(node: Mapping, read_file: ReadText) -> Iterator[Finding]:
+def _check_template(phase: str, node: Mapping, read_file: ReadText) -> Iterator[Finding]:
     template = find_child(node, "template")
     if template is None:
-        return  # its absence is reported with the shape
+        # An overlay of a stage can omit it, so the shape does not require it.
+        yield _error("config/missing-key", f"`stack.{phase}.template` is required", "", node)
+        return
     try:
         found = find_template(template, read_file)
     except FabricError as error:

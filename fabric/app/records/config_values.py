@@ -21,7 +21,7 @@ from fabric.model.late_values import (
     find_late_names,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import RecordRef
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import is_secret_name, redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
@@ -140,15 +140,20 @@ class ConfigValues:
         return (*(name for name, _ in unit.needs.outputs), *own, *functions)
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
+        return {**self._upstreams.all(ref), **self._locate_used_functions(ref)}
+
+    def _locate_used_functions(self, ref: RecordRef) -> Mapping[str, str]:
         config = self._work.config(ref)
         late = (one for each in config.functions for one in list_late_names(each)) if config else ()
         names = sorted({one for one in late if one.startswith(FUNCTION_ADDRESS)})
-        located = self._deployers.locate_functions(ref, tuple(names))
-        return {**self._upstreams.all(ref), **located}
+        return self._deployers.locate_functions(ref, tuple(names))
 
     def find_upstream_addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        """Map the variables of deployed upstreams to their addresses."""
-        return self._upstreams.find_known(ref)
+        """Map the variables of deployed upstreams to their addresses. Addresses of functions are
+        known without a call only in simulated runs."""
+        is_simulated = self._work.placements[ref].mode == Mode.SIMULATED
+        located = self._locate_used_functions(ref) if is_simulated else {}
+        return {**self._upstreams.find_known(ref), **located}
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Find functions whose environment is too large with the current upstream addresses."""

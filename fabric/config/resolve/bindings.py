@@ -272,6 +272,8 @@ class _Filler:
                 return self._fill_plain(word, part, depth)
 
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
+        if word == "service":
+            self._refuse_reference(part)
         if word in _LATE:
             return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"
@@ -323,13 +325,17 @@ class _Filler:
 
     def _fill_lookup(self, part: _Binding, depth: int) -> _PlainText:
         """Fill a reference: first the bindings in its name."""
+        self._refuse_reference(part)
+        part = part._replace(name=self._fill_reference_name(part, depth))
+        return self._read_lookup(part, depth)._replace(is_reference=True)
+
+    def _refuse_reference(self, part: _Binding) -> None:
+        """Raise if a caller without an API key would read values of the server's account."""
         if self._scope.secret_use is SecretUse.REFUSED:
             shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
             message = f"`{shown}` is not available in requests without an API key"
             hint = "start the server with --api-key-file"
             raise BindingError("config/unresolved-reference", message, hint)
-        part = part._replace(name=self._fill_reference_name(part, depth))
-        return self._read_lookup(part, depth)._replace(is_reference=True)
 
     def _read_lookup(self, part: _Binding, depth: int) -> _PlainText:
         """Read a reference. If none are read, it gets its default or stays unchanged."""

@@ -24,7 +24,6 @@ STACK = Fields(
             Anything(),
             "Path of the template, in YAML or JSON, or the template itself.",
             "infra.yml",
-            required=True,
         ),
         Field(
             "name",

@@ -219,3 +219,11 @@ def test_missing_credentials_are_reported_once() -> None:
             )
         )
     assert [one.message for one in raised.value.problems] == ["cannot read ssm:/a"]
+
+
+@pytest.mark.parametrize("setting", ["deadLetter: '${ssm:/shop/dead}'", "kmsKey: '${cfn:a.Key}'"])
+def test_an_unread_reference_is_not_checked_for_its_form(setting: str) -> None:
+    config = load(f"{HEAD}functions: [{{name: a, entry: a.ts, {setting}}}]\n", reads=False)
+    assert dict(config.functions[0].settings)
+    with pytest.raises(FabricError, match="must be an ARN|does not exist"):
+        load(f"{HEAD}functions: [{{name: a, entry: a.ts, {setting}}}]\n")
