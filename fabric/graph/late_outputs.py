@@ -7,7 +7,7 @@ from msgspec.structs import astuple
 from fabric.config.values import Config, Function
 from fabric.graph.bundling import encode_deploy_extensions, encode_function_extensions
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.late_values import SERVICE_OUTPUT, STACK_OUTPUT, find_late_names
+from fabric.model.late_values import SERVICE_OUTPUT, STACK_OUTPUT, find_late_names, split_default
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import STACK_PREFIXES
 from fabric.model.task import Pairs
@@ -50,7 +50,8 @@ class OutputName:
     """An output of another service: `service:net@prod.stack.SubnetA`."""
 
     def __init__(self, name: str) -> None:
-        owner, _, self.output = name.removeprefix(SERVICE_OUTPUT).partition(".")
+        plain, self.default = split_default(name)
+        owner, _, self.output = plain.removeprefix(SERVICE_OUTPUT).partition(".")
         self.service, _, self.stage = owner.partition("@")
 
     @property
@@ -81,6 +82,14 @@ def find_output_task(unit: ServiceUnit, name: str) -> TaskId | None:
     if one.phase:
         return build_task_id("stack", owner.service, one.phase, label)
     return build_task_id("release", owner.service, provider=label)
+
+
+def list_optional_tasks(unit: ServiceUnit) -> frozenset[str]:
+    """List the tasks of other stages all of whose used outputs have a default."""
+    names = list_service_outputs(unit.config)
+    required = {find_output_task(unit, one) for one in names if OutputName(one).default is None}
+    found = {find_output_task(unit, one) for one in names if OutputName(one).stage}
+    return frozenset(one for one in found - required if one)
 
 
 def list_output_tasks(unit: ServiceUnit, names: Iterable[str]) -> tuple[TaskId, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from fabric.model.problems import FabricError, Problem
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-_PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.@-]+){_CLOSE}")
+_PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.@,-]+){_CLOSE}")
 # As JSON has them when it is written in ASCII.
 _ESCAPED = ("\\ue000", "\\ue001")
 # What reads only deploys, releases and stacks can be known late; builds and names cannot.
@@ -56,7 +56,21 @@ def show_placeholders(text: str) -> str:
 
 
 def format_binding(name: str) -> str:
-    return f"${{{name}}}" if name.startswith(_BINDINGS) else f"${{env:{name}}}"
+    """Format the binding as the config writes it."""
+    if not name.startswith(_BINDINGS):
+        return f"${{env:{name}}}"
+    plain, default = split_default(name)
+    return f"${{{plain}}}" if default is None else f"${{{plain},{default}}}"
+
+
+def add_default(name: str, default: str) -> str:
+    """Add a default to the name of a late value, in characters that a placeholder can contain."""
+    return f"{name},{default.encode().hex()}"
+
+
+def split_default(name: str) -> tuple[str, str | None]:
+    plain, comma, encoded = name.partition(",")
+    return plain, bytes.fromhex(encoded).decode() if comma else None
 
 
 def fill_bindings(text: str, values: Mapping[str, str]) -> str:

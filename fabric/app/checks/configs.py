@@ -23,9 +23,11 @@ from fabric.graph.judge import find_dropped_functions
 from fabric.graph.late_outputs import (
     OutputName,
     find_output_task,
+    list_optional_tasks,
     list_service_outputs,
     missing_output_problem,
 )
+from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import (
     DeployUnit,
@@ -116,7 +118,13 @@ def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Pro
     seen = set()
     releases = [one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs)]
     for inputs in releases:
+        # Without outside tasks no config is read.
+        ref = RecordRef(inputs.service, inputs.stage, inputs.provider)
+        unit = scope.work.units.get(ref) if inputs.outside else None
+        optional = list_optional_tasks(unit) if unit else frozenset()
         for name in inputs.outside:
+            if name in optional:
+                continue
             upstream_service = parse_release_ref(name, inputs.stage)
             if (inputs.service, upstream_service) not in seen and scope.record(
                 upstream_service
@@ -124,14 +132,15 @@ def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Pro
                 yield not_deployed_problem(inputs.service, upstream_service).of(inputs.service)
             seen.add((inputs.service, upstream_service))
         if inputs.outside:
-            yield from _find_missing_outputs(inputs, scope)
+            yield from _find_missing_outputs(inputs, unit, scope)
 
 
-def _find_missing_outputs(inputs: ReleaseInputs, scope: DeployScope) -> Iterator[Problem]:
-    unit = scope.work.units.get(RecordRef(inputs.service, inputs.stage, inputs.provider))
+def _find_missing_outputs(
+    inputs: ReleaseInputs, unit: ServiceUnit | None, scope: DeployScope
+) -> Iterator[Problem]:
     for name in list_service_outputs(unit.config) if unit else ():
         task = find_output_task(unit, name) if unit else None
-        if task in inputs.outside:
+        if task in inputs.outside and OutputName(name).default is None:
             record = scope.record(parse_release_ref(task, inputs.stage))
             if record and OutputName(name).output not in record.named_outputs:
                 yield missing_output_problem(name).of(inputs.service)

@@ -91,9 +91,10 @@ class UpstreamAddresses:
             task = find_output_task(unit, name) if unit else None
             record = self._transaction.record(parse_release_ref(task, ref.stage)) if task else None
             outputs = record.named_outputs if record else {}
-            output = OutputName(name).output
-            if output in outputs:
-                yield name, outputs[output]
+            one = OutputName(name)
+            value = outputs.get(one.output, one.default)
+            if value is not None:
+                yield name, value
 
     def _upstreams(self, ref: RecordRef) -> dict[str, RecordRef]:
         unit = self._units.get(ref)

@@ -14,7 +14,7 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
-from fabric.model.late_values import format_placeholder
+from fabric.model.late_values import add_default, find_late_names, format_placeholder
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_secret_name
@@ -32,7 +32,7 @@ _LOOKUPS = frozenset(LookupKind)
 # Outputs of the service's own stack, addresses of its functions, and outputs of other services:
 # known only after a deploy.
 _LATE = ("stack", "function", "service")
-_WITHOUT_DEFAULT = ("secret", "stage", *_LATE)
+_WITHOUT_DEFAULT = ("secret", "stage", "stack", "function")
 _OPENING = re.compile(r"\$\{(cfn-export|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
@@ -273,7 +273,7 @@ class _Filler:
 
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
         if word == "service":
-            self._refuse_reference(part)
+            return self._fill_output(part, depth)
         if word in _LATE:
             return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"
@@ -328,6 +328,18 @@ class _Filler:
         self._refuse_reference(part)
         part = part._replace(name=self._fill_reference_name(part, depth))
         return self._read_lookup(part, depth)._replace(is_reference=True)
+
+    def _fill_output(self, part: _Binding, depth: int) -> _PlainText:
+        """Fill an output of another service with its placeholder, which contains the default."""
+        self._refuse_reference(part)
+        name = f"service:{part.name}"
+        if part.default is None:
+            return _PlainText(format_placeholder(name))
+        default = self._fill(part.default, depth + 1) or _PlainText(part.default)
+        if default.is_secret or find_late_names(default.text):
+            message = f"the default of `${{{name}}}` contains a secret or a late value"
+            raise BindingError("config/bad-binding", message, "write a plain default")
+        return _PlainText(format_placeholder(add_default(name, default.text)))
 
     def _refuse_reference(self, part: _Binding) -> None:
         """Raise if a caller without an API key would read values of the server's account."""

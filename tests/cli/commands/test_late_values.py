@@ -191,3 +191,15 @@ def test_functions_know_addresses_of_each_other_also_in_local_runs(tmp_path: Pat
     assert (answer["ME"].endswith("web-dev-main"), answer["NAME"]) == (True, "web-dev-main")
     local = made.json("invoke", "local", *words, cwd="web").result["response"]
     assert (local["ME"], local["NAME"]) == (answer["ME"], answer["NAME"])
+
+
+def test_an_output_can_have_a_default(tmp_path: Path) -> None:
+    values = "{A: '${service:auth@prod.url,no prod}', B: '${service:auth.none,${stage}}'}"
+    made = pair(tmp_path, f"env: {values}\n")
+    assert made.json("compose", "deploy").code == 0
+    answer = made.json("invoke", "run", "--function", "main", cwd="web").result["response"]
+    assert (answer["A"], answer["B"]) == ("no prod", "dev")
+    made.json("deploy", "--stage", "prod", cwd="auth")
+    assert made.json("deploy", cwd="web").code == 0
+    answer = made.json("invoke", "run", "--function", "main", cwd="web").result["response"]
+    assert "auth-prod" in answer["A"]
