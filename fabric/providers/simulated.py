@@ -1,7 +1,7 @@
 """The simulated provider: it changes nothing and returns the names that a real provider would
 use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
@@ -53,6 +53,17 @@ class Simulated(UnqueriedDeployer, frozen=True):
                 outputs[f"url_{one.name}"] = one.endpoint
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
+
+    def locate_functions(
+        self, address: DeploymentAddress, names: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Return addresses that stand for the real ones."""
+        there = f"{address.provider_id}:{_choose_region(address)}:function"
+        known = {one: format_resource_name(address, one) for one in names}
+        return {
+            **{f"{one}.name": name for one, name in known.items()},
+            **{f"{one}.arn": f"{there}:{name}" for one, name in known.items()},
+        }
 
     def publish_layer(
         self,

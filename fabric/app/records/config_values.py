@@ -8,19 +8,21 @@ from msgspec.structs import replace
 from fabric.app.project.plan_rows import encode_trigger
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
+from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function
 from fabric.graph.deploy_settings import build_spec
-from fabric.graph.stacks import (
-    describe_policy,
-    find_stack,
-    hash_parameters,
-    require_outputs,
+from fabric.graph.late_outputs import list_late_names, list_late_texts, require_outputs
+from fabric.graph.stacks import describe_policy, find_stack, hash_parameters
+from fabric.model.late_values import (
+    FUNCTION_ADDRESS,
+    fill_document,
+    fill_placeholders,
+    find_late_names,
 )
-from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import RecordRef
-from fabric.model.secrecy import redact_values
+from fabric.model.records.record import Mode, RecordRef
+from fabric.model.secrecy import is_secret_name, redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import FunctionDraft
@@ -30,9 +32,12 @@ _TOO_LARGE = "deploy/environment-too-large"
 
 
 class ConfigValues:
-    def __init__(self, work: DeployWork, upstreams: UpstreamAddresses) -> None:
+    def __init__(
+        self, work: DeployWork, upstreams: UpstreamAddresses, deployers: PlacedDeployers
+    ) -> None:
         self._work = work
         self._upstreams = upstreams
+        self._deployers = deployers
 
     def values(self, ref: RecordRef, function: str) -> Values:
         unit = self._work.units.get(ref)
@@ -41,13 +46,14 @@ class ConfigValues:
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.document.secret_values.reveal()
-        env = require_outputs(with_values(found.env, self._upstreams.all(ref)))
+        known = {**self._upstreams.all(ref), **self._locate_functions(ref, found)}
+        env = require_outputs(with_values(found.env, known))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            triggers=_encode_triggers(found, frozenset()),
-            layers=found.layers,
+            triggers=_encode_triggers(found, frozenset(), known),
+            layers=tuple(fill_placeholders(one, known) for one in found.layers),
             env=Secret(env),
             declared=Secret(found.env),
             spec=build_spec(unit, found),
@@ -56,10 +62,18 @@ class ConfigValues:
             provisioned_concurrency=found.capacity.provisioned_concurrency,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
-                triggers=_encode_triggers(found, hidden),
-                layers=tuple(redact_values(layer, hidden) for layer in found.layers),
+                triggers=_encode_triggers(found, hidden, known),
+                layers=tuple(
+                    fill_placeholders(redact_values(layer, hidden), known) for layer in found.layers
+                ),
             ),
+            late=_list_late_values(found, known),
         )
+
+    def _locate_functions(self, ref: RecordRef, function: Function) -> Mapping[str, str]:
+        """Return the addresses of functions that a function uses."""
+        names = (one for one in list_late_names(function) if one.startswith(FUNCTION_ADDRESS))
+        return self._deployers.locate_functions(ref, tuple(names))
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
         """Return the function's environment from the config, with open upstream placeholders.
@@ -75,12 +89,18 @@ class ConfigValues:
         stack = find_stack(config, phase) if config else None
         if config is None or stack is None:
             return None
-        known = self._upstreams.list_stack_outputs(ref)
+        late = {name for _, value in stack.parameters for name in find_late_names(value)}
+        names = tuple(one for one in sorted(late) if one.startswith(FUNCTION_ADDRESS))
+        known = {
+            **self._upstreams.list_own_outputs(ref),
+            **self._deployers.locate_functions(ref, names),
+        }
         return StackValues(
             stack=stack,
             parameters=Secret(with_values(stack.parameters, known)),
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
+            secret=_list_secret_names(stack.parameters, config),
         )
 
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
@@ -95,7 +115,7 @@ class ConfigValues:
             FunctionDraft(
                 name=one.name,
                 settings=build_spec(unit, one)[1],
-                triggers=_encode_triggers(one, hidden),
+                triggers=_encode_triggers(one, hidden, {}),
                 layers=tuple(name for name in one.layers if name not in own),
                 own_layers=tuple(name for name in one.layers if name in own),
                 variables=tuple(name for name, _ in one.env),
@@ -109,15 +129,31 @@ class ConfigValues:
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
         """List the variables that upstreams provide, deployed or not."""
         unit = self._work.units.get(ref)
-        own = tuple(self._upstreams.list_stack_outputs(ref))
-        return (*(name for name, _ in unit.needs.outputs), *own) if unit else own
+        own = tuple(self._upstreams.list_own_outputs(ref))
+        if unit is None:
+            return own
+        functions = (
+            f"{FUNCTION_ADDRESS}{one.name}.{key}"
+            for one in unit.config.functions
+            for key in ("arn", "name")
+        )
+        return (*(name for name, _ in unit.needs.outputs), *own, *functions)
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        return self._upstreams.all(ref)
+        return {**self._upstreams.all(ref), **self._locate_used_functions(ref)}
+
+    def _locate_used_functions(self, ref: RecordRef) -> Mapping[str, str]:
+        config = self._work.config(ref)
+        late = (one for each in config.functions for one in list_late_names(each)) if config else ()
+        names = sorted({one for one in late if one.startswith(FUNCTION_ADDRESS)})
+        return self._deployers.locate_functions(ref, tuple(names))
 
     def find_upstream_addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        """Map the variables of deployed upstreams to their addresses."""
-        return self._upstreams.find_known(ref)
+        """Map the variables of deployed upstreams to their addresses. Addresses of functions are
+        known without a call only in simulated runs."""
+        is_simulated = self._work.placements[ref].mode == Mode.SIMULATED
+        located = self._locate_used_functions(ref) if is_simulated else {}
+        return {**self._upstreams.find_known(ref), **located}
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Find functions whose environment is too large with the current upstream addresses."""
@@ -135,6 +171,14 @@ class ConfigValues:
         return self._work.placements[ref].provider_id
 
 
+def _list_secret_names(pairs: Pairs, config: Config) -> frozenset[str]:
+    """List the names of values that are secrets, by their content or their name."""
+    hidden = [one for one in config.document.secret_values.reveal() if one]
+    return frozenset(
+        name for name, value in pairs if is_secret_name(name) or any(one in value for one in hidden)
+    )
+
+
 def _find_function(config: Config | None, name: str) -> Function | None:
     functions = config.functions if config else ()
     return next((one for one in functions if one.name == name), None)
@@ -146,6 +190,16 @@ def _list_known_values(config: Config, function: Function) -> Secret[Pairs]:
     return Secret(tuple(pair for pair in pairs if not find_late_names(pair[1])))
 
 
-def _encode_triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
-    rows = (encode_trigger(trigger, hidden) for trigger in function.triggers)
+def _encode_triggers(
+    function: Function, hidden: frozenset[str], known: Mapping[str, str]
+) -> tuple[str, ...]:
+    rows = (fill_document(encode_trigger(one, hidden), known) for one in function.triggers)
     return tuple(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def _list_late_values(function: Function, known: Mapping[str, str]) -> Pairs:
+    """List the late values of triggers, layers and settings. Raises if one does not exist."""
+    texts = tuple(("", text) for text in list_late_texts(function))
+    require_outputs(with_values(texts, known))
+    names = sorted({name for _, text in texts for name in find_late_names(text)})
+    return tuple((name, known[name]) for name in names)

@@ -76,6 +76,8 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     updated_at: str = ""
     # The pushed image with its digest; empty for functions from archives.
     image: str = ""
+    # Late values of the triggers, layers and settings above, by their names in the config.
+    late: Pairs = ()
 
     @property
     def was_made(self) -> bool:
@@ -113,6 +115,10 @@ class StackResource(Struct, frozen=True):
     digest: str
 
 
+# How the names of outputs of stacks begin, by phase.
+STACK_PREFIXES = {"before": "stack.", "after": "stack.after."}
+
+
 class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     """A CloudFormation stack of the service. Without a key its state is not known."""
 
@@ -126,6 +132,12 @@ class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     on_remove: str = "keep"
     protect: bool = False
     updated_at: str = ""
+    # Salted hashes of the template and of the other inputs, to name the changed ones.
+    inputs: tuple[StackOutput, ...] = ()
+    # For rollbacks: the hash of the stored template, and the parameters that are not secrets.
+    template: str = ""
+    parameters: tuple[StackOutput, ...] = ()
+    secret_parameters: tuple[str, ...] = ()
 
     @property
     def is_kept(self) -> bool:
@@ -143,6 +155,10 @@ class Deployment(Struct, frozen=True, rename="camel"):
     release_key: str
     functions: tuple[FunctionRecord, ...]
     updated_at: str
+    stacks: tuple[StackRecord, ...] = ()
+
+    def stack(self, phase: str) -> StackRecord | None:
+        return next((one for one in self.stacks if one.phase == phase), None)
 
 
 class Intent(Struct, frozen=True, rename="camel"):
@@ -189,7 +205,7 @@ class Record(Struct, frozen=True):
     kept: Pairs = ()
     # The versions of layers that fabric published. A rollback can need earlier ones.
     layers: tuple[LayerRecord, ...] = ()
-    # The CloudFormation stacks of the service. A rollback does not change them.
+    # The CloudFormation stacks of the service.
     stacks: tuple[StackRecord, ...] = ()
 
     def function(self, name: str) -> FunctionRecord | None:
@@ -201,6 +217,13 @@ class Record(Struct, frozen=True):
 
     def stack(self, phase: str) -> StackRecord | None:
         return next((one for one in self.stacks if one.phase == phase), None)
+
+    @property
+    def named_outputs(self) -> dict[str, str]:
+        """Return the outputs of the service and of its stacks, as other services name them."""
+        rows = ((one.phase, output) for one in self.stacks for output in one.outputs)
+        stacks = {f"{STACK_PREFIXES[phase]}{one.name}": one.value for phase, one in rows}
+        return {**dict(self.outputs), **stacks}
 
     @property
     def is_stub(self) -> bool:

@@ -27,7 +27,7 @@ from fabric.model.records.record import (
 VERSION = 1
 Document: TypeAlias = dict[str, Any]
 _VERSION_LENGTH = 32
-_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept"})
+_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept", "late"})
 _Table: TypeAlias = dict[str, str]
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -49,6 +49,7 @@ class FunctionDocument(Struct, frozen=True, rename="camel"):
     updated_at: str
     sealed_values: str = ""
     image: str = ""
+    late: _Table = {}
 
 
 class DeploymentDocument(Struct, frozen=True, rename="camel"):
@@ -61,6 +62,7 @@ class DeploymentDocument(Struct, frozen=True, rename="camel"):
     release_key: str
     functions: list[str]
     updated_at: str
+    stacks: list[StackRecord] = []
 
 
 class IntentDocument(Struct, frozen=True, rename="camel"):
@@ -149,12 +151,13 @@ def encode_function_record(one: FunctionRecord) -> Document:
     document: Document = to_builtins(one)
     document["triggers"] = list_trigger_documents(one)
     document["layers"] = list(one.layers)
-    for name in ("settings", "environment", "upstream"):
+    for name in ("settings", "environment", "upstream", "late"):
         document[name] = dict(document[name])
     if not one.sealed_values:
         del document["sealedValues"]
-    if not one.image:
-        del document["image"]
+    for name in ("image", "late"):
+        if not document[name]:
+            del document[name]
     return document
 
 
@@ -193,6 +196,8 @@ def _encode_deployment(one: Deployment, versions: Mapping[int, str]) -> Document
     document: Document = to_builtins(replace(one, functions=()))
     document["outputs"] = dict(one.outputs)
     document["functions"] = [versions[id(function)] for function in one.functions]
+    if not one.stacks:
+        del document["stacks"]
     return document
 
 
@@ -200,7 +205,8 @@ def _decode_deployment(
     document: DeploymentDocument, versions: Mapping[str, FunctionRecord]
 ) -> Deployment:
     functions = tuple(versions[name] for name in document.functions)
-    return Deployment(**{**_read(document), "functions": functions})
+    stacks = tuple(document.stacks)
+    return Deployment(**{**_read(document), "functions": functions, "stacks": stacks})
 
 
 def _map_versions(record: Record) -> dict[int, str]:

@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -24,7 +24,11 @@ from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.observe import Cloud1Observer
-from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
+from fabric.providers.cloud1.ownership import (
+    find_region_problem,
+    locate_deployment,
+    locate_functions,
+)
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
 from fabric.providers.cloud1.routes import (
     divert_api_routes,
@@ -147,6 +151,12 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
+
+    def locate_functions(
+        self, address: DeploymentAddress, names: Sequence[str]
+    ) -> Mapping[str, str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return locate_functions(work, address, names)
 
     def publish_layer(
         self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT
