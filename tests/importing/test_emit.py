@@ -12,7 +12,8 @@ from fabric.scaffold.yaml_text import build_tree
 LEAVES = st.integers(-9, 10_000) | st.booleans() | st.text(max_size=12) | st.none()
 TREES = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=6), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(min_size=1, max_size=6), inner, max_size=3),
     max_leaves=12,
 )
 
@@ -38,7 +39,11 @@ def test_a_hash_in_a_text_is_not_a_comment() -> None:
 
 
 def test_functions_of_templates_have_their_short_form() -> None:
-    root = read("x", b"a: !Ref Table\nb: !GetAtt [Table, Arn]\nc: {Fn::Join: ['', [!Ref A]]}\n", keeps_tags=True).root
+    root = read(
+        "x",
+        b"a: !Ref Table\nb: !GetAtt [Table, Arn]\nc: {Fn::Join: ['', [!Ref A]]}\n",
+        keeps_tags=True,
+    ).root
     assert isinstance(root, Mapping)
     text = Emitter({}, has_functions=True).format(root, spaced=False)
     assert "a: !Ref Table\nb: !GetAtt Table.Arn\n" in text

@@ -33,7 +33,10 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ("Environment: {Variables: {A: b}}", {"env": {"A": "b"}}),
     ("Tags: {team: a}", {"tags": {"team": "a"}}),
     ("ReservedConcurrentExecutions: 2", {"reservedConcurrency": 2}),
-    ("ProvisionedConcurrencyConfig: {ProvisionedConcurrentExecutions: 1}", {"provisionedConcurrency": 1}),
+    (
+        "ProvisionedConcurrencyConfig: {ProvisionedConcurrentExecutions: 1}",
+        {"provisionedConcurrency": 1},
+    ),
     ("EphemeralStorage: {Size: 1024}", {"ephemeralStorage": 1024}),
     ("Tracing: Active", {"tracing": "active"}),
     (

@@ -14,7 +14,11 @@ def event(kind: str, properties: str) -> str:
 
 ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("Api", "Path: /a, Method: get", {"type": "http", "route": "GET:/a"}),
-    ("Api", "Path: /a, Method: any, Auth: {ApiKeyRequired: true}", {"route": "ANY:/a", "apiKey": True}),
+    (
+        "Api",
+        "Path: /a, Method: any, Auth: {ApiKeyRequired: true}",
+        {"route": "ANY:/a", "apiKey": True},
+    ),
     ("Api", "Path: /a, Method: get, Auth: {Authorizer: AWS_IAM}", {"authorizer": "AWS_IAM"}),
     ("Api", "Path: /a, Method: get, Auth: {Authorizer: NONE}", {"authorizer": "none"}),
     (
@@ -22,7 +26,11 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
         "Path: /a, Method: get, RequestParameters: [method.request.header.X, {method.request.querystring.q: {Required: true}}]",
         {"request": {"parameters": {"header": {"X": False}, "query": {"q": True}}}},
     ),
-    ("HttpApi", "Path: /a, Method: post, TimeoutInMillis: 2000", {"route": "POST:/a", "timeout": 2}),
+    (
+        "HttpApi",
+        "Path: /a, Method: post, TimeoutInMillis: 2000",
+        {"route": "POST:/a", "timeout": 2},
+    ),
     (
         "HttpApi",
         "Path: /a, Method: get, Auth: {Authorizer: users, AuthorizationScopes: [a]}",
@@ -74,7 +82,13 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     (
         "MQ",
         "Broker: 'arn:aws:mq:x', Queues: [jobs], SourceAccessConfigurations: [{Type: BASIC_AUTH, URI: 'arn:s'}, {Type: VIRTUAL_HOST, URI: /}]",
-        {"type": "amqp", "broker": "arn:aws:mq:x", "queue": "jobs", "secret": "arn:s", "virtualHost": "/"},
+        {
+            "type": "amqp",
+            "broker": "arn:aws:mq:x",
+            "queue": "jobs",
+            "secret": "arn:s",
+            "virtualHost": "/",
+        },
     ),
     (
         "SNS",
@@ -130,7 +144,9 @@ def test_an_event_becomes_a_trigger(kind: str, properties: str, expected: dict[s
     assert done.reasons() == []
 
 
-@pytest.mark.parametrize("kind", ["CloudWatchLogs", "Cognito", "IoTRule", "AlexaSkill", "DocumentDB"])
+@pytest.mark.parametrize(
+    "kind", ["CloudWatchLogs", "Cognito", "IoTRule", "AlexaSkill", "DocumentDB"]
+)
 def test_an_event_without_an_equivalent_is_reported(kind: str) -> None:
     done = with_sam_events(event(kind, "A: 1"))
     assert "triggers" not in done.function

@@ -40,7 +40,11 @@ PROVIDER: list[tuple[str, str, dict[str, Any]]] = [
         {"vpc": {"subnetIds": ["a", "b"], "securityGroupIds": ["c"]}},
     ),
     ("kmsKeyArn: 'arn:aws:kms:x'", "defaults", {"kmsKey": "arn:aws:kms:x"}),
-    ("layers: ['arn:aws:lambda:x:1:layer:a:1']", "defaults", {"layers": ["arn:aws:lambda:x:1:layer:a:1"]}),
+    (
+        "layers: ['arn:aws:lambda:x:1:layer:a:1']",
+        "defaults",
+        {"layers": ["arn:aws:lambda:x:1:layer:a:1"]},
+    ),
     ("environment: {A: b}", "env", {"A": "b"}),
     ("region: eu-west-1", "provider", {"region": "eu-west-1"}),
     (
@@ -62,7 +66,11 @@ PROVIDER: list[tuple[str, str, dict[str, Any]]] = [
             ]
         },
     ),
-    ("iam: {role: {managedPolicies: ['arn:aws:iam::aws:policy/A']}}", "defaults", {"permissions": ["arn:aws:iam::aws:policy/A"]}),
+    (
+        "iam: {role: {managedPolicies: ['arn:aws:iam::aws:policy/A']}}",
+        "defaults",
+        {"permissions": ["arn:aws:iam::aws:policy/A"]},
+    ),
 ]
 
 
@@ -100,7 +108,10 @@ FUNCTIONS: list[tuple[str, dict[str, Any]]] = [
         {"url": {"authorizer": "AWS_IAM", "stream": True, "cors": True}},
     ),
     ("role: 'arn:aws:iam::1:role/a'", {"role": "arn:aws:iam::1:role/a", "permissions": False}),
-    ("iamRoleStatements: [{Action: a, Resource: b}]", {"permissions": [{"actions": ["a"], "resources": ["b"]}]}),
+    (
+        "iamRoleStatements: [{Action: a, Resource: b}]",
+        {"permissions": [{"actions": ["a"], "resources": ["b"]}]},
+    ),
     ("durableConfig: {executionTimeout: 60}", {"durable": {"executionTimeout": 60}}),
     ("package: {patterns: ['!**', 'views/**', 'src/**/*.js']}", {"include": ["views/**"]}),
     ("package: {artifact: build/a.zip}", {"entry": "src/api.handler"}),

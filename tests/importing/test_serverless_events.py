@@ -56,7 +56,11 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ),
     (
         "- stream: {arn: 'arn:aws:kinesis:eu-west-1:1:stream/a', type: kinesis, batchWindow: 2}",
-        {"type": "logstream", "maximumBatchingWindowSeconds": 2, "startingPosition": "TRIM_HORIZON"},
+        {
+            "type": "logstream",
+            "maximumBatchingWindowSeconds": 2,
+            "startingPosition": "TRIM_HORIZON",
+        },
     ),
     (
         "- stream: {arn: 'arn:aws:dynamodb:x', startingPosition: LATEST, bisectBatchOnFunctionError: true, maximumRetryAttempts: 2, destinations: {onFailure: 'arn:aws:sqs:x'}}",
@@ -72,7 +76,10 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         "- sns: {arn: 'arn:aws:sns:x', filterPolicy: {kind: [a]}, filterPolicyScope: MessageBody, redrivePolicy: {deadLetterTargetArn: 'arn:aws:sqs:x'}}",
         {"filter": {"kind": ["a"]}, "filterScope": "body", "deadLetter": "arn:aws:sqs:x"},
     ),
-    ("- s3: photos", {"type": "storage", "bucket": "photos", "events": ["objstore1:ObjectCreated:*"]}),
+    (
+        "- s3: photos",
+        {"type": "storage", "bucket": "photos", "events": ["objstore1:ObjectCreated:*"]},
+    ),
     (
         "- s3: {bucket: photos, event: 's3:ObjectRemoved:*', existing: true, rules: [{prefix: a/}, {suffix: .png}]}",
         {
@@ -93,7 +100,10 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     ("- eventBridge: {schedule: rate(1 hour)}", {"type": "cron", "schedule": "rate(1 hour)"}),
-    ("- cloudwatchEvent: {event: {source: [aws.ec2]}}", {"type": "eventbus", "pattern": {"source": ["aws.ec2"]}}),
+    (
+        "- cloudwatchEvent: {event: {source: [aws.ec2]}}",
+        {"type": "eventbus", "pattern": {"source": ["aws.ec2"]}},
+    ),
     (
         "- msk: {arn: 'arn:aws:kafka:x', topic: clicks, consumerGroupId: g}",
         {"type": "logstream", "cluster": "arn:aws:kafka:x", "topic": "clicks", "groupId": "g"},
@@ -141,7 +151,10 @@ def test_each_rate_of_a_schedule_is_a_trigger() -> None:
         (
             "- sns: {topicName: orders, displayName: Orders}",
             ("topic", "${stack:SNSTopicOrdersRef}"),
-            {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders", "DisplayName": "Orders"}},
+            {
+                "Type": "AWS::SNS::Topic",
+                "Properties": {"TopicName": "orders", "DisplayName": "Orders"},
+            },
         ),
         ("- sns: orders", ("topic", "${stack:SNSTopicOrdersRef}"), None),
         (
@@ -171,10 +184,18 @@ def test_the_default_route_becomes_two_routes() -> None:
     ("authorizer", "expected"),
     [
         ("check", {"check": {"type": "token", "function": "check"}}),
-        ("{name: check, type: request, resultTtlInSeconds: 0}", {"check": {"type": "request", "function": "check", "ttl": 0}}),
+        (
+            "{name: check, type: request, resultTtlInSeconds: 0}",
+            {"check": {"type": "request", "function": "check", "ttl": 0}},
+        ),
         (
             "{name: pool, arn: 'arn:aws:cognito-idp:eu-west-1:1:userpool/a', scopes: [x]}",
-            {"pool": {"type": "cognito", "userPoolArn": "arn:aws:cognito-idp:eu-west-1:1:userpool/a"}},
+            {
+                "pool": {
+                    "type": "cognito",
+                    "userPoolArn": "arn:aws:cognito-idp:eu-west-1:1:userpool/a",
+                }
+            },
         ),
         (
             "{name: other, arn: 'arn:aws:lambda:x:1:function:auth', identitySource: method.request.header.X-Key}",

@@ -46,7 +46,8 @@ def test_a_note_below_a_leaf_is_about_its_variable() -> None:
 
 TREES = st.recursive(
     st.integers() | st.text("ab", max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1, max_size=2), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text("abc", min_size=1, max_size=2), inner, max_size=3),
     max_leaves=12,
 )
 

@@ -85,9 +85,7 @@ def test_a_resource_on_both_sides_is_reported_with_those_that_name_it() -> None:
 
 
 def test_expressions_that_fabric_does_not_know_become_outputs() -> None:
-    done = sam(
-        "!Select [0, !GetAZs '']", "Table: {Type: 'AWS::DynamoDB::Table'}\n"
-    )
+    done = sam("!Select [0, !GetAZs '']", "Table: {Type: 'AWS::DynamoDB::Table'}\n")
     [name] = done.stacks["before"]["Outputs"]
     assert done.function["env"] == {"X": f"${{stack:{name}}}"}
 

@@ -98,7 +98,9 @@ def test_an_option_without_a_default_gets_a_stand_in() -> None:
 
 
 def test_variables_that_multiply_values_are_an_error() -> None:
-    rows = [f"  a{n}: ['${{self:custom.a{n - 1}}}', '${{self:custom.a{n - 1}}}']" for n in range(1, 30)]
+    rows = [
+        f"  a{n}: ['${{self:custom.a{n - 1}}}', '${{self:custom.a{n - 1}}}']" for n in range(1, 30)
+    ]
     rest = "custom:\n  a0: [1, 2]\n" + "\n".join(rows) + "\n"
     with pytest.raises(Exception, match="expand to more than 60,000 values"):
         env("${self:custom.a29}", rest)

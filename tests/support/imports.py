@@ -82,7 +82,9 @@ def _convert(
 
 def service(functions: str, provider: str = "", rest: str = "") -> str:
     """A Serverless Framework service on AWS, with Node.js functions in `src`."""
-    provider = f"  {dedent(provider).strip().replace(chr(10), chr(10) + '  ')}\n" if provider else ""
+    provider = (
+        f"  {dedent(provider).strip().replace(chr(10), chr(10) + '  ')}\n" if provider else ""
+    )
     functions = f"  {dedent(functions).strip().replace(chr(10), chr(10) + '  ')}\n"
     head = "service: shop\nprovider:\n  name: aws\n  runtime: nodejs22.x\n"
     return f"{head}{provider}functions:\n{functions}{dedent(rest)}"

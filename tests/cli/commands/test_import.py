@@ -102,9 +102,10 @@ def test_a_key_that_is_not_carried_has_exit_code_2_and_a_comment(tmp_path: Path)
     done = made.fabric("import")
     assert done.code == 2
     assert "serverless.yml:16:9  functions.api.events.1.alexaSkill" in done.out
-    assert "#   functions.api.events.1.alexaSkill (serverless.yml:16)" in (
-        made.root / "fabric.yml"
-    ).read_text()
+    assert (
+        "#   functions.api.events.1.alexaSkill (serverless.yml:16)"
+        in (made.root / "fabric.yml").read_text()
+    )
     assert made.fabric("import", "--strict", "--force").code == 1
 
 
