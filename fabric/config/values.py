@@ -48,6 +48,7 @@ class StorageTrigger(Struct, frozen=True):
     prefix: str = ""
     suffix: str = ""
     existing_bucket: bool = False
+    options: str = ""
 
 
 class EventbusTrigger(Struct, frozen=True):
@@ -81,6 +82,7 @@ class AmqpTrigger(Struct, frozen=True):
     routing_key: str = ""
     virtual_host: str = ""
     batch_size: int = 0
+    options: str = ""
 
 
 Trigger: TypeAlias = (

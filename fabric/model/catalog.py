@@ -18,6 +18,9 @@ OLDEST_GLIBC = 17
 FUNCTION_SETTINGS = (
     *("permissions", "description", "role", "vpc", "ephemeralStorage", "tracing", "logs"),
     *("async", "deadLetter", "kmsKey", "fileSystem", "snapStart", "url"),
+    # Only as settings of the scaling. A count is part of the capacity.
+    "provisionedConcurrency",
+    *("durable", "recursiveLoop"),
 )
 
 

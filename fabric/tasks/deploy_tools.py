@@ -66,6 +66,9 @@ class Records(Protocol):
 
 class Deployers(Protocol):
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
+    def open_limits(self, ref: RecordRef) -> Deployer:
+        """Open the provider's own deployer for its limits, which need no role."""
+
     def address(self, ref: RecordRef) -> DeploymentAddress:
         """Return the minimal identity of a deployment, sufficient to delete it."""
 

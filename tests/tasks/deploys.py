@@ -167,6 +167,9 @@ class Deploys:
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         return replace(self.address(ref), region="eu-west-1")
 
+    def open_limits(self, ref: RecordRef) -> FakeDeployer:
+        return self.deployer(ref, Mode.REAL)
+
     def list_hidden_values(self, ref: RecordRef) -> Secret[frozenset[str]]:
         assert ref == REF
         return NO_SECRETS

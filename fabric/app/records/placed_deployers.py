@@ -61,6 +61,9 @@ class PlacedDeployers:
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         return open_deployer(self._build_context(ref), mode)
 
+    def open_limits(self, ref: RecordRef) -> Deployer:
+        return open_deployer(replace(self._build_context(ref), has_roles=True), Mode.REAL)
+
     def observer(self, ref: RecordRef, kind: str) -> Observer:
         """`kind` is logs, metrics or traces."""
         return open_observer(self._build_context(ref), kind)

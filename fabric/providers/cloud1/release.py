@@ -26,6 +26,7 @@ from fabric.providers.cloud1.authorizers import AUTHORIZERS
 from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
 from fabric.providers.cloud1.event_sources import (
+    KEPT_SCHEDULER_ROLE,
     NOT_LOOKED,
     WiredNow,
     Wiring,
@@ -37,7 +38,7 @@ from fabric.providers.cloud1.event_sources import (
     unwire_service,
     wire_up,
 )
-from fabric.providers.cloud1.events import BucketWire, QueueWire, RuleWire, Wire, plan_wires
+from fabric.providers.cloud1.events import plan_wires
 from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
 from fabric.providers.cloud1.gateway import (
@@ -57,7 +58,14 @@ from fabric.providers.cloud1.roles import delete_roles, release_roles
 from fabric.providers.cloud1.rules import (
     drop_statements,
     has_bus,
+    has_schedule_group,
     set_statements,
+)
+from fabric.providers.cloud1.scaling import stop_function_scaling
+from fabric.providers.cloud1.scheduler_role import (
+    SchedulerRole,
+    choose_scheduler_role,
+    drop_scheduler_role,
 )
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
@@ -67,6 +75,7 @@ from fabric.providers.cloud1.versions import (
     describe_function,
     read_timeout_seconds,
 )
+from fabric.providers.cloud1.wires import BucketWire, QueueWire, RuleWire, ScheduleWire, Wire
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
@@ -80,6 +89,7 @@ class _Releasing(Struct, frozen=True):
     kept: StoredReleaseState
     gateway: DesiredGateway
     wiring: Wiring
+    scheduler: SchedulerRole
 
 
 def release_service(
@@ -106,8 +116,10 @@ def release_service(
     settings = {**prepared, **release_settings(work, functions, kept)}
     now = _inspect_wires(releasing, cut)
     gateway = _release_api(releasing, cut, now)
+    releasing.scheduler.prepare()
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
     left = {
+        **releasing.scheduler.settle(),
         **_keep_leaving(releasing),
         **statements,
         **gateway,
@@ -133,10 +145,12 @@ def _plan_release(
     functions: Sequence[LiveFunction],
 ) -> _Releasing:
     aliases = {one.name: build_alias_arn(one.resource_id) for one in functions}
-    wiring = Wiring(work, aliases, plan_wires(address, functions, work.own))
+    role = choose_scheduler_role(work, address, functions)
+    wiring = Wiring(work, aliases, plan_wires(address, functions, role))
     kept = read_kept_state(address)
     gateway = plan_gateway(address, functions, decode_authorizers(kept.texts.get(AUTHORIZERS, "")))
-    return _Releasing(address, functions, kept, gateway, wiring)
+    scheduler = SchedulerRole(wiring, address, role, kept)
+    return _Releasing(address, functions, kept, gateway, wiring, scheduler)
 
 
 def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
@@ -204,6 +218,9 @@ def delete_service(
     _delete(work, address, functions)
     delete_roles(work, address, functions)
     drop_statements(work, address, kept)
+    is_known = KEPT_SCHEDULER_ROLE in kept.texts
+    if is_known or not kept.is_sure:
+        drop_scheduler_role(work, address, is_known=is_known)
 
 
 def _delete(
@@ -211,6 +228,8 @@ def _delete(
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
 ) -> None:
+    kept = read_kept_state(address)
+
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or build_function_name(address, one.name)
         found = describe_function(work, name)
@@ -219,6 +238,7 @@ def _delete(
                 f"{one.name}: `{name}` now belongs to another owner and is not deleted"
             )
             return
+        stop_function_scaling(work, one, kept)
         with ignore_codes(GONE):
             work.functions.delete_function(FunctionName=name)
         work.scope.watch.hear(f"{one.name}: deleted with all its versions")
@@ -234,6 +254,7 @@ FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
 class _Places(Struct, frozen=True):
     queues: Mapping[str, FoundQueue | None]
     buses: Mapping[str, bool]
+    groups: Mapping[str, bool]
     buckets: Mapping[str, str | None]
     region: str
 
@@ -247,6 +268,9 @@ def _find_missing_buckets(
     places = _Places(
         _fetch_each((one.queue for one in wires if isinstance(one, QueueWire)), work, find_queue),
         _fetch_each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
+        _fetch_each(
+            (one.group for one in wires if isinstance(one, ScheduleWire)), work, has_schedule_group
+        ),
         _fetch_each(
             (one.bucket for one in wires if isinstance(one, BucketWire)), work, find_bucket_region
         ),
@@ -282,6 +306,8 @@ def _find_source_problems(
             yield from _find_queue_problems(function, wire, places.queues[queue], timeout)
         case RuleWire(bus=bus) if not places.buses[bus]:
             yield _missing_source_problem(function, f"bus `{bus}`")
+        case ScheduleWire(group=group) if not places.groups[group]:
+            yield _missing_source_problem(function, f"schedule group `{group}`")
         case BucketWire(bucket=bucket, is_existing=is_existing):
             there = places.buckets[bucket]
             if there is None and is_existing:

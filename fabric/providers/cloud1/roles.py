@@ -1,4 +1,5 @@
-"""Execution roles that fabric creates: one for each function with `permissions`.
+"""Roles that fabric creates: one for each function with `permissions`, and one for the schedules
+of a service.
 
 A deploy only adds permissions, because the old version still receives traffic. The release removes
 what the new version does not need.
@@ -6,6 +7,7 @@ what the new version does not need.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +15,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.aliases import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, convert_client_errors, ignore_codes
+from fabric.providers.cloud1.function_attributes import has_known_traffic
 from fabric.providers.cloud1.ownership import read_home
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
 from fabric.providers.cloud1.policies import LONGEST_POLICY, RolePolicies, build_policies
@@ -32,22 +35,11 @@ _POLICY = "fabric"
 _KEPT = "role:"
 _KEY = "permissions"
 _NAME_LENGTH = 64
-_TRUST = format_json(
-    {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "lambda.amazonaws.com"},
-                "Action": "sts:AssumeRole",
-            }
-        ],
-    }
-)
+_FOR_SCHEDULES = {"fabric:purpose": "schedules"}
 
 
-class _Role(Struct, frozen=True):
-    """The role of one function."""
+class Role(Struct, frozen=True):
+    """The role of one function, or without a function that of the schedules of a service."""
 
     work: Cloud1Work
     address: DeploymentAddress
@@ -55,13 +47,30 @@ class _Role(Struct, frozen=True):
 
     @property
     def name(self) -> str:
+        if not self.function:
+            return shorten_name(format_resource_name(self.address, "scheduler"), _NAME_LENGTH)
         return shorten_name(
             f"{format_resource_name(self.address, self.function)}-role", _NAME_LENGTH
         )
 
     @property
+    def user(self) -> str:
+        return f"the function `{self.function}`" if self.function else "the schedules of a service"
+
+    @property
     def tags(self) -> dict[str, str]:
-        return {**build_ownership_tags(self.address), "fabric:function": self.function}
+        purpose = {"fabric:function": self.function} if self.function else _FOR_SCHEDULES
+        return {**build_ownership_tags(self.address), **purpose}
+
+    @property
+    def trust(self) -> str:
+        service = "lambda.amazonaws.com" if self.function else "scheduler.amazonaws.com"
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": service},
+            "Action": "sts:AssumeRole",
+        }
+        return format_json({"Version": "2012-10-17", "Statement": [statement]})
 
     @property
     def iam(self) -> Any:
@@ -99,17 +108,37 @@ def prepare_role(work: Cloud1Work, address: DeploymentAddress, order: FunctionOr
     settings = dict(order.settings)
     if not has_own_role(settings):
         return settings.get("role") or work.own.role_arn
-    role, place = _Role(work, address, order.name), _find_place(work, address)
+    role, place = Role(work, address, order.name), _find_place(work, address)
     wanted = build_policies(settings, order.triggers, place)
+    is_new = not has_known_traffic(address, order.name)
+    arn = _create_exact_role(role, wanted) if is_new else ""
+    if arn:
+        return arn
+    work.clients.remember_role(role.name, "")
     there = _read_released_role(address, order.name, place) or _open_role(role)
     joined = wanted.join(there.policies)
     _refuse_long(role, joined)
     if joined.document != there.policies.document:
-        _put_policy(role, joined)
+        put_policy(role, joined)
     for arn in joined.managed:
         if arn not in there.policies.managed:
             role.iam.attach_role_policy(RoleName=role.name, PolicyArn=arn)
     return there.arn
+
+
+def _create_exact_role(role: Role, wanted: RolePolicies) -> str:
+    """Create the role with exactly these permissions, and return its ARN; empty if it exists."""
+    _refuse_long(role, wanted)
+    made = _try_create(role)
+    if made is None:
+        return ""
+    if wanted.document:
+        put_policy(role, wanted)
+    for managed in wanted.managed:
+        role.iam.attach_role_policy(RoleName=role.name, PolicyArn=managed)
+    arn = str(made["Arn"])
+    role.work.clients.remember_role(role.name, f"{wanted.digest} {arn}")
+    return arn
 
 
 def release_roles(
@@ -135,7 +164,11 @@ def release_roles(
             attach_error_spot(name),
             convert_client_errors(f"the role of function `{name}`", work.scope.quoted),
         ):
-            arn = _replace_policies(_Role(work, address, name), wanted[name])
+            role = Role(work, address, name)
+            digest, _, arn = work.clients.take_role(role.name).partition(" ")
+            # A role that this run created has exactly the permissions of its function.
+            if digest != wanted[name].digest:
+                arn = _replace_policies(role, wanted[name])
         return _KeptRole(wanted[name].digest, arn, work.own.iam.boundary).format()
 
     changed = [name for name in wanted if is_changed(name)]
@@ -156,7 +189,7 @@ def delete_roles(
         return is_recorded or _KEPT + name in kept.texts
 
     names = [one.name for one in functions if is_possible(one.name)]
-    run_parallel(lambda name: _delete_role(_Role(work, address, name)), names, MAX_PARALLEL)
+    run_parallel(lambda name: delete_role(Role(work, address, name)), names, MAX_PARALLEL)
 
 
 def _find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
@@ -179,22 +212,26 @@ def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -
     return _RoleState(last.arn, policies) if last.digest == policies.digest else None
 
 
-def _open_role(role: _Role) -> _RoleState:
+def _open_role(role: Role) -> _RoleState:
     """Read the role. It is created if it does not exist."""
-    found = _find_role(role) or _create_role(role)
-    tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
-    if any(tags.get(name) != text for name, text in role.tags.items()):
-        message = (
-            f"the role `{role.name}` already exists at AWS and does not belong to the function "
-            f"`{role.function}`"
-        )
-        hint = "delete it, or set `role` instead of `permissions`; it was not changed"
-        raise FabricError(Problem("deploy/foreign", message, hint))
+    found = claim_role(role)
     policies = RolePolicies(tuple(_read_statements(role)), tuple(_list_attached(role)))
     return _RoleState(str(found["Arn"]), policies)
 
 
-def _find_role(role: _Role) -> Mapping[str, Any]:
+def claim_role(role: Role) -> Mapping[str, Any]:
+    """Describe or create the role. Raises if it belongs to another owner."""
+    found = _find_role(role) or _try_create(role) or _find_role(role)
+    tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
+    if any(tags.get(name) != text for name, text in role.tags.items()):
+        message = f"the role `{role.name}` already exists at AWS and does not belong to {role.user}"
+        instead = "`role` instead of `permissions`" if role.function else "`schedulerRoleArn`"
+        hint = f"delete it, or set {instead}; it was not changed"
+        raise FabricError(Problem("deploy/foreign", message, hint))
+    return found
+
+
+def _find_role(role: Role) -> Mapping[str, Any]:
     """Describe the role; empty if it does not exist."""
     found: dict[str, Any] = {}
     with ignore_codes(GONE):
@@ -202,7 +239,8 @@ def _find_role(role: _Role) -> Mapping[str, Any]:
     return found
 
 
-def _create_role(role: _Role) -> Mapping[str, Any]:
+def _try_create(role: Role) -> Mapping[str, Any] | None:
+    """Create the role; None if it exists, possibly by an attempt whose response was lost."""
     from botocore.exceptions import ClientError
 
     boundary = role.work.own.iam.boundary
@@ -211,21 +249,21 @@ def _create_role(role: _Role) -> Mapping[str, Any]:
         answer = role.iam.create_role(
             RoleName=role.name,
             Path=role.work.own.iam.path,
-            AssumeRolePolicyDocument=_TRUST,
-            Description=f"Execution role of the function {role.function}, managed by fabric",
+            AssumeRolePolicyDocument=role.trust,
+            Description=f"Role of {role.user}, managed by fabric".replace("`", ""),
             Tags=tags,
             **({"PermissionsBoundary": boundary} if boundary else {}),
         )
     except ClientError as error:
-        # The response of an earlier attempt was lost.
         if read_error_code(error) != "EntityAlreadyExists":
             raise
-        return _find_role(role)
-    role.work.scope.watch.hear(f"{role.function}: created the role `{role.name}`")
-    return {**answer["Role"], "Tags": tags}
+        return None
+    role.work.scope.watch.hear(f"{role.function or 'schedules'}: created the role `{role.name}`")
+    limit = {"PermissionsBoundary": {"PermissionsBoundaryArn": boundary}} if boundary else {}
+    return {**answer["Role"], **limit, "Tags": tags}
 
 
-def _read_statements(role: _Role) -> Iterator[str]:
+def _read_statements(role: Role) -> Iterator[str]:
     with ignore_codes(GONE):
         found = role.iam.get_role_policy(RoleName=role.name, PolicyName=_POLICY)
         document = found["PolicyDocument"]
@@ -233,13 +271,13 @@ def _read_statements(role: _Role) -> Iterator[str]:
         yield from (format_json(one) for one in said["Statement"])
 
 
-def _list_attached(role: _Role) -> Iterator[str]:
+def _list_attached(role: Role) -> Iterator[str]:
     pages = role.iam.get_paginator("list_attached_role_policies")
     for page in pages.paginate(RoleName=role.name):
         yield from (one["PolicyArn"] for one in page["AttachedPolicies"])
 
 
-def _refuse_long(role: _Role, policies: RolePolicies) -> None:
+def _refuse_long(role: Role, policies: RolePolicies) -> None:
     if len(policies.document) > LONGEST_POLICY:
         message = (
             f"the policy of the role `{role.name}` would have {len(policies.document):,} "
@@ -249,7 +287,7 @@ def _refuse_long(role: _Role, policies: RolePolicies) -> None:
         raise FabricError(Problem("deploy/policy-too-large", message, hint))
 
 
-def _put_policy(role: _Role, policies: RolePolicies) -> None:
+def put_policy(role: Role, policies: RolePolicies) -> None:
     asked = {
         "RoleName": role.name,
         "PolicyName": _POLICY,
@@ -258,33 +296,40 @@ def _put_policy(role: _Role, policies: RolePolicies) -> None:
     retry_on_conflict(role.work, lambda: role.iam.put_role_policy(**asked))
 
 
-def _replace_policies(role: _Role, wanted: RolePolicies) -> str:
+def _replace_policies(role: Role, wanted: RolePolicies) -> str:
     """Make the role allow exactly this, and return its ARN."""
     found = _find_role(role)
+    _write_policies(role, wanted, set(_list_attached(role)))
+    set_boundary(role, found)
+    return str(found.get("Arn", ""))
+
+
+def _write_policies(role: Role, wanted: RolePolicies, attached: AbstractSet[str]) -> None:
     if wanted.document:
-        _put_policy(role, wanted)
+        put_policy(role, wanted)
     else:
         _delete_policy(role, _POLICY)
-    attached = set(_list_attached(role))
     for arn in sorted(set(wanted.managed) - attached):
         role.iam.attach_role_policy(RoleName=role.name, PolicyArn=arn)
     for arn in sorted(attached - set(wanted.managed)):
         role.iam.detach_role_policy(RoleName=role.name, PolicyArn=arn)
+
+
+def set_boundary(role: Role, found: Mapping[str, Any]) -> None:
     boundary = role.work.own.iam.boundary
     there = found.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn", "")
     if boundary and boundary != there:
         role.iam.put_role_permissions_boundary(RoleName=role.name, PermissionsBoundary=boundary)
     if there and not boundary:
         role.iam.delete_role_permissions_boundary(RoleName=role.name)
-    return str(found.get("Arn", ""))
 
 
-def _delete_policy(role: _Role, name: str) -> None:
+def _delete_policy(role: Role, name: str) -> None:
     with ignore_codes(GONE):
         role.iam.delete_role_policy(RoleName=role.name, PolicyName=name)
 
 
-def _delete_role(role: _Role) -> None:
+def delete_role(role: Role) -> None:
     found = _find_role(role)
     tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
     if any(tags.get(name) != text for name, text in role.tags.items()):
@@ -294,4 +339,4 @@ def _delete_role(role: _Role) -> None:
     _delete_policy(role, _POLICY)
     with ignore_codes(GONE):
         role.iam.delete_role(RoleName=role.name)
-    role.work.scope.watch.hear(f"{role.function}: deleted the role `{role.name}`")
+    role.work.scope.watch.hear(f"{role.function or 'schedules'}: deleted the role `{role.name}`")

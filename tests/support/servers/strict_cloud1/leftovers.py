@@ -8,6 +8,7 @@ from moto.s3.models import s3_backends
 from moto.scheduler.models import scheduler_backends
 
 from tests.support.servers.strict_cloud1.accounts import Account, Region
+from tests.support.servers.strict_cloud1.scaling_checks import scaling_left
 
 Left = dict[str, list[str]]
 
@@ -25,6 +26,7 @@ def _all(account: Account) -> Iterator[tuple[str, str]]:
         yield from _own(region)
         yield from _rules(region)
         yield from _schedules(region)
+        yield from (("scaling", one) for one in scaling_left(region))
     yield from _policies(account)
     yield from _notifications(account)
 
@@ -42,7 +44,8 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     for one_mapping in region.mappings.values():
         if not one_mapping.is_leaving:
             shown = one_mapping.shown
-            yield "mappings", f"{shown['EventSourceArn']} {shown['FunctionArn']}"
+            source = shown["EventSourceArn"] or str(shown["SelfManagedEventSource"])
+            yield "mappings", f"{source} {shown['FunctionArn']}"
 
 
 def _rules(region: Region) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,11 @@ from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.packages import must_be_assumable
 from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.scaling_checks import (
+    check_registered,
+    check_target,
+    forget,
+)
 from tests.support.servers.strict_cloud1.schedule_expressions import is_at, is_rate_or_cron
 
 
@@ -164,7 +169,15 @@ def _attached_policy(_: Cloud, region: Region, asked: Asked) -> None:
             there[arn] = made
 
 
+def _scaling(check: Callable[[Region, Fields], None]) -> Check:
+    return lambda _, region, asked: check(region, asked.members)
+
+
 CHECKS: dict[str, Check] = {
+    "application-autoscaling.RegisterScalableTarget": _scaling(check_target),
+    "application-autoscaling.PutScalingPolicy": _scaling(check_registered),
+    "application-autoscaling.PutScheduledAction": _scaling(check_registered),
+    "application-autoscaling.DeregisterScalableTarget": _scaling(forget),
     "iam.AttachRolePolicy": _attached_policy,
     "s3.PutBucketNotificationConfiguration": _notifications,
     "events.PutRule": _rule,
