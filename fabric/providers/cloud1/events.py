@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fabric.config.schema.triggers import BROKER_ACCESS, SCHEDULER_OPTIONS
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.permissions import parse_arn_home
 from fabric.providers.cloud1.wires import (
@@ -350,7 +351,7 @@ def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]
 def _find_wire_faults(wire: Wire) -> Iterator[tuple[str, str]]:
     """Find what AWS rejects of one event source, each with a hint."""
     match wire:
-        case StreamWire(stream=stream) if not _STREAM.fullmatch(stream):
+        case StreamWire(stream=stream) if not _STREAM.fullmatch(stream) and not _is_late(stream):
             yield f"has the stream `{stream}`", "use the ARN of a Kinesis or DynamoDB stream"
         case StreamWire() | BrokerWire() if wire.position not in (*_POSITIONS, ""):
             yield f"has the starting position `{wire.position}`", f"use {' or '.join(_POSITIONS)}"
@@ -360,6 +361,11 @@ def _find_wire_faults(wire: Wire) -> Iterator[tuple[str, str]]:
             yield "sets more than one of `input`, `inputPath` and `inputTransformer`", "keep one"
         case _:
             return
+
+
+def _is_late(text: str) -> bool:
+    """Return whether the value is known only during the run."""
+    return bool(find_late_names(text))
 
 
 _STREAM = re.compile(r"arn:[a-z-]+:(?:kinesis:.*:stream/.+|dynamodb:.*:table/.+/stream/.+)")
@@ -377,7 +383,8 @@ _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{1,248}")
 def _find_broker_faults(wire: BrokerWire) -> Iterator[tuple[str, str]]:
     """Find what AWS rejects of a trigger of Kafka or Amazon MQ, each with a hint."""
     options, shown = read_options(wire), format_wire(wire)
-    if not wire.is_queue and not _TOPIC.fullmatch(wire.channel):
+    # A queue has no position.
+    if wire.position and not _TOPIC.fullmatch(wire.channel) and not _is_late(wire.channel):
         yield (
             f"has the topic `{wire.channel}`",
             "use two or more of: letters, digits, `.`, `_`, `-`",
