@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Diversion
-from fabric.providers.cloud1.aliases import read_kept_state
 from fabric.providers.cloud1.client import (
     CALLING,
     GONE,
@@ -20,7 +19,6 @@ from fabric.providers.cloud1.client import (
     ignore_codes,
 )
 from fabric.providers.cloud1.functions import deploy_function, find_function
-from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.observe import Cloud1Observer
@@ -36,6 +34,7 @@ from fabric.providers.cloud1.routes import (
     read_diversion,
     restore_api_routes,
 )
+from fabric.providers.cloud1.service_apis import find_missing_apis
 from fabric.providers.cloud1.stacks import delete_stack, deploy_stack
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
 from fabric.providers.core.contract import (
@@ -73,13 +72,6 @@ def _fetch_identity(work: Cloud1Work) -> str:
     with ignore_codes(GONE):
         work.functions.get_function(FunctionName=_NOBODYS)
     return str(who)
-
-
-def _find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
-    """Yield the missing resources of the last release."""
-    api = read_api_id(read_kept_state(address).texts)
-    if api and not has_api(work, api):
-        yield f"the HTTP API `{api}`"
 
 
 def _invoke_function(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
@@ -124,7 +116,7 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         delete_service=delete_service,
         find_active=find_active_version,
         find_by_mark=find_function,
-        find_missing=_find_missing,
+        find_missing=find_missing_apis,
         fetch_identity=_fetch_identity,
         convert_errors=convert_client_errors,
     )
