@@ -32,7 +32,8 @@ def _remove(site: Cloud1Site) -> None:
 
 
 def _changes(domain: Settings) -> dict[str, tuple[_Release, Callable[[Cloud1Site], None]]]:
-    users = http("/a", authorizer="users", throttle={"rate": 5, "burst": 5})
+    limit = {"rate": 5, "burst": 5}
+    users = http("/a", authorizer="users", throttle=limit)
     plain = _Release({}, (http("/a"),))
     settings = {
         "authorizers": {"users": USERS, "door": {"type": "request", "function": "check"}},
@@ -42,12 +43,27 @@ def _changes(domain: Settings) -> dict[str, tuple[_Release, Callable[[Cloud1Site
         "domain": {**domain, "basePath": "v1"},
     }
     full = _Release(settings, (users, http("/b", authorizer="door")))
+    rest = {
+        **settings,
+        "kind": "rest",
+        "authorizers": {"door": {"type": "token", "function": "check"}},
+        "accessLogs": False,
+        "payload": "",
+        "apiKeys": ["mobile"],
+        "usagePlan": {"quota": {"limit": 5, "period": "day"}},
+        "allowReplace": True,
+    }
+    keyed = _Release(rest, (http("/a", authorizer="door"), http("/b", apiKey=True)))
+    bare = _Release({"kind": "rest", "domain": domain}, (http("/a", throttle=limit),))
     other = {"authorizers": {"users": {**USERS, "audience": ["other"]}}, "domain": domain}
     return {
         "first": (plain, full.run),
         "changed": (full, _Release(other, (users,)).run),
         "none": (full, _Release({}, ()).run),
         "removed": (full, _remove),
+        "to-rest": (full, keyed.run),
+        "rest-changed": (keyed, bare.run),
+        "rest-removed": (keyed, _remove),
     }
 
 
@@ -57,7 +73,10 @@ def _made(site: Cloud1Site, zone: str) -> object:
 
 
 @pytest.mark.parametrize("way", [LostAnswer.AFTER, LostAnswer.BEFORE], ids=["lost", "refused"])
-@pytest.mark.parametrize("change", ["first", "changed", "none", "removed"])
+@pytest.mark.parametrize(
+    "change",
+    ["first", "changed", "none", "removed", "to-rest", "rest-changed", "rest-removed"],
+)
 def test_after_a_lost_answer_the_next_release_ends_as_the_first_would_have(
     site: Cloud1Site, domain: Settings, way: LostAnswer, change: str, call_numbers: Iterator[int]
 ) -> None:

@@ -33,6 +33,8 @@ from tests.support.servers.strict_cloud1.refusals import (
     not_found,
     not_written,
 )
+from tests.support.servers.strict_cloud1.rest_calls import REST_CALLS
+from tests.support.servers.strict_cloud1.rest_usage_calls import REST_USAGE_CALLS
 from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
 from tests.support.servers.strict_cloud1.stack_calls import STACK_CALLS
 
@@ -45,6 +47,7 @@ _OPERATIONS = {
     | MAPPING_CALLS
     | ALIAS_SETTING_CALLS,
     "apigatewayv2": GATEWAY_CALLS | AUTHORIZER_CALLS | DOMAIN_CALLS,
+    "apigateway": REST_CALLS | REST_USAGE_CALLS,
     "ecr": IMAGE_CALLS,
     "cloudformation": STACK_CALLS,
 }

@@ -35,6 +35,11 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("stacks", one.name) for one in region.stacks if one.status != "DELETE_COMPLETE")
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
+    for ident, rest in region.rest_apis.items():
+        yield "rest apis", f"{rest.shown['name']} {ident}"
+        yield from (("deployments", f"{ident}/{one}") for one in rest.deployments)
+    yield from (("api keys", one["name"]) for one in region.rest_plans.keys.values())
+    yield from (("usage plans", one["name"]) for one in region.rest_plans.plans.values())
     for name, domain in region.domains.items():
         yield "domains", name
         for row in domain.mappings.values():
