@@ -187,7 +187,7 @@ _REST = (
     Field(
         "resourcePolicy",
         Many(_STATEMENT, least=1),
-        "Who can call the REST API.",
+        "Statements of the callers of the REST API.",
         [{"condition": {"IpAddress": {"aws:SourceIp": ["192.0.2.0/24"]}}}],
     ),
     Field(

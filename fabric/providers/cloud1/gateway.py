@@ -108,7 +108,7 @@ def _set_endpoint(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
 
 
 def withdraw_gateway(gateway: GatewayOrder, apis: Iterable[str], kept: StoredReleaseState) -> None:
-    """Delete APIs whose domain leads elsewhere, and the permissions of the last one."""
+    """Delete APIs without a domain, and the permissions of the last one."""
     api = read_api_id(kept.texts)
     ways: Iterable[str] = ()
     with ignore_codes(GONE):

@@ -33,7 +33,7 @@ _HEADER_NAMES = {
 
 
 class RequestRules(Struct, frozen=True):
-    """What a request must have: a body of a schema by media type, and parameters by name."""
+    """Rules for requests: schemas of the body by media type, and places of parameters by name."""
 
     schemas: Mapping[str, Json] = {}
     parameters: Mapping[str, str] = {}
@@ -70,7 +70,7 @@ class RestAttributes(Struct, frozen=True, kw_only=True):
 
 
 class DocumentParts(Struct, frozen=True, kw_only=True):
-    """What a document is built from. `schemes` are authorizers by their name at AWS."""
+    """The parts of a document. `schemes` are authorizers by their name at AWS."""
 
     name: str
     methods: Sequence[RestMethod]

@@ -251,7 +251,7 @@ def _format_endpoint(order: RestOrder) -> str:
 
 
 def _permit(release: RestRelease) -> None:
-    """Let the API call its functions: those that were closed, and those that it did not call."""
+    """Let the API call its new functions, and closed functions again."""
     order, kept = release.order, release.kept
     known = kept.texts if kept.sure(API) == order.id else {}
     pairs = (
@@ -339,7 +339,7 @@ def find_rest_apis(
 def delete_rest_apis(
     work: Cloud1Work, address: DeploymentAddress, apis: Iterable[str], kept: StoredReleaseState
 ) -> None:
-    """Delete APIs whose domain leads elsewhere, with their keys and permissions."""
+    """Delete APIs without a domain, with their keys and permissions."""
     apis = sorted(apis)
     delete_usage(work, address, apis)
     for api in apis:

@@ -181,7 +181,7 @@ def _build_schemes(
 def _list_routes(
     functions: Sequence[LiveFunction], settings: HttpSettings, known: Mapping[str, Authorizer]
 ) -> list[tuple[RestMethod, Cors | None]]:
-    """List the routes, each with its CORS settings. Raise for those that AWS rejects."""
+    """List the routes, each with its CORS settings. Raise for routes that AWS rejects."""
     found = []
     for one in functions:
         for number, trigger in enumerate(map(json.loads, one.triggers)):
