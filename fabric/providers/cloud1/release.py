@@ -56,7 +56,7 @@ from fabric.providers.cloud1.rules import (
 )
 from fabric.providers.cloud1.service_apis import (
     ServiceApis,
-    check_service_domain,
+    check_service_api,
     prepare_service_api,
     read_service_endpoint,
     release_service_api,
@@ -95,7 +95,7 @@ def release_service(
     releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
-    check_service_domain(releasing.apis)
+    check_service_api(releasing.apis)
     new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(

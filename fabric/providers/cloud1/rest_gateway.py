@@ -5,7 +5,7 @@ stage points at the deployment.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -37,12 +37,17 @@ from fabric.providers.cloud1.permissions import (
 )
 from fabric.providers.cloud1.rest_plan import DesiredRestApi, is_own_deployment
 from fabric.providers.cloud1.rest_stage import (
+    Patch,
     find_removed_settings,
     list_api_patches,
     list_stage_patches,
 )
 from fabric.providers.cloud1.rest_usage import USAGE, delete_usage, release_usage
-from fabric.providers.cloud1.versions import Cloud1Work, build_ownership_tags
+from fabric.providers.cloud1.versions import (
+    Cloud1Work,
+    build_ownership_tags,
+    retry_on_conflict,
+)
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.retry import poll_until, run_parallel
 
@@ -107,8 +112,6 @@ def is_rest_current(wanted: DesiredRestApi, kept: StoredReleaseState) -> bool:
 
 def prepare_rest_api(order: RestOrder, kept: StoredReleaseState) -> PreparedApi:
     """Create the API and the deployment. A deployment of the same document is used again."""
-    if order.wanted.stage.log_group:
-        _check_log_role(order)
     row = _find_existing_api(order, read_rest_id(kept.texts)) or _create_api(order)
     order = replace(order, id=row["id"])
     there = {one["id"]: one.get("description") for one in _fetch_deployments(order)}
@@ -116,10 +119,16 @@ def prepare_rest_api(order: RestOrder, kept: StoredReleaseState) -> PreparedApi:
     found = next((ident for ident in own if there[ident] == order.wanted.mark), "")
     if not found:
         body = order.wanted.document.encode()
-        row = order.calls.put_rest_api(restApiId=order.id, mode="overwrite", body=body)
+        row = retry_on_conflict(
+            order.work,
+            lambda: order.calls.put_rest_api(restApiId=order.id, mode="overwrite", body=body),
+        )
     patches = list_api_patches(row, order.wanted.attributes)
     if patches:
-        order.calls.update_rest_api(restApiId=order.id, patchOperations=patches)
+        retry_on_conflict(
+            order.work,
+            lambda: order.calls.update_rest_api(restApiId=order.id, patchOperations=patches),
+        )
     if not found:
         found = _create_deployment(order)
         own.append(found)
@@ -127,7 +136,8 @@ def prepare_rest_api(order: RestOrder, kept: StoredReleaseState) -> PreparedApi:
     return PreparedApi(order.id, found, tuple(own))
 
 
-def _check_log_role(order: RestOrder) -> None:
+def check_log_role(order: RestOrder) -> None:
+    """Raise if API Gateway cannot write logs in this account."""
     if not order.calls.get_account().get("cloudwatchRoleArn"):
         message = (
             "`accessLogs` of a REST API require a CloudWatch role of API Gateway, which this "
@@ -186,7 +196,10 @@ def _create_deployment(order: RestOrder) -> str:
     mark = order.wanted.mark
 
     def request() -> str:
-        made = order.single.create_deployment(restApiId=order.id, description=mark)
+        made = retry_on_conflict(
+            order.work,
+            lambda: order.single.create_deployment(restApiId=order.id, description=mark),
+        )
         return str(made["id"])
 
     def look() -> str | None:
@@ -294,12 +307,16 @@ def _release_stage(release: RestRelease, prepared: PreparedApi) -> str:
     usage = release_usage(order.work, order.address, order.wanted.usage, order.stage, kept)
     stored = kept.sure(_METHODS) if kept.sure(API) == order.id else None
     removed = find_removed_settings(there, stage, stored)
-    if removed:
-        order.calls.update_stage(**order.stage, patchOperations=removed)
-    patches = list_stage_patches(there, stage, prepared.deployment, removed)
-    if patches:
-        order.calls.update_stage(**order.stage, patchOperations=patches)
+    _patch_stage(order, removed)
+    _patch_stage(order, list_stage_patches(there, stage, prepared.deployment, removed))
     return usage
+
+
+def _patch_stage(order: RestOrder, patches: Sequence[Patch]) -> None:
+    if patches:
+        retry_on_conflict(
+            order.work, lambda: order.calls.update_stage(**order.stage, patchOperations=patches)
+        )
 
 
 def _release_domain(release: RestRelease) -> dict[str, str]:

@@ -24,6 +24,7 @@ from fabric.providers.cloud1.rest_gateway import (
     PreparedApi,
     RestOrder,
     RestRelease,
+    check_log_role,
     delete_rest_apis,
     find_rest_apis,
     has_rest_api,
@@ -52,11 +53,16 @@ class ServiceApis(Struct, frozen=True, kw_only=True):
         return is_gateway_current(self.http.wanted, self.kept)
 
 
-def check_service_domain(apis: ServiceApis) -> None:
-    """Raise before the first change if the domain belongs to another owner."""
+def check_service_api(apis: ServiceApis) -> None:
+    """Raise before the first change if the domain belongs to another owner, or the account cannot
+    write access logs."""
+    if apis.is_current:
+        return
     domain = apis.http.wanted.domain or apis.rest.wanted.domain
-    if domain and not apis.is_current:
+    if domain:
         check_domain(apis.http.work, apis.http.address, domain)
+    if apis.rest.wanted.stage.log_group:
+        check_log_role(apis.rest)
 
 
 def prepare_service_api(apis: ServiceApis) -> PreparedApi | None:
@@ -73,7 +79,7 @@ def release_service_api(
     store."""
     kept, work, address = apis.kept, apis.http.work, apis.http.address
     is_rest, is_http = bool(apis.rest.wanted.document), bool(apis.http.wanted.routes)
-    old = _find_apis(work, address, kept)
+    old = _find_old_apis(apis, is_http=is_http, is_rest=is_rest)
     former = old.every | ({read_api_id(kept.texts), read_rest_id(kept.texts)} - {""})
     texts: dict[str, str] = {}
     if is_rest:
@@ -91,9 +97,9 @@ def release_service_api(
         texts = release_gateway(apis.http, closed, kept, former)
     elif former or not kept.is_sure:
         remove_domains(work, address, kept, former)
-    if not is_http and old.http:
+    if old.http:
         withdraw_gateway(apis.http, old.http, kept)
-    if not is_rest and old.rest:
+    if old.rest:
         delete_rest_apis(work, address, old.rest, kept)
     return texts
 
@@ -111,16 +117,18 @@ class _FoundApis(Struct, frozen=True):
         return self.http | self.rest
 
 
-def _find_apis(
-    work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState
-) -> _FoundApis:
-    """Find the APIs of the service: those of the state, and by their tags if it is not sure."""
-    if kept.is_sure:
-        known = ({read_api_id(kept.texts)}, {read_rest_id(kept.texts)})
-        return _FoundApis(*(frozenset(one) - {""} for one in known))
-    return _FoundApis(
-        find_gateways(work, address, kept), _find_possible_rest_apis(work, address, kept)
-    )
+def _find_old_apis(apis: ServiceApis, *, is_http: bool, is_rest: bool) -> _FoundApis:
+    """Find the APIs of the service of kinds that are not wanted: those of the state, and by their
+    tags if it is not sure."""
+    work, address, kept = apis.http.work, apis.http.address, apis.kept
+    http = rest = frozenset[str]()
+    if not is_http:
+        known = frozenset((read_api_id(kept.texts),)) - {""}
+        http = known if kept.is_sure else find_gateways(work, address, kept)
+    if not is_rest:
+        known = frozenset((read_rest_id(kept.texts),)) - {""}
+        rest = known if kept.is_sure else _find_possible_rest_apis(work, address, kept)
+    return _FoundApis(http, rest)
 
 
 def _find_possible_rest_apis(

@@ -262,6 +262,17 @@ def test_an_api_changed_by_hand_is_repaired_by_force(site: Cloud1Site) -> None:
     assert status(site, "/a") == 200
 
 
+def test_a_change_during_another_one_is_repeated(site: Cloud1Site) -> None:
+    configure(site, kind="rest")
+    words = "Unable to complete operation due to concurrent modification."
+    for operation in ("PutRestApi", "CreateDeployment"):
+        site.cloud1.fault(
+            f"apigateway.{operation}", status=409, code="ConflictException", message=words
+        )
+    site.up(site.order("hello", http("/a")))
+    assert (status(site, "/a"), len(deployments(site))) == (200, 1)
+
+
 @pytest.mark.parametrize("operation", ["CreateRestApi", "CreateDeployment", "CreateApiKey"])
 def test_unconfirmed_create_is_looked_up_before_a_retry(site: Cloud1Site, operation: str) -> None:
     configure(site, kind="rest", apiKeys=["mobile"])
