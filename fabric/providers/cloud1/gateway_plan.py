@@ -27,6 +27,7 @@ from fabric.providers.cloud1.http_settings import (
     read_http_settings,
 )
 from fabric.providers.cloud1.permissions import parse_arn_home
+from fabric.providers.cloud1.rest_limits import find_rest_trigger_problems
 from fabric.providers.cloud1.versions import build_alias_arn
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.limits import function_problem
@@ -184,7 +185,11 @@ def plan_access(
     settings: HttpSettings,
     known: Mapping[str, Authorizer],
 ) -> RouteAccess:
-    problems = list(find_trigger_problems(settings, known, function, trigger))
+    problems = (
+        *find_trigger_problems(settings, known, function, trigger),
+        # A rollback can meet triggers of another kind: without its key a route would be open.
+        *find_rest_trigger_problems(settings, function, trigger),
+    )
     if problems:
         raise FabricError(*problems)
     name = read_authorizer_name(settings, trigger)

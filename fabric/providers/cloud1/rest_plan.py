@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from fabric.model.cors import Cors
 from fabric.model.hashing import hash_fields
-from fabric.model.problems import FabricError
 from fabric.providers.cloud1.gateway_plan import (
     AuthorizerFunction,
     RouteAccess,
@@ -37,7 +36,7 @@ from fabric.providers.cloud1.rest_document import (
     build_document,
     build_scheme,
 )
-from fabric.providers.cloud1.rest_limits import find_rest_trigger_problems, parse_schemas
+from fabric.providers.cloud1.rest_limits import parse_schemas
 from fabric.providers.cloud1.versions import build_alias_arn
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.payloads import format_json
@@ -186,9 +185,6 @@ def _list_routes(
     for one in functions:
         for number, trigger in enumerate(map(json.loads, one.triggers)):
             if trigger.get("type") == "http":
-                problems = list(find_rest_trigger_problems(settings, one.name, trigger))
-                if problems:
-                    raise FabricError(*problems)
                 access = plan_access(one.name, trigger, settings, known)
                 trigger.setdefault("timeout", settings.timeout)
                 method = _plan_method(one, number, trigger, access)

@@ -7,6 +7,8 @@ import pytest
 from msgspec import convert
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
+from fabric.model.problems import FabricError
+from fabric.providers.cloud1.gateway_plan import plan_gateway
 from fabric.providers.cloud1.http_settings import HttpSettings
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.rest_document import RestAttributes
@@ -197,6 +199,14 @@ def test_another_kind_needs_a_domain_or_consent() -> None:
     domain = {"name": "a.example", "certificate": _CERTIFICATE}
     assert unsupported(http(), kept=there, domain=domain) == []
     assert unsupported(http(), kept=(("rest_api", "r1"),)) == []
+
+
+@pytest.mark.parametrize("kind", ["http", "rest"])
+def test_a_rollback_never_opens_a_route_that_needs_a_key(kind: str) -> None:
+    function = LiveFunction("hello", "shop-dev-hello", _HELLO, triggers=(http(apiKey=True),))
+    where = address(region="us-east-1", extension=json.dumps({"http": {"kind": kind}}))
+    with pytest.raises(FabricError, match="apiKey"):
+        (plan_gateway if kind == "http" else plan_rest_api)(where, (function,))
 
 
 def test_a_method_path_has_one_form() -> None:
