@@ -107,12 +107,8 @@ def _build_attributes(attributes: RestAttributes) -> Json:
         found[f"{_AWS}minimum-compression-size"] = attributes.compression_size
     if attributes.policy:
         found[f"{_AWS}policy"] = json.loads(attributes.policy)
-    endpoint: Json = {}
     if attributes.is_endpoint_disabled:
-        endpoint["disableExecuteApiEndpoint"] = True
-    if attributes.vpc_endpoints:
-        endpoint["vpcEndpointIds"] = list(attributes.vpc_endpoints)
-    if endpoint:
+        endpoint = {"disableExecuteApiEndpoint": True}
         found["servers"] = [{"url": "/", f"{_AWS}endpoint-configuration": endpoint}]
     return found
 

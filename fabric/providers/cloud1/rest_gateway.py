@@ -39,6 +39,7 @@ from fabric.providers.cloud1.rest_plan import DesiredRestApi, is_own_deployment
 from fabric.providers.cloud1.rest_stage import (
     Patch,
     find_removed_settings,
+    is_endpoint_patch,
     list_api_patches,
     list_stage_patches,
 )
@@ -90,11 +91,12 @@ class RestOrder(Struct, frozen=True):
 
 class PreparedApi(Struct, frozen=True):
     """An API with the deployment that the release points the stage at. `known` are all of
-    fabric's."""
+    fabric's; `patches` take effect at once, so they wait for the release."""
 
     api: str
     deployment: str
     known: tuple[str, ...]
+    patches: tuple[Patch, ...] = ()
 
 
 def read_rest_id(kept: Mapping[str, str]) -> str:
@@ -124,16 +126,20 @@ def prepare_rest_api(order: RestOrder, kept: StoredReleaseState) -> PreparedApi:
             lambda: order.calls.put_rest_api(restApiId=order.id, mode="overwrite", body=body),
         )
     patches = list_api_patches(row, order.wanted.attributes)
+    _patch_api(order, [one for one in patches if not is_endpoint_patch(one)])
+    if not found:
+        found = _create_deployment(order)
+        own.append(found)
+        order.work.scope.watch.hear(f"created the deployment `{found}` of the REST API")
+    return PreparedApi(order.id, found, tuple(own), tuple(filter(is_endpoint_patch, patches)))
+
+
+def _patch_api(order: RestOrder, patches: Sequence[Patch]) -> None:
     if patches:
         retry_on_conflict(
             order.work,
             lambda: order.calls.update_rest_api(restApiId=order.id, patchOperations=patches),
         )
-    if not found:
-        found = _create_deployment(order)
-        own.append(found)
-        order.work.scope.watch.hear(f"created the deployment `{found}` of the REST API")
-    return PreparedApi(order.id, found, tuple(own))
 
 
 def check_log_role(order: RestOrder) -> None:
@@ -236,6 +242,7 @@ def release_rest_api(release: RestRelease) -> dict[str, str]:
     order = replace(order, id=prepared.api)
     release = replace(release, order=order)
     _permit(release)
+    _patch_api(order, prepared.patches)
     usage = _release_stage(release, prepared)
     domain = _release_domain(release)
     _close(release)

@@ -9,6 +9,7 @@ from fabric.providers.cloud1.rest_plan import DesiredRestStage
 
 Patch: TypeAlias = dict[str, str]
 Row: TypeAlias = Mapping[str, Any]
+_ENDPOINT = "/endpointConfiguration/"
 # The names of settings in patch operations, and in descriptions of a stage.
 _SHOWN = {
     "metrics/enabled": "metricsEnabled",
@@ -27,13 +28,23 @@ def list_api_patches(shown: Row, wanted: RestAttributes) -> list[Patch]:
     return list(_find_api_patches(shown, wanted))
 
 
+def is_endpoint_patch(patch: Patch) -> bool:
+    """Return whether a change of an API needs no deployment to take effect."""
+    return patch["path"].startswith(_ENDPOINT)
+
+
 def _find_api_patches(shown: Row, wanted: RestAttributes) -> Iterator[Patch]:
     endpoint = shown.get("endpointConfiguration") or {}
     former = next(iter(endpoint.get("types") or ()), wanted.endpoint_type)
+    interfaces = [
+        {"op": op, "path": f"{_ENDPOINT}vpcEndpointIds", "value": one}
+        for op, one in _compare(endpoint.get("vpcEndpointIds"), wanted.vpc_endpoints)
+    ]
+    # Only a private API has VPC endpoints.
+    yield from (one for one in interfaces if one["op"] == "remove")
     if former != wanted.endpoint_type:
-        yield replace_value(f"/endpointConfiguration/types/{former}", wanted.endpoint_type)
-    for op, one in _compare(endpoint.get("vpcEndpointIds"), wanted.vpc_endpoints):
-        yield {"op": op, "path": "/endpointConfiguration/vpcEndpointIds", "value": one}
+        yield replace_value(f"{_ENDPOINT}types/{former}", wanted.endpoint_type)
+    yield from (one for one in interfaces if one["op"] == "add")
     for op, one in _compare(shown.get("binaryMediaTypes"), wanted.binary_types):
         yield {"op": op, "path": f"/binaryMediaTypes/{escape_path(one)}"}
     if bool(shown.get("disableExecuteApiEndpoint")) != wanted.is_endpoint_disabled:

@@ -99,8 +99,10 @@ def release_service_api(
         remove_domains(work, address, kept, former)
     if old.http:
         withdraw_gateway(apis.http, old.http, kept)
+        work.scope.watch.hear("deleted the HTTP API")
     if old.rest:
         delete_rest_apis(work, address, old.rest, kept)
+        work.scope.watch.hear("deleted the REST API")
     return texts
 
 

@@ -249,6 +249,21 @@ def test_settings_of_the_api_follow_the_config(site: Cloud1Site) -> None:
     assert status(site, "/a") == 200
 
 
+def test_an_endpoint_changes_with_the_release(site: Cloud1Site) -> None:
+    configure(site, kind="rest")
+    order = site.order("hello", http("/a"))
+    site.up(order)
+    private = {"endpointType": "private", "vpcEndpointIds": ["vpce-1"], "resourcePolicy": [{}]}
+    configure(site, kind="rest", **private)
+    site.cloud1.fault("lambda.UpdateAlias", status=400, code="InvalidParameterValueException")
+    with pytest.raises(FabricError):
+        site.up(site.order("hello", http("/a"), word="two"))
+    assert rest_api(site)["endpointConfiguration"]["types"] == ["REGIONAL"]
+    site.up(site.order("hello", http("/a"), word="two"))
+    there = rest_api(site)["endpointConfiguration"]
+    assert (there["types"], there["vpcEndpointIds"]) == (["PRIVATE"], ["vpce-1"])
+
+
 def test_an_api_changed_by_hand_is_repaired_by_force(site: Cloud1Site) -> None:
     configure(site, kind="rest")
     order = site.order("hello", http("/a"))

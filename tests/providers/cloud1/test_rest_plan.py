@@ -235,8 +235,8 @@ def test_attributes_that_a_document_leaves_are_patched() -> None:
         "policy": "{}",
     }
     assert [(one["op"], one["path"]) for one in list_api_patches(shown, RestAttributes())] == [
-        ("replace", "/endpointConfiguration/types/EDGE"),
         ("remove", "/endpointConfiguration/vpcEndpointIds"),
+        ("replace", "/endpointConfiguration/types/EDGE"),
         ("remove", "/binaryMediaTypes/image~1png"),
         ("replace", "/minimumCompressionSize"),
         ("replace", "/policy"),

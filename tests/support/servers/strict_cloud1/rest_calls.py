@@ -69,8 +69,8 @@ def _put(region: Region, asked: Fields) -> Fields:
     said = document.endpoint
     if "disableExecuteApiEndpoint" in said:
         api.shown["disableExecuteApiEndpoint"] = said["disableExecuteApiEndpoint"]
-    if "vpcEndpointIds" in said:
-        api.shown["endpointConfiguration"]["vpcEndpointIds"] = said["vpcEndpointIds"]
+    if said.keys() - {"disableExecuteApiEndpoint"}:
+        raise not_written(f"{sorted(said)} of an endpoint")
     return api.shown
 
 
@@ -109,6 +109,8 @@ def _patch_endpoint(shown: Fields, patch: Fields) -> None:
                 raise bad(f"Cannot update the endpoint type {endpoint['types']} to {value}")
             shown["endpointConfiguration"] = {**endpoint, "types": [value]}
         case ["add" | "remove", "endpointConfiguration", "vpcEndpointIds"]:
+            if op == "add" and endpoint["types"] != ["PRIVATE"]:
+                raise bad("VPC endpoints are only supported for private APIs")
             there = set(endpoint.get("vpcEndpointIds") or ())
             changed = there | {value} if op == "add" else there - {value}
             endpoint["vpcEndpointIds"] = sorted(changed)
