@@ -42,7 +42,9 @@ from fabric.config.rules.value_sources import find_misplaced_late_values, find_m
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
 from fabric.config.stacks import check_stacks
+from fabric.config.template import list_texts
 from fabric.config.values import Config
+from fabric.config.workflows import check_workflows
 from fabric.config.yaml.nodes import (
     KeyValue,
     Mapping,
@@ -175,6 +177,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *islice(find_misplaced_references(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
         *islice(check_stacks(root, scope), MAX_FINDINGS),
+        *islice(check_workflows(root, scope), MAX_FINDINGS),
         *_find_late_values(root, source.env),
         *_find_untrusted_settings(source, root),
     ]
@@ -217,7 +220,8 @@ def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Find
 def _find_late_values(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
     """Find late values, only if an upstream output is still unknown."""
     has_stack = find_child(root, "extensions", "cloud1-lambda", "stack") is not None
-    if has_stack or any(find_late_names(value) for value in env.values()):
+    has_own = any(find_late_names(one.text) for one in list_texts(root))
+    if has_stack or has_own or any(find_late_names(value) for value in env.values()):
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
 
 

@@ -17,7 +17,7 @@ from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
-from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.model.late_values import OWN_ARNS, STACK_OUTPUT, find_late_names
 from fabric.model.problems import FabricError, Problem
 
 _POLICY = Section(StackPolicy, STACK)
@@ -130,7 +130,7 @@ def _check_other_extensions(root: Mapping) -> Iterator[Finding]:
         for entry in node.entries:
             for leaf in list_texts(entry.value) if entry.key != "stack" else ():
                 names = find_late_names(leaf.text)
-                if any(one.startswith(STACK_OUTPUT) for one in names):
+                if any(one.startswith((STACK_OUTPUT, *OWN_ARNS)) for one in names):
                     message = (
                         f"`extensions.{provider}.{entry.key}` must be known before the run, but "
                         f"`{names[0]}` is known after a deploy"

@@ -196,7 +196,9 @@ def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> D
     upstream = tuple(pair for pair in known.upstream or () if is_kind(pair[0], "release"))
     live = build_live_output(record, inputs.functions).digest if record else ""
     static = compute_static_hash(inputs.kind, (*known.code, *inputs.entries()))
-    return compute_full_key(static, (("functions", live),), upstream)
+    rows = tuple(one for row in (record.workflows if record else ()) for one in row.facts)
+    workflows = (("workflows", hash_fields(rows)),) if rows else ()
+    return compute_full_key(static, (("functions", live), *workflows), upstream)
 
 
 def release_output(record: Record) -> Output:

@@ -1,4 +1,5 @@
-"""Placeholders for values that are known only after an upstream's release or a stack.
+"""Placeholders for values that are known only after an upstream's release or a stack, and for ARNs
+of the service, which contain the account.
 
 A placeholder is a name between two characters that no config can contain. Texts must pass
 `all_known` before they leave this process to a child, a file or an address.
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fabric.model.problems import FabricError, Problem
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-_PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:]+){_CLOSE}")
+_PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.-]+){_CLOSE}")
 # As JSON has them when it is written in ASCII.
 _ESCAPED = ("\\ue000", "\\ue001")
 WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the secrets of an addon"
@@ -18,6 +19,8 @@ WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the s
 
 # How the names of outputs of the service's own stack begin.
 STACK_OUTPUT = "stack:"
+# How the names of ARNs of the service's own functions and workflows begin. The deployer fills them.
+OWN_ARNS = ("function:", "workflow:")
 
 
 def format_placeholder(name: str) -> str:

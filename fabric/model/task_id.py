@@ -46,7 +46,7 @@ def passes_output(need: str, task_kind: str) -> bool:
     """Return whether a task of this kind uses the output of a need, or only waits for it."""
     if is_kind(need, "hook"):
         return False
-    if task_kind == "stack":
+    if task_kind in ("stack", "workflow"):
         return is_kind(need, "stack")
     return not is_kind(need, "before") or task_kind in ("before", "build", "layer-archive")
 

@@ -387,6 +387,27 @@ class StackInputs(_Inputs, frozen=True):
         )
 
 
+class WorkflowInputs(_Inputs, frozen=True):
+    """A state machine of a service. With `is_removed` it is to be deleted."""
+
+    kind = "workflow"
+
+    service: str
+    name: str
+    provider: str
+    stage: str
+    mode: str
+    place: Pairs = ()
+    # The definition and the triggers as hashes.
+    settings: Pairs = ()
+    is_removed: bool = False
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
+        pairs = (("name", self.name), *shared, *self.place, *self.settings)
+        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
+
+
 class ImageLayersInputs(_Inputs, frozen=True):
     """The layers of vendored packages for images. Only the packages affect them."""
 
@@ -569,7 +590,7 @@ def is_late_hook(inputs: TaskInputs) -> bool:
 RECORD_KINDS = frozenset(
     cls.kind
     for cls in (
-        *(LayerInputs, StackInputs, DeployInputs),
+        *(LayerInputs, StackInputs, DeployInputs, WorkflowInputs),
         *(ReleaseInputs, RemoveInputs, RestoreInputs),
     )
 )
@@ -588,6 +609,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         LayerInputs,
         StackInputs,
         DeployInputs,
+        WorkflowInputs,
         ReleaseInputs,
         RemoveInputs,
         RestoreInputs,

@@ -4,12 +4,15 @@ use."""
 from collections.abc import Sequence
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.late_values import format_placeholder
+from fabric.model.records.changes import name_workflow_output
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
     DeployedStack,
+    DeployedWorkflow,
     DeploymentAddress,
     FunctionOrder,
     LayerOrder,
@@ -17,8 +20,12 @@ from fabric.providers.core.contract import (
     LiveFunctions,
     Released,
     StackOrder,
+    Unsupported,
+    WorkflowDraft,
+    WorkflowOrder,
 )
 from fabric.providers.core.deployer import UnqueriedDeployer
+from fabric.providers.core.own_arns import fill_stand_in_arns
 from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
@@ -52,6 +59,8 @@ class Simulated(UnqueriedDeployer, frozen=True):
             if one.endpoint:
                 outputs[f"url_{one.name}"] = one.endpoint
             outputs[f"arn_{one.name}"] = one.resource_id
+        for row in address.previous.workflows if address.previous else ():
+            outputs[name_workflow_output(row.name)] = row.address
         return Released(endpoint, tuple(outputs.items()))
 
     def publish_layer(
@@ -83,6 +92,27 @@ class Simulated(UnqueriedDeployer, frozen=True):
         return DeployedStack(there, tuple((name, f"{there}:{name}") for name in order.outputs))
 
     def delete_stack(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete nothing."""
+
+    def find_unfit_workflows(
+        self,
+        address: DeploymentAddress,  # noqa: ARG002 - the protocol
+        workflows: Sequence[WorkflowDraft],  # noqa: ARG002
+    ) -> Sequence[Unsupported]:
+        return ()
+
+    def deploy_workflow(
+        self,
+        address: DeploymentAddress,
+        order: WorkflowOrder,
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
+    ) -> DeployedWorkflow:
+        there = fill_stand_in_arns(format_placeholder(f"workflow:{order.name}.arn"), address)
+        return DeployedWorkflow(there, f"{there}:{order.mark[:_MARK]}")
+
+    def delete_workflow(
         self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
     ) -> None:
         """Delete nothing."""

@@ -20,6 +20,8 @@ from fabric.model.late_values import fill_placeholders, find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.own_arns import fill_stand_in_arns
 from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.calls.function import CodeArchive, InstalledPackages, LocalFunction
 from fabric.system.disk import read_bytes
@@ -144,8 +146,12 @@ def _build_environments(project: Project, unit: ServiceUnit, settings: Settings)
     known = _list_upstream_addresses(project, unit, settings)
     values: dict[str, Secret[Pairs]] = {}
     missing: dict[str, str] = {}
-    for function in unit.config.functions:
-        filled = [(name, fill_placeholders(value, known)) for name, value in function.env]
+    config = unit.config
+    place = (config.provider.label, config.provider.id, config.provider.region)
+    address = DeploymentAddress(config.service, config.stage, *place)
+    for function in config.functions:
+        env = [(name, fill_stand_in_arns(value, address)) for name, value in function.env]
+        filled = [(name, fill_placeholders(value, known)) for name, value in env]
         missing |= {
             name: find_late_names(value)[0] for name, value in filled if find_late_names(value)
         }

@@ -1,7 +1,7 @@
 """Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from fabric.app.project.plan_rows import encode_trigger
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.rules.env_size import find_excess_problem
-from fabric.config.values import Config, Function
+from fabric.config.values import Config, Function, Trigger
 from fabric.graph.deploy_settings import build_spec
 from fabric.graph.stacks import (
     describe_policy,
@@ -17,14 +17,16 @@ from fabric.graph.stacks import (
     hash_parameters,
     require_outputs,
 )
-from fabric.model.late_values import find_late_names
+from fabric.graph.workflows import describe_machine, fill_definition, find_machine
+from fabric.model.late_values import fill_placeholders, find_late_names
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import RecordRef
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.core.contract import FunctionDraft
-from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, WorkflowDraft
+from fabric.providers.core.own_arns import fill_stand_in_arns
+from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values, WorkflowValues
 
 _TOO_LARGE = "deploy/environment-too-large"
 
@@ -42,11 +44,12 @@ class ConfigValues:
             return Values()
         hidden = config.document.secret_values.reveal()
         env = require_outputs(with_values(found.env, self._upstreams.all(ref)))
+        env = self._fill_stand_ins(ref, env)
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            triggers=_encode_triggers(found, frozenset()),
+            triggers=_encode_triggers(found.triggers, frozenset()),
             layers=found.layers,
             env=Secret(env),
             declared=Secret(found.env),
@@ -56,10 +59,20 @@ class ConfigValues:
             provisioned_concurrency=found.capacity.provisioned_concurrency,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
-                triggers=_encode_triggers(found, hidden),
+                triggers=_encode_triggers(found.triggers, hidden),
                 layers=tuple(redact_values(layer, hidden) for layer in found.layers),
             ),
         )
+
+    def _fill_stand_ins(self, ref: RecordRef, env: Pairs) -> Pairs:
+        """Fill own ARNs in simulated deploys. Otherwise the deployer fills them."""
+        one = self._work.placements[ref]
+        if one.mode != Mode.SIMULATED:
+            return env
+        address = DeploymentAddress(
+            *(ref.service, ref.stage, ref.provider), one.provider_id, one.region
+        )
+        return tuple((name, fill_stand_in_arns(value, address)) for name, value in env)
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
         """Return the function's environment from the config, with open upstream placeholders.
@@ -83,6 +96,33 @@ class ConfigValues:
             policy=describe_policy(config, stack),
         )
 
+    def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
+        """Return a state machine of the config, with known outputs of the stack."""
+        config = self._work.config(ref)
+        machine = find_machine(config, name) if config else None
+        if config is None or machine is None:
+            return None
+        known = self._upstreams.list_stack_outputs(ref)
+        definition = fill_definition(machine, known)
+        permissions = fill_placeholders(machine.permissions, known)
+        require_outputs((("definition", definition), ("permissions", permissions)))
+        return WorkflowValues(
+            machine=machine,
+            settings=describe_machine(machine),
+            definition=definition,
+            permissions=permissions,
+            triggers=_encode_triggers(machine.triggers, frozenset()),
+        )
+
+    def workflow_drafts(self, ref: RecordRef) -> tuple[WorkflowDraft, ...]:
+        config = self._work.config(ref)
+        return tuple(
+            WorkflowDraft(
+                one.name, describe_machine(one), _encode_triggers(one.triggers, frozenset())
+            )
+            for one in (config.supplies.machines if config else ())
+        )
+
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
         """List all functions of a service, as far as they are known before the build."""
         config = self._work.config(ref)
@@ -95,7 +135,7 @@ class ConfigValues:
             FunctionDraft(
                 name=one.name,
                 settings=build_spec(unit, one)[1],
-                triggers=_encode_triggers(one, hidden),
+                triggers=_encode_triggers(one.triggers, hidden),
                 layers=tuple(name for name in one.layers if name not in own),
                 own_layers=tuple(name for name in one.layers if name in own),
                 variables=tuple(name for name, _ in one.env),
@@ -146,6 +186,6 @@ def _list_known_values(config: Config, function: Function) -> Secret[Pairs]:
     return Secret(tuple(pair for pair in pairs if not find_late_names(pair[1])))
 
 
-def _encode_triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
-    rows = (encode_trigger(trigger, hidden) for trigger in function.triggers)
+def _encode_triggers(triggers: Iterable[Trigger], hidden: frozenset[str]) -> tuple[str, ...]:
+    rows = (encode_trigger(trigger, hidden) for trigger in triggers)
     return tuple(json.dumps(row, sort_keys=True) for row in rows)

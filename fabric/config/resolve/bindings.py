@@ -28,12 +28,20 @@ _WORDS = ("env", "secret", "stage", "param", "file", "cfn", "ssm", "secretsmanag
 _LOOKUPS = frozenset(LookupKind)
 # An output of the service's own stack, which is known only after its deploy.
 _STACK = "stack"
-_WITHOUT_DEFAULT = ("secret", "stage", _STACK)
+# The ARN of an own function or workflow, which contains the account.
+_OWN = ("function", "workflow")
+_LATE = (_STACK, *_OWN)
+_WITHOUT_DEFAULT = ("secret", "stage", *_LATE)
 _OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
-_NAMES = {"param": PARAM_NAME, "file": _PATH, _STACK: re.compile(r"[A-Za-z0-9]{1,255}")}
+_NAMES = {
+    "param": PARAM_NAME,
+    "file": _PATH,
+    _STACK: re.compile(r"[A-Za-z0-9]{1,255}"),
+    **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.arn")),
+}
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_COMMA = re.compile(r"[{},]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -113,7 +121,7 @@ def _is_ours(word: str, rest: str) -> bool:
         return LOOKUP_NAMES[LookupKind.AWS].match(rest.removeprefix(":")) is not None
     if word in _WORDS or word in _LOOKUPS:
         return True
-    if word == _STACK:
+    if word in _LATE:
         return rest.startswith(":") and not rest.startswith("::")
     if rest.startswith("::"):
         return False  # CloudFormation's own
@@ -173,6 +181,7 @@ def _check_reference_name(word: str, name: str) -> None:
 
 _LOOKUP_HINTS = {
     _STACK: "write ${stack:OUTPUT}, with an output of `stack.before`",
+    **{word: f"write ${{{word}:NAME.arn}}" for word in _OWN},
     "cfn": "write ${cfn:STACK.OUTPUT}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
     "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
@@ -261,6 +270,8 @@ class _Filler:
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
         if word == _STACK:
             return _PlainText(format_placeholder(f"{STACK_OUTPUT}{part.name}"))
+        if word in _OWN:
+            return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"
         return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
 

@@ -24,6 +24,7 @@ _FREE_IN = {
     "functions": frozenset({"env"}),
     "resources": frozenset({"connectionString", "default"}),
     "addons": frozenset({"secrets"}),
+    "workflows": frozenset({"definition", "permissions", "substitutions"}),
 }
 # Decided before anything runs, and written down.
 _KNOWN_IN_EXTENSIONS = frozenset({"region"})

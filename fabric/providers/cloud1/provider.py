@@ -19,10 +19,14 @@ from fabric.providers.cloud1.client import (
     convert_client_errors,
     ignore_codes,
 )
+from fabric.providers.cloud1.executions import start_machine
 from fabric.providers.cloud1.functions import deploy_function, find_function
 from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
+from fabric.providers.cloud1.machine_limits import find_workflow_problems
+from fabric.providers.cloud1.machine_release import delete_machine
+from fabric.providers.cloud1.machines import deploy_machine
 from fabric.providers.cloud1.observe import Cloud1Observer
 from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
@@ -38,6 +42,7 @@ from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeployedStack,
+    DeployedWorkflow,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
@@ -45,6 +50,9 @@ from fabric.providers.core.contract import (
     LiveFunction,
     StackOrder,
     Unsupported,
+    WorkflowAnswer,
+    WorkflowDraft,
+    WorkflowOrder,
 )
 from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
 from fabric.providers.core.provider import Provider, ProviderContext
@@ -172,6 +180,31 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> None:
         with self._call(f"stack `{name}`", locate_deployment(address), watch) as work:
             delete_stack(work, name)
+
+    def find_unfit_workflows(
+        self, address: DeploymentAddress, workflows: Sequence[WorkflowDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_workflow_problems(address, workflows))
+
+    def deploy_workflow(
+        self, address: DeploymentAddress, order: WorkflowOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedWorkflow:
+        with self._call(f"workflow `{order.name}`", address, watch) as work:
+            return deploy_machine(work, address, order)
+
+    def delete_workflow(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        there = locate_deployment(address)
+        with self._call(f"workflow `{name}`", there, watch) as work:
+            delete_machine(work, there, name)
+
+    def start_workflow(
+        self, address: DeploymentAddress, name: str, event: bytes, *, wait: bool
+    ) -> WorkflowAnswer:
+        there = locate_deployment(address)
+        with self._call(f"workflow `{name}`", there) as work:
+            return start_machine(work, there, name, event, wait=wait)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

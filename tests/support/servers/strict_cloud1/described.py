@@ -26,7 +26,11 @@ from tests.support.servers.strict_cloud1.constraints import (
 from tests.support.servers.strict_cloud1.refusals import RefusalError
 
 # The name in a signature, where it is not the one of the description.
-_SIGNED_AS = {"apigateway": "apigatewayv2", "monitoring": "cloudwatch"}
+_SIGNED_AS = {
+    "apigateway": "apigatewayv2",
+    "monitoring": "cloudwatch",
+    "states": "stepfunctions",
+}
 _CODES = {"apigatewayv2": "BadRequestException"}
 
 
