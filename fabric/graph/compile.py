@@ -359,6 +359,7 @@ def _release(
     inputs = ReleaseInputs(
         service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,
         place=(*describe_release_place(unit), *checks), functions=names, outside=unit.needs.outside,
+        workflows=tuple(one.name for one in config.supplies.machines),
     )  # fmt: skip
     hooks = list_hook_ids(config, StepEvent.BEFORE_RELEASE)
     needs = (

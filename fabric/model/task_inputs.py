@@ -508,6 +508,8 @@ class ReleaseInputs(_Inputs, frozen=True):
     # All functions of the config, even if only some are deployed.
     functions: tuple[str, ...]
     outside: tuple[str, ...] = ()
+    # All state machines of the config.
+    workflows: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))

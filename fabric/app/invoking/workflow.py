@@ -10,7 +10,6 @@ from fabric.app.project.stored_source import use_kept_config
 from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import ExecutionOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import Mode, Record
@@ -66,13 +65,12 @@ def _require_deployed(name: str, stage: str, record: Record | None) -> None:
 
 
 def _build_report(request: Request, name: str, provider: str, answer: WorkflowAnswer) -> Report:
-    output: Json = json.loads(answer.output) if answer.output else None
     outcome = ExecutionOutcome(
         workflow=name,
         provider=provider,
         execution=answer.execution,
         status=answer.status,
-        output=output,
+        output=json.loads(answer.output) if answer.output else None,
         error=answer.error,
         cause=answer.cause,
     )

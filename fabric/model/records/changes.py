@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import (
     RELEASE_UNCERTAIN,
+    Deployment,
     FunctionRecord,
     Intent,
     LayerRecord,
@@ -170,9 +171,18 @@ def _apply_workflow_change(record: Record, entry: WorkflowChange) -> Record:
     return replace(
         record,
         workflows=tuple(left),
+        history=tuple(_forget_version(one, name) for one in record.history),
         kept=tuple(pair for pair in record.kept if pair[0] != name_kept_workflow(name)),
         outputs=tuple(pair for pair in record.outputs if pair[0] != name_workflow_output(name)),
     )
+
+
+def _forget_version(one: Deployment, name: str) -> Deployment:
+    """Mark the versions of a deleted workflow, which cannot be restored."""
+    if all(row.name != name for row in one.workflows):
+        return one
+    rows = (replace(row, version="") if row.name == name else row for row in one.workflows)
+    return replace(one, workflows=tuple(rows))
 
 
 def mark_intents_unknown(record: Record) -> Record:

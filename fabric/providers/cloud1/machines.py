@@ -1,7 +1,7 @@
 """Step Functions state machines: their versions, their roles and their deletion."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -126,12 +126,11 @@ def deploy_machine(
         "publish": True,
         "versionDescription": format_mark(order.mark),
     }
-    kind = settings.get("type", "standard")
-    if not check_owner(machine):
+    is_there = check_owner(machine)
+    if not is_there:
         refuse_other_account(work, address)
-        version = _create(machine, kind.upper(), asked)
-    else:
-        version = _find_newest(machine, order.mark) or _update(machine, asked)
+    version = _find_newest(machine, order.mark) if is_there else ""
+    version = version or _publish(machine, settings.get("type", "standard"), asked, is_there)
     work.scope.watch.hear(f"{order.name}: version {version.rpartition(':')[2]} is ready")
     return DeployedWorkflow(machine.arn, version)
 
@@ -192,29 +191,21 @@ def read_machine_tags(machine: Machine) -> dict[str, str] | None:
     return found[0] if found else None
 
 
-def _create(machine: Machine, kind: str, asked: Mapping[str, Any]) -> str:
-    tags = [{"key": name, "value": text} for name, text in _build_tags(machine).items()]
-    name = machine.arn.rpartition(":")[2]
-    answer = _retry_new_role(
-        machine,
-        lambda: machine.states.create_state_machine(name=name, type=kind, tags=tags, **asked),
-    )
-    return str(answer["stateMachineVersionArn"])
-
-
-def _update(machine: Machine, asked: Mapping[str, Any]) -> str:
-    answer = _retry_new_role(
-        machine,
-        lambda: machine.states.update_state_machine(stateMachineArn=machine.arn, **asked),
-    )
-    return str(answer["stateMachineVersionArn"])
-
-
-def _retry_new_role(machine: Machine, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Repeat a call while its role is too new, or an earlier state machine is being deleted."""
+def _publish(machine: Machine, kind: str, asked: Mapping[str, Any], is_there: bool) -> str:  # noqa: FBT001
+    """Update or create the state machine, and return the ARN of its new version. Repeated while its
+    role is too new, or an earlier state machine is being deleted."""
     from botocore.exceptions import ClientError
 
-    refused: list[ClientError] = []
+    states, refused = machine.states, list[ClientError]()
+    tags = [{"key": name, "value": text} for name, text in _build_tags(machine).items()]
+    own = {"name": machine.arn.rpartition(":")[2], "type": kind.upper(), "tags": tags}
+
+    def call() -> Mapping[str, Any]:
+        answers: list[Mapping[str, Any]] = []
+        with ignore_codes(MISSING_MACHINE):
+            if is_there:
+                answers += [states.update_state_machine(stateMachineArn=machine.arn, **asked)]
+        return answers[0] if answers else states.create_state_machine(**own, **asked)
 
     def call_once() -> Mapping[str, Any] | None:
         try:
@@ -228,7 +219,7 @@ def _retry_new_role(machine: Machine, call: Callable[[], Mapping[str, Any]]) -> 
 
     answer = poll_until(call_once, machine.work.scope.waiting, machine.work.scope.watch)
     if answer is not None:
-        return answer
+        return str(answer["stateMachineVersionArn"])
     if read_error_code(refused[-1]) == _DELETING:
         message = f"the previous state machine of workflow `{machine.name}` is still being deleted"
         hint = "wait until its executions have ended, or stop them, then deploy again"
@@ -249,8 +240,9 @@ def list_version_arns(machine: Machine) -> Iterator[str]:
 
 def _find_newest(machine: Machine, mark: str) -> str:
     """Return the newest version if it has this mark: a call whose response was lost made it."""
-    newest = next(list_version_arns(machine), "")
-    if not newest:
-        return ""
-    found = machine.states.describe_state_machine(stateMachineArn=newest)
-    return newest if mark_in(found.get("description")) == mark else ""
+    newest, mark_there = "", ""
+    with ignore_codes(MISSING_MACHINE):  # it is being deleted
+        newest = next(list_version_arns(machine), "")
+        found = machine.states.describe_state_machine(stateMachineArn=newest) if newest else {}
+        mark_there = mark_in(found.get("description"))
+    return newest if mark_there == mark else ""

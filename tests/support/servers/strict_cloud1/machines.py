@@ -121,9 +121,10 @@ def _faults(machine: Any, path: str) -> Iterator[str]:
         if state.get("Type") not in _ENDS | {"Choice"} and ("Next" in state) == ("End" in state):
             yield f"SCHEMA_VALIDATION_FAILED: Next or End at {at}"
         inner = [*state.get("Branches", []), state.get("ItemProcessor") or state.get("Iterator")]
-        for one in filter(None, inner):
-            yield from _faults(one, at)
-    left = sorted(set(states) - targets)
+        parts: list[Fields] = [one for one in inner if one]
+        for part in parts:
+            yield from _faults(part, at)
+    left: list[str] = sorted(set(states) - targets)
     yield from (f"MISSING_TRANSITION_TARGET: {name} is not reachable" for name in left)
 
 
