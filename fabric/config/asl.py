@@ -22,7 +22,7 @@ _LONGEST_NAME = 80
 
 
 class _Kind(Struct, frozen=True, kw_only=True):
-    """The fields of a state type, and those that only one query language has."""
+    """The fields of a state type. Some exist in only one query language."""
 
     fields: tuple[str, ...] = ()
     path: tuple[str, ...] = ()

@@ -227,7 +227,7 @@ class RestoreKind:
 
 
 def _refuse_deleted_workflows(target: Deployment) -> None:
-    """Raise for state machines that were deleted since, because their versions are gone."""
+    """Raise for state machines that were deleted since, because their versions do not exist."""
     gone = [one.name for one in target.workflows if not one.version]
     if gone:
         message = f"the workflow `{gone[0]}` was deleted since this deployment"
@@ -236,8 +236,7 @@ def _refuse_deleted_workflows(target: Deployment) -> None:
 
 
 def _merge_workflows(record: Record, target: Deployment) -> tuple[WorkflowRecord, ...]:
-    """Return the state machines to release. Those that the target does not have are deleted after
-    the release."""
+    """Return the state machines to release. Newer ones are deleted after the release."""
     names = {one.name for one in target.workflows}
     return (*target.workflows, *(one for one in record.workflows if one.name not in names))
 

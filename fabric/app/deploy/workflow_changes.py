@@ -39,7 +39,7 @@ def list_planned_workflows(made: Plan, scope: DeployScope) -> Iterator[PlannedWo
 
 
 def _list_fields(was: WorkflowRecord | None, settings: Pairs, triggers: tuple[str, ...]) -> Fields:
-    """List the settings of a new workflow, or those that changed."""
+    """List the settings of a new workflow, or the changed settings."""
     changes = compare_settings(was or WorkflowRecord(name=""), settings)
     found: Fields = {}
     for change in changes:

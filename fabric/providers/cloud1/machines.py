@@ -79,8 +79,7 @@ def has_own_role(settings: Mapping[str, str]) -> bool:
 
 
 def build_machine_policies(machine: Machine, settings: Mapping[str, str]) -> RolePolicies:
-    """Build the policies of the role: those of the config, and what the definition, the logs and
-    the tracing need."""
+    """Build the policies of the role, also for calls of the definition, logs and traces."""
     entries = json.loads(
         machine.fill(settings.get("resolved") or settings.get("permissions") or "[]")
     )

@@ -35,7 +35,7 @@ _NAME_LENGTH = 64
 
 
 class RoleUse(Struct, frozen=True):
-    """What a role is for: the end of its name, the tag of its owner, and who assumes it."""
+    """The use of a role: the end of its name, the tag of its owner, and the assuming services."""
 
     suffix: str
     noun: str
