@@ -53,7 +53,7 @@ def test_a_fault_names_the_file_its_line_and_the_path() -> None:
     message = "definition `flow.yml`, line 5: `States.A.Next` names the missing state `B`"
     assert (found.code, found.message) == ("config/workflow", message)
     assert str(found.where).startswith("fabric.yml:4")
-    assert "line 1" in problem_of("StartAt: [").message
+    assert "definition `flow.yml`, line" in problem_of("StartAt: [").message
 
 
 def test_a_missing_file_is_reported() -> None:
