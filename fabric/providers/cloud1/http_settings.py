@@ -120,8 +120,7 @@ def is_own_authorizer(name: str) -> bool:
 
 def build_authorizer_fields(authorizer: Authorizer, function_arn: str) -> dict[str, Any]:
     """Build the fields of the API calls."""
-    given = authorizer.identity_source
-    sources = [given] if isinstance(given, str) else list(given)
+    sources = list_identity_sources(authorizer)
     if isinstance(authorizer, JwtAuthorizer):
         tokens = {"Issuer": authorizer.issuer, "Audience": list(authorizer.audience)}
         return {"AuthorizerType": "JWT", "IdentitySource": sources, "JwtConfiguration": tokens}
@@ -133,9 +132,17 @@ def build_authorizer_fields(authorizer: Authorizer, function_arn: str) -> dict[s
         "AuthorizerPayloadFormatVersion": "2.0",
         "EnableSimpleResponses": authorizer.simple,
         "AuthorizerResultTtlInSeconds": authorizer.ttl,
-        # A cache needs a key.
-        "IdentitySource": sources or ([_HEADER] if authorizer.ttl else []),
+        "IdentitySource": sources,
     }
+
+
+def list_identity_sources(authorizer: Authorizer) -> list[str]:
+    """List the places of the credentials in a request."""
+    given = authorizer.identity_source
+    sources = [given] if isinstance(given, str) else list(given)
+    # A cache needs a key.
+    has_cache = isinstance(authorizer, RequestAuthorizer) and bool(authorizer.ttl)
+    return sources or ([_HEADER] if has_cache else [])
 
 
 def parse_authorizer_function(uri: str) -> str:
