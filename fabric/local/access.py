@@ -185,7 +185,7 @@ class AccessState:
         return verdict if self._now().timestamp() < ends else None
 
     def keep(self, rule: FunctionRule, identity: tuple[str, ...], verdict: Verdict) -> None:
-        """Keep a verdict for as long as the authorizer says. Errors are not cached."""
+        """Keep a verdict for the `ttl` of the authorizer. Errors are not cached."""
         if rule.ttl and not (isinstance(verdict, Denied) and verdict.status == ERROR):
             self._verdicts[rule.name, *identity] = (
                 self._now().timestamp() + rule.ttl,

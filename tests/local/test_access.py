@@ -130,11 +130,11 @@ def test_a_file_without_keys_is_refused() -> None:
 
 def test_authorizers_answer_simply_or_with_a_policy() -> None:
     policy = FunctionRule(name="p", function="check", is_simple=False)
-    allow = {"policyDocument": {"Statement": [{"Effect": "Allow"}]}, "context": {"a": 1}}
-    deny = {"policyDocument": {"Statement": [{"Effect": "Allow"}, {"Effect": "Deny"}]}}
+    allow: Any = {"policyDocument": {"Statement": [{"Effect": "Allow"}]}, "context": {"a": 1}}
+    deny: Any = {"policyDocument": {"Statement": [{"Effect": "Allow"}, {"Effect": "Deny"}]}}
     assert read_verdict(ASK, {"isAuthorized": True}) == {"lambda": None}
     assert read_verdict(policy, allow) == {"lambda": {"a": 1}}
-    cases = ((ASK, {"isAuthorized": False}, 403), (policy, deny, 403), (ASK, {}, 500))
+    cases: Any = ((ASK, {"isAuthorized": False}, 403), (policy, deny, 403), (ASK, {}, 500))
     for rule, response, status in (*cases, (policy, {}, 500), (ASK, None, 500)):
         found = read_verdict(rule, response)
         assert isinstance(found, Denied)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.cli import commands_table as table
 from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import LazyGroup
-from fabric.cli.option_groups import GroupedCommand
+from fabric.cli.option_groups import GroupedCommand, reject_ineffective_options
 from fabric.cli.options import (
     PlaceFlags,
     ScreenFlags,
@@ -76,8 +76,8 @@ def run(flags: InvokeFlags) -> int:
 
     if flags.workflow:
         return _run_workflow(flags)
-    if flags.no_wait:
-        raise FabricError(Problem("usage/missing-option", "--no-wait requires --workflow"))
+    ineffective = ("--no-wait",) if flags.no_wait else ()
+    reject_ineffective_options(ineffective, "add --workflow NAME")
     request = build_question_request("invoke run", flags.place.where)
     request = replace(request, functions=frozenset(filter(None, (flags.function,))))
     return perform(
@@ -95,7 +95,7 @@ def _run_workflow(flags: InvokeFlags) -> int:
 
     if flags.function:
         message = "--workflow cannot be combined with --function"
-        raise FabricError(Problem("usage/conflict", message, "run one of them"))
+        raise FabricError(Problem("usage/opposites", message, "run one of them"))
     request = build_question_request("invoke run", flags.place.where)
     return perform(
         Order(request, flags.screen),
