@@ -42,7 +42,6 @@ from fabric.config.rules.value_sources import find_misplaced_late_values, find_m
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
 from fabric.config.stacks import check_stacks
-from fabric.config.template import list_texts
 from fabric.config.values import Config
 from fabric.config.workflows import check_workflows
 from fabric.config.yaml.nodes import (
@@ -74,6 +73,8 @@ _LATER = ("stages", "providerOverrides", "secrets", "params")
 _KEPT = frozenset(
     {"service", "provider", "providerOverrides", "backend", "stages", "secrets", "params"}
 )
+# How bindings of ARNs of the service begin.
+_OWN_ARNS = (b"${function:", b"${workflow:")
 _CAUSES = frozenset({"config/late-value", "config/unresolved-reference"})
 # What says where one name leads to.
 _ROUTED = ("fabric", "extensions")
@@ -169,6 +170,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
     # Shapes are checked before `defaults` is merged, so that its mistakes are reported once.
     shape_findings = list(islice(check(CONFIG, root), MAX_FINDINGS))
     root = apply_defaults(root)
+    has_own = any(one in source.text for one in _OWN_ARNS)
     findings = [
         *map(Finding, problems),
         *shape_findings,
@@ -177,8 +179,8 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *islice(find_misplaced_references(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
         *islice(check_stacks(root, scope), MAX_FINDINGS),
-        *islice(check_workflows(root, scope), MAX_FINDINGS),
-        *_find_late_values(root, source.env),
+        *islice(check_workflows(root, scope, has_own=has_own), MAX_FINDINGS),
+        *_find_late_values(root, source.env, has_own=has_own),
         *_find_untrusted_settings(source, root),
     ]
     findings = _drop_consequences(findings)
@@ -217,10 +219,9 @@ def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Find
         yield from islice(check_untrusted_config(root, source.own_backend), MAX_FINDINGS)
 
 
-def _find_late_values(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
-    """Find late values, only if an upstream output is still unknown."""
+def _find_late_values(root: Mapping, env: Env[str, str], *, has_own: bool) -> Iterator[Finding]:
+    """Find late values, only if there can be any."""
     has_stack = find_child(root, "extensions", "cloud1-lambda", "stack") is not None
-    has_own = any(find_late_names(one.text) for one in list_texts(root))
     if has_stack or has_own or any(find_late_names(value) for value in env.values()):
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
 

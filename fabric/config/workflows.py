@@ -120,15 +120,17 @@ def _format_title(path: str, line: int) -> str:
     return f"definition `{format_excerpt(path)}`" + (f", line {line}" if line else "")
 
 
-def check_workflows(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
-    """Check the definitions, and that the functions and workflows whose ARNs are used exist."""
+def check_workflows(root: Mapping, scope: BindingScope, *, has_own: bool) -> Iterator[Finding]:
+    """Check the definitions, and that functions and workflows whose ARNs are used exist. Without
+    `has_own` the config itself uses none."""
     if not _can_deploy(root):
         yield from _warn_of_definitions(root)
     else:
         for name, node, definition in _list_definitions(root):
             yield from _check_keys(name, node)
             yield from _check_definition(node, definition, scope.read_text)
-    yield from _check_own_names(root, scope.read_text)
+    if has_own or any(_list_definitions(root)):
+        yield from _check_own_names(root, scope.read_text)
 
 
 def _warn_of_definitions(root: Mapping) -> Iterator[Finding]:
