@@ -28,7 +28,7 @@ def report_outputs(request: Request, settings: Settings) -> Report:
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings)
     rows = tuple(
-        ServiceOutputs(ref.service, ref.provider, record.endpoint, dict(record.outputs))
+        ServiceOutputs(ref.service, ref.provider, record.endpoint, record.named_outputs)
         for ref, record in sorted(found.records.items())
     )
     absent = tuple(ServiceAt(one.service, one.provider) for one in found.absent)

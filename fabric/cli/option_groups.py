@@ -31,7 +31,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     _ACCESS: ("api_key api_key_file rate_limit proxies hosts trust_bodies prefixes").split(),
     _SAFETY: (
         "force rollback plan keep_going lock_timeout yes allow_prod dry_run reason strict "
-        "detailed_exitcode sync_dns"
+        "detailed_exitcode sync_dns with_stack"
     ).split(),
     _EXECUTION: ("concurrency", "executor", "fail_fast"),
     _CACHE: ("no_cache", "cache", "upload_wait", "url", "ttl"),

@@ -102,6 +102,14 @@ class RemovalFlags(Struct, frozen=True):
     """How removals run, and whether they ask first."""
 
     yes: Yes
+    with_stack: Annotated[
+        bool,
+        click.option(
+            "--with-stack",
+            is_flag=True,
+            help="Also delete CloudFormation stacks with `onRemove: keep`, and their data.",
+        ),
+    ]
     concurrency: _Concurrency
     fail_fast: _FailFast
     events: Events

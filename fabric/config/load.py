@@ -38,7 +38,11 @@ from fabric.config.rules.locations import (
     list_locations,
 )
 from fabric.config.rules.strangers import check_untrusted_config
-from fabric.config.rules.value_sources import find_misplaced_late_values, find_missing_supplies
+from fabric.config.rules.value_sources import (
+    find_misplaced_late_values,
+    find_missing_supplies,
+    find_unknown_services,
+)
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
 from fabric.config.stacks import check_stacks
@@ -51,7 +55,6 @@ from fabric.config.yaml.nodes import (
     Scalar,
     Sequence,
     find,
-    find_child,
     is_unfilled,
     remove_keys,
     with_entry,
@@ -59,7 +62,7 @@ from fabric.config.yaml.nodes import (
 from fabric.config.yaml.problems import make_yaml_error, open_document, place_in_file
 from fabric.config.yaml.reader import Document
 from fabric.model.bindable import SecretUse
-from fabric.model.late_values import find_late_names
+from fabric.model.late_values import find_late_names, has_late_bindings
 from fabric.model.lookups import LookupPlace, NamedLookup, has_references
 from fabric.model.problems import Place, Problem, merge_missing_credentials
 from fabric.model.secrecy import redact_values
@@ -93,6 +96,8 @@ class BindingInputs(Struct, frozen=True):
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
     read_lookup: ReadLookup | None = None
+    # The services whose outputs can be used.
+    services: frozenset[str] = frozenset()
 
 
 class ConfigText(Struct, frozen=True):
@@ -180,7 +185,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
         *islice(check_stacks(root, scope), MAX_FINDINGS),
         *islice(check_workflows(root, scope, has_own=has_own), MAX_FINDINGS),
-        *_find_late_values(root, source.env, has_own=has_own),
+        *_find_late_values(root, source),
         *_find_untrusted_settings(source, root),
     ]
     findings = _drop_consequences(findings)
@@ -219,19 +224,22 @@ def _find_untrusted_settings(source: ConfigText, root: Mapping) -> Iterator[Find
         yield from islice(check_untrusted_config(root, source.own_backend), MAX_FINDINGS)
 
 
-def _find_late_values(root: Mapping, env: Env[str, str], *, has_own: bool) -> Iterator[Finding]:
-    """Find late values, only if there can be any."""
-    has_stack = find_child(root, "extensions", "cloud1-lambda", "stack") is not None
-    if has_stack or has_own or any(find_late_names(value) for value in env.values()):
+def _find_late_values(root: Mapping, source: ConfigText) -> Iterator[Finding]:
+    """Find late values, only if the text has some, or an upstream output is still unknown."""
+    is_bound = has_late_bindings(source.text)
+    if is_bound or any(find_late_names(value) for value in source.env.values()):
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
+    if is_bound:
+        yield from islice(find_unknown_services(root, source.bindings.services), MAX_FINDINGS)
 
 
 def _drop_consequences(findings: list[Finding]) -> list[Finding]:
     """Drop other findings on values that are known only later."""
-    places = {one.problem.where for one in findings if one.problem.code in _CAUSES} - {None}
-    return [
-        one for one in findings if one.problem.code in _CAUSES or one.problem.where not in places
-    ]
+    causes: dict[Place | None, Finding] = {}
+    for one in findings:
+        if one.problem.code in _CAUSES and one.problem.where is not None:
+            causes.setdefault(one.problem.where, one)
+    return [one for one in findings if causes.get(one.problem.where, one) is one]
 
 
 def _redact_findings(findings: Iterable[Finding], values: frozenset[str]) -> Iterator[Finding]:

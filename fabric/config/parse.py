@@ -14,7 +14,7 @@ from fabric.config.environment import (
 from fabric.config.layers import list_function_layers, map_layer_addresses, parse_layers
 from fabric.config.redact import encode_redacted_config
 from fabric.config.resolve.binding_scope import BindingScope
-from fabric.config.resolve.stages import list_named_entries, list_overlays
+from fabric.config.resolve.stages import is_protected, list_named_entries
 from fabric.config.schema.build import BUILD
 from fabric.config.schema.config import DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
 from fabric.config.schema.entries import WORKFLOW
@@ -113,7 +113,7 @@ def parse_config(loaded: Loaded) -> Config:
         backend=_parse_backend(find_child(root, "backend")),
         build=build,
         deploy=_DEPLOY.read(
-            find_child(root, "deploy"), is_protected=_is_protected(root, loaded.scope.stage)
+            find_child(root, "deploy"), is_protected=is_protected(root, loaded.scope.stage)
         ),
         supplies=Supplies(
             *(supply.resources, supply.addons, _parse_workflows(root)),
@@ -146,16 +146,6 @@ def _parse_workflows(root: Mapping) -> tuple[Workflow, ...]:
         _WORKFLOW.read(node, name=name)
         for name, node in list_named_entries(find_child(root, "workflows"))
     )
-
-
-def _is_protected(root: Mapping, stage: str) -> bool:
-    """Return whether the stage is protected. The most specific overlay wins."""
-    said = [
-        overlay
-        for overlay in list_overlays(root, stage)
-        if find_child(overlay, "protected") is not None
-    ]
-    return bool(said) and read.read_flag(said[-1], "protected")
 
 
 def _parse_provider(root: Mapping, label: str) -> Provider:

@@ -7,23 +7,31 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
-from fabric.config.resolve.stages import list_named_entries
+from fabric.config.resolve.stages import is_protected, list_overlays
 from fabric.config.schema.check import Finding
 from fabric.config.schema.stacks import PHASES, STACK
-from fabric.config.sections import Section
+from fabric.config.sections import Section, find_json
 from fabric.config.template import find_template, list_texts
 from fabric.config.values import Stack, StackPolicy, Template
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
-from fabric.model.late_values import OWN_ARNS, STACK_OUTPUT, find_late_names
+from fabric.model.late_values import STACK_OUTPUT, find_late_names, late_value_problem
 from fabric.model.problems import FabricError, Problem
+from fabric.model.spelling import suggest_spelling
 
 _POLICY = Section(StackPolicy, STACK)
-_STACK = Section(Stack, STACK, given=("phase", "template", "policy", "name"))
+_STACK = Section(
+    Stack,
+    STACK,
+    keys={"imports": "import"},
+    readers={"imports": find_json},
+    given=("phase", "template", "policy", "name"),
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 _RESERVED = ("aws:", "fabric:")
+_CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
 def list_stack_nodes(root: Node) -> Iterator[tuple[str, Mapping]]:
@@ -63,27 +71,48 @@ def _find_template(node: Mapping, read_file: ReadText) -> Template | None:
 def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
     """Check the stacks, and that every output that the config uses exists."""
     nodes = dict(list_stack_nodes(root))
+    yield from _check_protected_mode(root, scope.stage)
     for phase, node in nodes.items():
-        yield from _check_template(node, scope.read_text)
+        yield from _check_template(phase, node, scope.read_text)
         yield from _check_names(root, scope, phase, node)
         yield from _check_own_outputs(phase, node)
-    yield from _check_other_extensions(root)
     before = nodes.get("before")
     known = _find_template(before, scope.read_text) if before else None
     if before is None or known is not None:
         yield from _check_outputs(root, known)
 
 
-def _check_template(node: Mapping, read_file: ReadText) -> Iterator[Finding]:
+def _check_protected_mode(root: Mapping, stage: str) -> Iterator[Finding]:
+    """Check that a protected stage has express mode only if the stage itself sets it: a failed
+    express deploy can need a manual repair."""
+    if not is_protected(root, stage):
+        return
+    overlays = list_overlays(root, stage)
+    provider = read.read_text(find_child(root, "provider"), "name")
+    for phase, node in list_stack_nodes(root):
+        keys = ("extensions", provider, "stack", phase, "mode")
+        is_set_there = any(find_child(one, *keys) is not None for one in overlays)
+        mode = find_child(node, "mode")
+        if mode is not None and read.read_text(node, "mode") == "express" and not is_set_there:
+            message = f"`stack.{phase}.mode: express` is not set in the protected stage `{stage}`"
+            hint = f"set it below `stages.{stage}.extensions.{provider}.stack.{phase}`"
+            yield _error("config/stack", message, hint, mode)
+
+
+def _check_template(phase: str, node: Mapping, read_file: ReadText) -> Iterator[Finding]:
     template = find_child(node, "template")
     if template is None:
-        return  # its absence is reported with the shape
+        # An overlay of a stage can omit it, so the shape does not require it.
+        yield _error("config/missing-key", f"`stack.{phase}.template` is required", "", node)
+        return
     try:
         found = find_template(template, read_file)
     except FabricError as error:
         for one in error.problems:
             yield Finding(replace(one, where=place_of(template), frame=""))
         return
+    yield from _check_express(node, found)
+    yield from _check_imports(node, found)
     known = {one.id for one in found.resources}
     allowed = find_child(node, "allowReplace")
     for leaf in list_texts(allowed):
@@ -92,6 +121,38 @@ def _check_template(node: Mapping, read_file: ReadText) -> Iterator[Finding]:
             message = f"`{format_excerpt(leaf.text)}` is not a logical id"
             hint = f"use the name of a resource, such as `{min(known)}`"
             yield _error("config/stack", message, hint, leaf)
+
+
+def _check_express(node: Mapping, template: Template) -> Iterator[Finding]:
+    """Check that the template has nothing that AWS refuses in express mode."""
+    mode = find_child(node, "mode")
+    if mode is None or read.read_text(node, "mode") != "express":
+        return
+    hint = "remove `mode: express`"
+    for one in template.resources:
+        if one.type.startswith(_CUSTOM):
+            message = f"`{one.id}` is a custom resource, which AWS does not support in express mode"
+            yield _error("config/stack", message, hint, mode)
+    if template.is_open:
+        message = "the template has a transform, which AWS does not support in express mode"
+        yield _error("config/stack", message, hint, mode)
+
+
+def _check_imports(node: Mapping, template: Template) -> Iterator[Finding]:
+    """Check that each resource to import is in the template, and is kept if it is deleted there."""
+    known = {one.id: one for one in template.resources}
+    imports = find_child(node, "import")
+    for entry in imports.entries if isinstance(imports, Mapping) else ():
+        found = known.get(entry.key)
+        if found is None:
+            message = f"`{format_excerpt(entry.key)}` is not a resource of the template"
+            listed = f"use one of {', '.join(sorted(known)[:12])}"
+            hint = suggest_spelling(entry.key, known) or listed
+            yield _error("config/stack", message, hint, entry.value)
+        elif not found.has_deletion_policy:
+            message = f"`{entry.key}` has no `DeletionPolicy`, which AWS requires for an import"
+            hint = "add `DeletionPolicy: Retain` to the resource"
+            yield _error("config/stack", message, hint, entry.value)
 
 
 def _check_names(
@@ -110,33 +171,15 @@ def _check_names(
 
 
 def _check_own_outputs(phase: str, node: Mapping) -> Iterator[Finding]:
-    """Check that only the parameters of `after` use outputs, and only those of `before`."""
+    """Check that only parameters use late values, and outputs only in those of `after`."""
     for entry in node.entries:
         for leaf in list_texts(entry.value):
-            names = find_late_names(leaf.text)
-            is_own = all(one.startswith(STACK_OUTPUT) for one in names)
-            if names and not (is_own and phase == "after" and entry.key == "parameters"):
-                message = (
-                    f"`stack.{phase}.{entry.key}` must be known before the run, but "
-                    f"`{names[0]}` is known after a deploy"
-                )
-                hint = "use outputs of `stack.before` in the `parameters` of `stack.after`"
-                yield _error("config/late-value", message, hint, leaf)
-
-
-def _check_other_extensions(root: Mapping) -> Iterator[Finding]:
-    """Check that no other extension uses outputs, because deployers read them before the run."""
-    for provider, node in list_named_entries(find_child(root, "extensions")):
-        for entry in node.entries:
-            for leaf in list_texts(entry.value) if entry.key != "stack" else ():
-                names = find_late_names(leaf.text)
-                if any(one.startswith((STACK_OUTPUT, *OWN_ARNS)) for one in names):
-                    message = (
-                        f"`extensions.{provider}.{entry.key}` must be known before the run, but "
-                        f"`{names[0]}` is known after a deploy"
-                    )
-                    hint = "use outputs of `stack.before` in `env`"
-                    yield _error("config/late-value", message, hint, leaf)
+            for name in find_late_names(leaf.text):
+                is_known = phase == "after" or not name.startswith(STACK_OUTPUT)
+                if entry.key != "parameters" or not is_known:
+                    found = late_value_problem(f"stack.{phase}.{entry.key}", name)
+                    hint = "use late values only in `parameters`, and outputs in those of `after`"
+                    yield _error(found.code, found.message, hint, leaf)
 
 
 def _check_outputs(root: Mapping, template: Template | None) -> Iterator[Finding]:

@@ -107,7 +107,9 @@ def _list_resources(root: Node | None, names: tuple[str, ...]) -> Iterator[Templ
         sections = {name: _convert(find_child(root, name)) for name in sorted(used)}
         whole = encode_canonical([_convert(entry.value), sections])
         found = sorted({*_find_references(json.loads(whole))}.intersection(names))
-        yield TemplateResource(entry.key, read_text(entry.value, "Type"), whole, tuple(found))
+        is_kept = find_child(entry.value, "DeletionPolicy") is not None
+        kind = read_text(entry.value, "Type")
+        yield TemplateResource(entry.key, kind, whole, tuple(found), is_kept)
 
 
 def _convert(node: Node | None) -> Json:

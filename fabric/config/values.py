@@ -343,6 +343,7 @@ class TemplateResource(Struct, frozen=True):
     type: str
     text: str
     parameters: tuple[str, ...] = ()
+    has_deletion_policy: bool = False
 
 
 class Template(Struct, frozen=True):
@@ -375,6 +376,10 @@ class Stack(Struct, frozen=True, kw_only=True):
     tags: Pairs = ()
     capabilities: tuple[str, ...] = ()
     role_arn: str = ""
+    mode: str = "standard"
+    notifications: tuple[str, ...] = ()
+    # JSON of the resources to import: a logical id to its identifying properties.
+    imports: str = ""
     policy: StackPolicy = StackPolicy()
 
 

@@ -32,7 +32,7 @@ from fabric.config.yaml.nodes import (
 from fabric.config.yaml.reader import read as read_tree
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
-from fabric.model.late_values import OWN_ARNS, find_late_names, format_placeholder
+from fabric.model.late_values import OWN_ADDRESSES, find_late_names, format_placeholder
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import suggest_spelling
 
@@ -189,7 +189,7 @@ def _check_substitutions(node: Mapping, definition: Node, machine: Node) -> Iter
                 hint = suggest_spelling(name, given) or f"add `substitutions: {{{name}: …}}`"
                 yield _error(_CODE, message, hint, where)
         for name in _OTHER.findall(leaf.text) if path else ():
-            if not name.startswith(OWN_ARNS):
+            if not name.startswith(OWN_ADDRESSES):
                 message = f"{title}`${{{format_excerpt(name)}}}` is not filled in a definition file"
                 hint = "add the binding to `substitutions`, and use its name"
                 yield _error(_CODE, message, hint, where)
@@ -209,8 +209,8 @@ def _check_own_names(root: Mapping, read_file: ReadText) -> Iterator[Finding]:
     for where, leaf, names in leaves:
         for name in names:
             kind, _, rest = name.partition(":")
-            own = rest.removesuffix(".arn")
-            if name.startswith(OWN_ARNS) and own not in known[kind]:
+            own = rest.rpartition(".")[0]
+            if name.startswith(OWN_ADDRESSES) and own not in known[kind]:
                 title = "" if where is leaf else f"{_format_title(where.text, leaf.line)}: "
                 message = f"{title}`${{{name}}}` is not a {kind} of this service"
                 hint = suggest_spelling(own, known[kind]) or _choose_hint(kind, known[kind])

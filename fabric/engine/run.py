@@ -19,7 +19,7 @@ from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.task import Output
 from fabric.model.task_id import TaskId, passes_output
-from fabric.model.task_inputs import is_late_hook
+from fabric.model.task_inputs import is_late_hook, list_used_needs
 from fabric.system.clock import Clock
 
 _LOOK = 0.1
@@ -306,9 +306,10 @@ class Run:
 
     def _collect_upstream(self, number: int) -> Upstream:
         graph = self._job.graph
-        kind = graph.tasks[number].kind
+        task = graph.tasks[number]
+        uses = list_used_needs(task.inputs)
         needs: Sequence[int] = [
-            need for need in graph.needs[number] if passes_output(graph.ids[need], kind)
+            need for need in graph.needs[number] if passes_output(graph.ids[need], task.kind, uses)
         ]
         if number in self._lenient:
             needs = [need for need in needs if self._outcomes[need].output is not None]

@@ -22,6 +22,11 @@ from fabric.graph.deploy_settings import (
     list_layers,
 )
 from fabric.graph.images import ImagePart, build_image_tasks
+from fabric.graph.late_outputs import (
+    is_stack_used_by_release,
+    list_output_tasks,
+    list_service_outputs,
+)
 from fabric.graph.layers import (
     build_layer_archive_id,
     build_layer_archive_task,
@@ -362,8 +367,9 @@ def _release(
         workflows=tuple(one.name for one in config.supplies.machines),
     )  # fmt: skip
     hooks = list_hook_ids(config, StepEvent.BEFORE_RELEASE)
+    stacks = list_stack_ids(unit, "before") if is_stack_used_by_release(config) else ()
     needs = (
-        *(*deploys, *list_workflow_ids(unit)),
+        *(*deploys, *list_workflow_ids(unit), *stacks),
         *(*_list_upstream_releases(services, unit), *hooks),
     )
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
@@ -452,8 +458,12 @@ def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
 
 
 def _list_upstream_releases(services: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
-    found = (services.by_service.get(service) for service in unit.needs.upstream)
-    return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
+    """List the releases of dependencies in this run, and their stacks whose outputs are used."""
+    found = [services.by_service.get(service) for service in unit.needs.upstream]
+    releases = (release_id(one.service, one.config.provider.label) for one in found if one)
+    used = list_output_tasks(unit, list_service_outputs(unit.config))
+    stacks = {one for each in found if each for one in list_stack_ids(each, "")}
+    return (*releases, *(one for one in used if one in stacks))
 
 
 def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:

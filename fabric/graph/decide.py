@@ -288,6 +288,7 @@ _SETTINGS = {
     "provided": "modules of the runtime",
     "brought": "modules of the runtime",
     "keep_names": "setting keepNames",
+    "template": "template",
 }
 
 

@@ -6,11 +6,12 @@ from fabric.graph.bundling import (
     encode_function_extensions,
     list_deploy_secrets,
 )
+from fabric.graph.late_outputs import list_used_outputs
 from fabric.graph.service_unit import ServiceUnit
-from fabric.graph.stacks import list_used_outputs
 from fabric.model.catalog import find_provider_facts
 from fabric.model.concurrency import encode_concurrency
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import show_placeholders
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import Spec
 
@@ -41,10 +42,11 @@ def build_spec(unit: ServiceUnit, function: Function) -> Spec:
     env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
     if function.build.package.is_image:
         settings += (("package", "image"),)
-    outputs = list_used_outputs(function)
+    outputs = list_used_outputs(unit.config, function)
     if outputs:
         settings += (("stack", " ".join(outputs)),)
-    settings += (*function.settings, *list_deploy_secrets(unit.config, function))
+    own = tuple((name, show_placeholders(text)) for name, text in function.settings)
+    settings += (*own, *list_deploy_secrets(unit.config, function))
     return function.name, settings, env
 
 

@@ -21,6 +21,7 @@ from fabric.graph.plan import Known
 from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.concurrency import format_settings
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import fill_bindings
 from fabric.model.names import Digest
 from fabric.model.records.record import (
     Deployment,
@@ -31,7 +32,7 @@ from fabric.model.records.record import (
     Record,
 )
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
-from fabric.model.task_id import image_id, is_kind, package_id
+from fabric.model.task_id import image_id, is_kind, name_of, package_id, parse_task_kind
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec
 
 GONE = Output(hash_fields(("gone",)))
@@ -74,12 +75,16 @@ def build_wanted(
         pair
         for pair in upstream
         if pair[0] in own
-        or not (_is_archive(pair[0]) or (is_kind(pair[0], "stack") and not is_stack_used))
+        or not (_is_archive(pair[0]) or (_is_own_stack(pair[0], inputs) and not is_stack_used))
     )
     entries = (*code, *inputs.entries_of(spec))
     plain = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
     key = compute_full_key(compute_static_hash(inputs.kind, entries), (), seen)
     return DesiredFunction(name, key, format_settings(plain), env, seen)
+
+
+def _is_own_stack(task: str, inputs: DeployInputs) -> bool:
+    return is_kind(task, "stack") and name_of(task).service == inputs.service
 
 
 def _is_archive(task: str) -> bool:
@@ -97,8 +102,10 @@ def compare_with_live(one: DesiredFunction, was: FunctionRecord, salt: str) -> t
     unknown."""
     if not was.settings:
         return ()
+    late = dict(was.late)
+    settings = tuple((name, fill_bindings(text, late)) for name, text in one.settings)
     return (
-        *compare_pairs(EntryKind.OPTION, format_settings(was.settings), one.settings),
+        *compare_pairs(EntryKind.OPTION, format_settings(was.settings), settings),
         *compare_pairs(EntryKind.ENV, was.environment, one.environment(salt)),
         *compare_pairs(EntryKind.UPSTREAM, was.upstream, one.upstream),
     )
@@ -193,7 +200,8 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
 def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> Digest:
     """Compute the release key over all configured and deployed functions, also those outside this
     run."""
-    upstream = tuple(pair for pair in known.upstream or () if is_kind(pair[0], "release"))
+    kinds = ("release", "stack")
+    upstream = tuple(pair for pair in known.upstream or () if parse_task_kind(pair[0]) in kinds)
     live = build_live_output(record, inputs.functions).digest if record else ""
     static = compute_static_hash(inputs.kind, (*known.code, *inputs.entries()))
     found = (one for one in (record.workflows if record else ()) if one.name in inputs.workflows)

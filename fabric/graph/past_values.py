@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fabric.graph.judge import hash_declared_values
 from fabric.model.late_values import (
-    OWN_ARNS,
+    OWN_ADDRESSES,
     fill_placeholders,
     find_late_names,
     format_placeholder,
@@ -84,7 +84,7 @@ def fill_past_addresses(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
 def _find_address(name: str, addresses: Mapping[str, str]) -> str | None:
     if name in addresses:
         return addresses[name]
-    if name.startswith(OWN_ARNS):
+    if name.startswith(OWN_ADDRESSES):
         return format_placeholder(name)  # the deployer fills it
     return next(_list_other_names(name, addresses), None)
 

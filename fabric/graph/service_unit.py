@@ -53,6 +53,8 @@ class ServiceNeeds(Struct, frozen=True):
     outputs: Pairs = ()
     # All, also those without outputs for it.
     services: tuple[str, ...] = ()
+    # Pairs names in the compose file with releases.
+    names: Pairs = ()
 
 
 class ServiceUnit(Struct, frozen=True):

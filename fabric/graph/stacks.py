@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from fabric.config.values import Config, Function, Stack
+from msgspec.structs import replace
+
+from fabric.config.values import Config, Stack
+from fabric.graph.late_outputs import list_output_tasks
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import STACK_OUTPUT, find_late_names
-from fabric.model.problems import FabricError, Problem
+from fabric.model.late_values import SERVICE_OUTPUT, find_late_names
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id, release_id
 from fabric.model.task_inputs import StackInputs
@@ -21,8 +23,9 @@ def build_stack_id(unit: ServiceUnit, phase: str) -> TaskId:
 
 
 def list_stack_ids(unit: ServiceUnit, phase: str) -> tuple[TaskId, ...]:
-    """List the task of the stack of a phase, if the service has one."""
-    return (build_stack_id(unit, phase),) if find_stack(unit.config, phase) else ()
+    """List the task of the stack of a phase, if the service has one; without a phase all."""
+    phases = (one.phase for one in unit.config.supplies.stacks)
+    return tuple(build_stack_id(unit, one) for one in phases if one == (phase or one))
 
 
 def build_stack_tasks(unit: ServiceUnit, needs: Iterable[TaskId]) -> Iterator[Task]:
@@ -31,7 +34,17 @@ def build_stack_tasks(unit: ServiceUnit, needs: Iterable[TaskId]) -> Iterator[Ta
         release = release_id(unit.service, unit.config.provider.label)
         is_first = stack.phase == "before"
         own = tuple(needs) if is_first else (release, *list_stack_ids(unit, "before"))
-        yield Task(build_stack_id(unit, stack.phase), _build_inputs(unit, stack), own)
+        uses = _list_used_tasks(unit, stack)
+        inputs = replace(_build_inputs(unit, stack), uses=uses)
+        yield Task(build_stack_id(unit, stack.phase), inputs, own)
+
+
+def _list_used_tasks(unit: ServiceUnit, stack: Stack) -> tuple[TaskId, ...]:
+    """List the tasks whose outputs the parameters can contain: the stack before, and tasks of
+    other services."""
+    names = (name for _, value in stack.parameters for name in find_late_names(value))
+    others = list_output_tasks(unit, (one for one in names if one.startswith(SERVICE_OUTPUT)))
+    return (*(list_stack_ids(unit, "before") if stack.phase == "after" else ()), *others)
 
 
 def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
@@ -43,6 +56,8 @@ def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
         ("tags", hash_fields((repr(sorted(stack.tags)),)) if stack.tags else ""),
         ("capabilities", " ".join(sorted(stack.capabilities))),
         ("roleArn", stack.role_arn),
+        ("mode", stack.mode if stack.mode != "standard" else ""),
+        ("notifications", " ".join(sorted(stack.notifications))),
     )
     return StackInputs(
         service=unit.service,
@@ -54,6 +69,7 @@ def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
         settings=tuple(pair for pair in settings if pair[1]),
         parameters=hash_parameters(stack),
         policy=describe_policy(config, stack),
+        tags=tuple((name, hash_fields((text,))) for name, text in sorted(stack.tags)),
     )
 
 
@@ -70,22 +86,3 @@ def is_protected(config: Config, stack: Stack) -> bool:
 def describe_policy(config: Config, stack: Stack) -> Pairs:
     protect = "true" if is_protected(config, stack) else "false"
     return (("onRemove", stack.policy.on_remove), ("protect", protect))
-
-
-def list_used_outputs(function: Function) -> tuple[str, ...]:
-    """List the outputs of the stack that the environment of a function uses."""
-    names = (name for _, value in function.env for name in find_late_names(value))
-    found = {one.removeprefix(STACK_OUTPUT) for one in names if one.startswith(STACK_OUTPUT)}
-    return tuple(sorted(found))
-
-
-def require_outputs(values: Pairs) -> Pairs:
-    """Raise if a value uses an output that the deployed stack does not have."""
-    for _, value in values:
-        missing = [one for one in find_late_names(value) if one.startswith(STACK_OUTPUT)]
-        if missing:
-            message = f"the stack of the service has no output `{missing[0]}`"
-            message = message.replace(STACK_OUTPUT, "")
-            hint = "add it to `Outputs` of the template"
-            raise FabricError(Problem("config/unresolved-reference", message, hint))
-    return values

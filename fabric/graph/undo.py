@@ -1,6 +1,9 @@
 """Tasks that restore an earlier deployment, or delete everything of a record."""
 
 from collections.abc import Collection, Sequence
+from enum import StrEnum
+
+from msgspec.structs import replace
 
 from fabric.graph.compile import is_whole_service_deploy
 from fabric.graph.taskgraph import TaskGraph
@@ -10,9 +13,19 @@ from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import RemoveInputs, RestoreInputs, StackInputs, WorkflowInputs
 
 
-def plan_rollback(record: Record, target: Deployment) -> list[Task]:
-    """Plan the tasks from the deployed state to an earlier deployment. The last task is the
-    service-wide release."""
+class StackUndo(StrEnum):
+    """The effect of a rollback on stacks. UNDO also deletes data of resources that the failed run
+    added."""
+
+    KEEP = "keep"
+    RESTORE = "restore"
+    UNDO = "undo"
+
+
+def plan_rollback(
+    record: Record, target: Deployment, stacks: StackUndo = StackUndo.KEEP
+) -> list[Task]:
+    """Plan the tasks from the deployed state to an earlier deployment, in the order of a deploy."""
     ref = record.ref
     then = {one.name: one for one in target.functions}
     moved = tuple(name for name, one in then.items() if record.function(name) != one)
@@ -21,18 +34,44 @@ def plan_rollback(record: Record, target: Deployment) -> list[Task]:
     left = plan_workflow_removal(record, (service,), kept)
     if is_whole_service_deploy(record.provider_id, record.mode):
         return [Task(service, _restore(record, target, "", tuple(then))), *left]
+    first = _plan_stack_return(record, target, "before", stacks)
+    begin = tuple(task.id for task in first)
     restores = [
-        Task(_build_task_id("restore", ref, name), _restore(record, target, name, (name,)))
+        Task(_build_task_id("restore", ref, name), _restore(record, target, name, (name,)), begin)
         for name in moved
     ]
-    needs = tuple(task.id for task in restores)
+    needs = (*begin, *(task.id for task in restores))
     last = Task(service, _restore(record, target, "", ()), needs)
     removes = [
         Task(_build_task_id("remove", ref, one.name), _remove(record, one.name), (service,))
         for one in record.functions
         if one.name not in then
     ]
-    return [*restores, last, *left, *removes]
+    end = _plan_stack_return(record, target, "after", stacks)
+    end = [replace(one, needs=(service,)) for one in end]
+    return [*first, *restores, last, *left, *removes, *end]
+
+
+def _plan_stack_return(
+    record: Record, target: Deployment, phase: str, stacks: StackUndo
+) -> list[Task]:
+    """Plan the return of a stack to its earlier template. The policy of a new stack decides whether
+    it is deleted."""
+    now, then = record.stack(phase), target.stack(phase)
+    if stacks is StackUndo.KEEP or now is None:
+        return []
+    if then is None:
+        return _plan_stack_removal(record, phase, ()) if stacks is StackUndo.UNDO else []
+    if now.key == then.key and now.template == then.template:
+        return []
+    known = {one.id for one in then.resources}
+    added = tuple(one.id for one in now.resources if one.id not in known)
+    inputs = StackInputs(
+        *(record.ref.service, phase, record.ref.provider, record.ref.stage, target.mode),
+        restores=target.deployment_id,
+        disposable=added if stacks is StackUndo.UNDO else (),
+    )
+    return [Task(_build_task_id("stack", record.ref, phase), inputs)]
 
 
 def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
@@ -97,14 +136,18 @@ def plan_function_removal(record: Record, names: frozenset[str]) -> list[Task]:
     ]
 
 
-def build_undo_graph(record: Record, target: Deployment | None) -> TaskGraph:
+def build_undo_graph(
+    record: Record, target: Deployment | None, stacks: StackUndo = StackUndo.KEEP
+) -> TaskGraph:
     """Build the graph of one service: restore an earlier deployment, or delete everything without
     one."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
 
-    return build_graph(plan_removal(record) if target is None else plan_rollback(record, target))
+    if target is None:
+        return build_graph(plan_removal(record))
+    return build_graph(plan_rollback(record, target, stacks))
 
 
 def list_restored_functions(graph: TaskGraph) -> frozenset[str]:

@@ -8,7 +8,7 @@ from fabric.config.workflows import SUBSTITUTED
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.stacks import list_stack_ids
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import OWN_ARNS, STACK_OUTPUT, fill_placeholders, find_late_names
+from fabric.model.late_values import OWN_ADDRESSES, STACK_OUTPUT, fill_placeholders, find_late_names
 from fabric.model.records.record import Mode
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id
@@ -83,7 +83,7 @@ def list_called_arns(machine: StateMachine) -> tuple[str, ...]:
     """List the own functions and workflows that the definition names."""
     values = (value for _, value in machine.substitutions)
     names = {name for text in (machine.definition, *values) for name in find_late_names(text)}
-    return tuple(sorted(one for one in names if one.startswith(OWN_ARNS)))
+    return tuple(sorted(one for one in names if one.startswith(OWN_ADDRESSES)))
 
 
 def fill_definition(machine: StateMachine, known: Mapping[str, str]) -> str:

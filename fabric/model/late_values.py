@@ -6,21 +6,31 @@ A placeholder is a name between two characters that no config can contain. Texts
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from fabric.model.problems import FabricError, Problem
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-_PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.-]+){_CLOSE}")
+_PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.@,-]+){_CLOSE}")
 # As JSON has them when it is written in ASCII.
 _ESCAPED = ("\\ue000", "\\ue001")
-WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the secrets of an addon"
+# What reads only deploys, releases and stacks can be known late; builds and names cannot.
+WHERE_LATE = (
+    "`env`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
+    "the address of a resource and the secrets of an addon"
+)
+# How the names of outputs of the service's own stack, of addresses of its functions and workflows,
+# and of outputs of other services begin.
+STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"
+OWN_ADDRESSES = ("function:", "workflow:")
+_BINDINGS = (STACK_OUTPUT, *OWN_ADDRESSES, SERVICE_OUTPUT)
+_BOUND = re.compile(rb"\$\{(?:stack|function|workflow|service):")
 
 
-# How the names of outputs of the service's own stack begin.
-STACK_OUTPUT = "stack:"
-# How the names of ARNs of the service's own functions and workflows begin. The deployer fills them.
-OWN_ARNS = ("function:", "workflow:")
+def has_late_bindings(text: bytes) -> bool:
+    """Return whether a text might contain bindings of late values, also in comments."""
+    return _BOUND.search(text) is not None
 
 
 def format_placeholder(name: str) -> str:
@@ -40,18 +50,54 @@ def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
+def show_placeholders(text: str) -> str:
+    """Replace placeholders by the bindings that the config contains, for plans and records."""
+    if _OPEN not in text:
+        return text
+    return _PLACEHOLDER.sub(lambda found: format_binding(found[1]), text)
+
+
+def format_binding(name: str) -> str:
+    """Format the binding as the config writes it."""
+    if not name.startswith(_BINDINGS):
+        return f"${{env:{name}}}"
+    plain, default = split_default(name)
+    return f"${{{plain}}}" if default is None else f"${{{plain},{default}}}"
+
+
+def add_default(name: str, default: str) -> str:
+    """Add a default to the name of a late value, in characters that a placeholder can contain."""
+    return f"{name},{default.encode().hex()}"
+
+
+def split_default(name: str) -> tuple[str, str | None]:
+    plain, comma, encoded = name.partition(",")
+    return plain, bytes.fromhex(encoded).decode() if comma else None
+
+
+def fill_bindings(text: str, values: Mapping[str, str]) -> str:
+    """Replace the bindings of shown placeholders by their values."""
+    if "${" not in text:
+        return text
+    for name, value in values.items():
+        text = text.replace(format_binding(name), value)
+    return text
+
+
 def fill_document(node: object, values: Mapping[str, str]) -> object:
     """Replace placeholders in all texts of a JSON document, including keys."""
+    return change_texts(node, lambda text: fill_placeholders(text, values))
+
+
+def change_texts(node: object, change: Callable[[str], str]) -> Any:
+    """Change all texts of a JSON document, including keys."""
     match node:
         case str():
-            return fill_placeholders(node, values)
+            return change(node)
         case Mapping():
-            return {
-                fill_placeholders(str(key), values): fill_document(value, values)
-                for key, value in node.items()
-            }
+            return {change(str(key)): change_texts(value, change) for key, value in node.items()}
         case Sequence():
-            return [fill_document(item, values) for item in node]
+            return [change_texts(item, change) for item in node]
         case _:
             return node
 
@@ -63,6 +109,14 @@ def require_known_values(what: str, texts: Iterable[str]) -> None:
             names = find_late_names(text.replace(_ESCAPED[0], _OPEN).replace(_ESCAPED[1], _CLOSE))
             if names:
                 raise FabricError(unknown_value_problem(what, names[0]))
+
+
+def late_value_problem(path: str, name: str) -> Problem:
+    return Problem(
+        "config/late-value",
+        f"`{path}` must be known before the run, but `{name}` is known after a deploy",
+        hint=f"use such values only in {WHERE_LATE}",
+    )
 
 
 def unknown_value_problem(what: str, name: str) -> Problem:

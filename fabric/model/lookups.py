@@ -9,6 +9,7 @@ from msgspec import Struct
 class LookupKind(StrEnum):
     AWS = "aws"
     CFN = "cfn"
+    CFN_EXPORT = "cfn-export"
     SECRETS_MANAGER = "secretsmanager"
     SSM = "ssm"
     TF = "tf"
@@ -18,6 +19,7 @@ class LookupKind(StrEnum):
 LOOKUP_NAMES: dict[str, re.Pattern[str]] = {
     LookupKind.AWS: re.compile(r"accountId|region|partition"),
     LookupKind.CFN: re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[A-Za-z0-9]+"),
+    LookupKind.CFN_EXPORT: re.compile(r"[A-Za-z0-9:_-]{1,255}"),
     LookupKind.SECRETS_MANAGER: re.compile(r"[A-Za-z0-9/_+=.@:-]+(?:#[^\s${},]+)?"),
     LookupKind.SSM: re.compile(r"[A-Za-z0-9_./-]+(?::[A-Za-z0-9_.-]+)?"),
     LookupKind.TF: re.compile(r"[^\s${},#]+#[A-Za-z0-9_-]+"),

@@ -4,7 +4,7 @@ A vendor task has a content hash instead of a service, and a wheel its name, ver
 check without a known config has its check name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple, NewType
 
 TaskId = NewType("TaskId", str)
@@ -42,12 +42,15 @@ def is_kind(task: str, kind: str) -> bool:
     return task.startswith(f"{kind}:")
 
 
-def passes_output(need: str, task_kind: str) -> bool:
-    """Return whether a task of this kind uses the output of a need, or only waits for it."""
+def passes_output(need: str, task_kind: str, uses: Collection[str] = ()) -> bool:
+    """Return whether a task of this kind uses the output of a need, or only waits for it. `uses`
+    are the needs whose outputs the parameters of a stack contain."""
     if is_kind(need, "hook"):
         return False
-    if task_kind in ("stack", "workflow"):
+    if task_kind == "workflow":
         return is_kind(need, "stack")
+    if task_kind == "stack":
+        return need in uses
     return not is_kind(need, "before") or task_kind in ("before", "build", "layer-archive")
 
 
@@ -85,6 +88,11 @@ def remove_target_suffix(task: TaskId) -> TaskId:
 def build_dns_sync_id(service: str, stage: str) -> TaskId:
     """Build the DNS task id, one per hostname regardless of its targets."""
     return build_task_id("dns-sync", service, provider=stage)
+
+
+def is_other_stage(task: str) -> bool:
+    """Return whether the task belongs to a record of another stage, which its id contains."""
+    return "@" in name_of(task).provider
 
 
 def release_id(service: str, provider: str) -> TaskId:

@@ -377,6 +377,13 @@ class StackInputs(_Inputs, frozen=True):
     # Affects no resources, only the protection and the removal of the stack.
     policy: Pairs = ()
     is_removed: bool = False
+    # Tasks whose outputs the parameters can contain.
+    uses: tuple[str, ...] = ()
+    # Hashes of the single tags, for reasons.
+    tags: Pairs = ()
+    # The deployment to return to, and the logical ids of resources that it did not have.
+    restores: str = ""
+    disposable: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
@@ -581,6 +588,10 @@ class ProbeInputs(_Inputs, frozen=True):
 
     def entries(self) -> tuple[InputEntry, ...]:
         return list_option_entries(self, "service")
+
+
+def list_used_needs(inputs: TaskInputs) -> tuple[str, ...]:
+    return inputs.uses if isinstance(inputs, StackInputs) else ()
 
 
 def is_late_hook(inputs: TaskInputs) -> bool:

@@ -1,10 +1,9 @@
 """The simulated provider: it changes nothing and returns the names that a real provider would
 use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.late_values import format_placeholder
 from fabric.model.records.changes import name_workflow_output
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
@@ -25,7 +24,7 @@ from fabric.providers.core.contract import (
     WorkflowOrder,
 )
 from fabric.providers.core.deployer import UnqueriedDeployer
-from fabric.providers.core.own_arns import fill_stand_in_arns
+from fabric.providers.core.own_arns import locate_stand_ins
 from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
@@ -62,6 +61,10 @@ class Simulated(UnqueriedDeployer, frozen=True):
         for row in address.previous.workflows if address.previous else ():
             outputs[name_workflow_output(row.name)] = row.address
         return Released(endpoint, tuple(outputs.items()))
+
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
+        """Return addresses that stand for the real ones."""
+        return locate_stand_ins(names, address)
 
     def publish_layer(
         self,
@@ -109,7 +112,8 @@ class Simulated(UnqueriedDeployer, frozen=True):
         order: WorkflowOrder,
         watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> DeployedWorkflow:
-        there = fill_stand_in_arns(format_placeholder(f"workflow:{order.name}.arn"), address)
+        name = f"workflow:{order.name}.arn"
+        there = locate_stand_ins((name,), address)[name]
         return DeployedWorkflow(there, f"{there}:{order.mark[:_MARK]}")
 
     def delete_workflow(

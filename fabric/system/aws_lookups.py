@@ -96,6 +96,8 @@ class AwsLookups:
                 return self._read_secret(one.name, region)
             case LookupKind.CFN:
                 return self._read_output(one.name, region)
+            case LookupKind.CFN_EXPORT:
+                return self._read_export(one.name, region)
             case LookupKind.TF:
                 return self._read_terraform(one.name, region)
             case _:
@@ -157,6 +159,14 @@ class AwsLookups:
         outputs = answer["Stacks"][0].get("Outputs", ()) if answer["Stacks"] else ()
         texts = {one["OutputKey"]: one["OutputValue"] for one in outputs}
         return _Found(Secret(texts[output])) if output in texts else None
+
+    def _read_export(self, name: str, region: str) -> _Found | None:
+        exports = self._remember(f"exports {region}", lambda: self._list_exports(region))
+        return _Found(Secret(exports[name])) if name in exports else None
+
+    def _list_exports(self, region: str) -> dict[str, str]:
+        pages = self._open("cloudformation", region).get_paginator("list_exports").paginate()
+        return {one["Name"]: one["Value"] for page in pages for one in page["Exports"]}
 
     def _read_terraform(self, name: str, region: str) -> _Found | None:
         source, _, output = name.partition("#")

@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.config.rules.late_settings import find_setting_problems
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import (
     DesiredFunction,
@@ -18,8 +19,9 @@ from fabric.graph.judge import (
 from fabric.graph.plan import Known
 from fabric.model.catalog import FUNCTION_SETTINGS, find_provider_facts
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import fill_bindings
 from fabric.model.ownership_tags import mark_of
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
@@ -33,6 +35,9 @@ from fabric.model.task_inputs import DeployInputs
 from fabric.providers.core.contract import (
     Artifact,
     Deployed,
+    Deployer,
+    DeploymentAddress,
+    FunctionDraft,
     FunctionOrder,
     ImageArtifact,
     LiveFunction,
@@ -148,6 +153,7 @@ class DeployKind:
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=locked_record.record
         )
+        _refuse_bad_values(deployer, full_address, [one for one in orders if one.has_late_values])
         task_tools.go_on()
         names = [order.name for order in orders]
         with (
@@ -219,13 +225,14 @@ class DeployKind:
             triggers=values.shown.triggers,
             layers=values.shown.layers,
             # The same key, the same settings: they stay as they were written.
-            settings=was.settings if was and unchanged else one.settings,
+            settings=was.settings if was and unchanged else _fill_settings(one, values),
             environment=environment,
             environment_sha256=environment_sha256,
             sealed_values=self._seal_values(owner, values, was),
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
             image=live.image,
+            late=values.late,
         )
 
     def _seal_values(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:
@@ -280,6 +287,7 @@ def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> 
         reserved_concurrency=values.reserved_concurrency,
         provisioned_concurrency=values.provisioned_concurrency,
         secret=values.secret,
+        has_late_values=bool(values.late),
     )
 
 
@@ -357,8 +365,35 @@ def merge_pairs(upstream: Pairs, outside: Pairs) -> Pairs:
     return tuple(sorted((*upstream, *outside)))
 
 
+def _fill_settings(one: DesiredFunction, values: Values) -> Pairs:
+    late = dict(values.late)
+    return tuple((name, fill_bindings(text, late)) for name, text in one.settings)
+
+
+def _refuse_bad_values(
+    deployer: Deployer, address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> None:
+    """Raise if a late value does not fit its setting: a plan could not check it."""
+    drafts = [
+        FunctionDraft(
+            name=one.name,
+            settings=one.settings,
+            triggers=one.triggers,
+            layers=one.layers,
+            variables=tuple(name for name, _ in one.env.reveal()),
+            provisioned_concurrency=one.provisioned_concurrency,
+            tags=one.tags,
+        )
+        for one in orders
+    ]
+    problems = [problem for one in orders for problem in find_setting_problems(one.settings)]
+    problems += [one.problem for one in deployer.unfit(address, drafts)] if drafts else []
+    if problems:
+        raise UntouchedError(*problems)
+
+
 def _build_share(one: DesiredFunction, values: Values, artifact: Artifact) -> _Share:
-    settings = dict(one.settings)
+    settings = dict(_fill_settings(one, values))
     plain = tuple((name, settings[name]) for name in _PLAIN if name in settings)
     return _Share(one, values, order_of(one.name, artifact, plain, values))
 

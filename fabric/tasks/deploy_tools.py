@@ -103,6 +103,8 @@ class Values(Struct, frozen=True):
     provisioned_concurrency: int | None = None
     # Names the secret variables.
     secret: frozenset[str] = frozenset()
+    # The late values of triggers, layers and settings.
+    late: Pairs = ()
 
     @property
     def is_configured(self) -> bool:
@@ -123,6 +125,8 @@ class StackValues(Struct, frozen=True):
     parameters: Secret[Pairs]
     declared: Pairs
     policy: Pairs
+    # The names of parameters that contain a secret.
+    secret: frozenset[str] = frozenset()
 
 
 class WorkflowValues(Struct, frozen=True):

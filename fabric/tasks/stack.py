@@ -1,17 +1,25 @@
 """Deploy a CloudFormation stack if its template, parameters or settings changed, or delete it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
 from fabric.config.values import Template
-from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
+from fabric.graph.decide import (
+    UP_TO_DATE,
+    Action,
+    Change,
+    Decision,
+    compare_pairs,
+    format_reason,
+    wait_for,
+)
 from fabric.graph.judge import hash_environment
+from fabric.graph.late_outputs import require_outputs
 from fabric.graph.plan import Known
-from fabric.graph.stacks import require_outputs
 from fabric.graph.traces import compute_full_key, compute_static_hash
-from fabric.model.hashing import hash_fields
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import StackDone, StackGone
@@ -22,10 +30,12 @@ from fabric.model.records.record import (
     StackRecord,
     StackResource,
 )
+from fabric.model.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import StackInputs
 from fabric.providers.core.contract import DeployedStack, StackDeployer, StackOrder, StackRules
+from fabric.system.disk import read_bytes
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import (
     DeployTools,
@@ -55,24 +65,36 @@ class StackKind:
         count = len(known.code) + len(inputs.entries()) + len(known.task.needs)
         record = self._tools.records.record(get_record_ref(inputs))
         was = record.stack(inputs.phase) if record else None
+        if inputs.restores:
+            reason = f"restored from {inputs.restores}"
+            return Decision(Action.RUN, reason, hash_fields((known.task.id,)), count)
         if inputs.is_removed:
-            if was is None:
-                return Decision(Action.SKIP, "already deleted", None, count, known=_GONE)
-            return Decision(Action.RUN, "to be deleted", None, count)
+            return _judge_removal(was, count)
         if known.upstream is None:
             return wait_for(known.unknown, count)
-        key = _compute_key(inputs, known.code, tuple(known.upstream))
-        if was is None or not was.key:
+        upstream = (*known.upstream, *self._list_outside(inputs, known.task.needs))
+        key = _compute_key(inputs, known.code, upstream)
+        if record is None or was is None or not was.key:
             reason = "first deploy" if was is None else "result of the last deploy unknown"
             return Decision(Action.RUN, reason, key, count)
-        if was.key == key and _describe_policy(was) == inputs.policy and not self._tools.force:
-            return Decision(Action.SKIP, UP_TO_DATE, key, count, known=build_stack_output(was))
-        return Decision(Action.RUN, self._format_reason(was, key), key, count)
-
-    def _format_reason(self, was: StackRecord, key: Digest) -> str:
         if was.key != key:
-            return "template or settings changed"
-        return "--force was given" if self._tools.force else "policy changed"
+            changes = _list_changes(was, _hash_inputs(inputs, upstream, record.salt))
+            reason = format_reason(changes, count) if changes else "settings changed"
+            return Decision(Action.RUN, reason, key, count, changes)
+        return self._judge_unchanged(inputs, was, count)
+
+    def _judge_unchanged(self, inputs: StackInputs, was: StackRecord, count: int) -> Decision:
+        """Decide a stack with the deployed key: its policy can differ."""
+        key = Digest(was.key)
+        if _describe_policy(was) == inputs.policy and not self._tools.force:
+            return Decision(Action.SKIP, UP_TO_DATE, key, count, known=build_stack_output(was))
+        reason = "--force was given" if self._tools.force else "policy changed"
+        return Decision(Action.RUN, reason, key, count)
+
+    def _list_outside(self, inputs: StackInputs, needs: Sequence[TaskId]) -> Pairs:
+        """List the output hashes of tasks outside of this run that the parameters use."""
+        outside = [one for one in inputs.uses if one not in needs]
+        return self._tools.records.as_found(inputs.stage, outside) if outside else ()
 
     def claim(self, task: Task) -> None:
         self._tools.records.lock_record(get_record_ref(_require_stack_inputs(task)))
@@ -85,22 +107,35 @@ class StackKind:
         if inputs.is_removed:
             self._delete(task, locked_record, task_tools)
             return TaskResult(_GONE.digest, keep=False)
+        if inputs.restores:
+            return self._restore(task, locked_record, task_tools)
         values = self._require_values(inputs)
-        hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
+        hashes = (
+            *sorted((need, one.digest) for need, one in upstream.items()),
+            *self._list_outside(inputs, task.needs),
+        )
         key = _compute_key(inputs, self.code(task), hashes)
         require_outputs(values.parameters.reveal())
         row = self._begin(task, locked_record, values)
+        salt = locked_record.record.salt
+        with task_tools.away():
+            text = values.stack.template.text.encode()
+            self._tools.archives.keep(locked_record.record.ref, text)
         deployed = self._deploy(task, locked_record, build_order(values, key), task_tools)
         row = replace(
             row,
             key=key,
             address=deployed.address,
-            outputs=tuple(StackOutput(*pair) for pair in sorted(deployed.outputs)),
-            resources=list_stack_resources(
-                values.stack.template, values.declared, locked_record.record.salt
-            ),
+            outputs=_list_rows(sorted(deployed.outputs)),
+            resources=list_stack_resources(values.stack.template, values.declared, salt),
             **_read_policy(values),
             updated_at=self._tools.records.now(),
+            inputs=_list_rows(_hash_inputs(inputs, hashes, salt)),
+            template=hash_bytes(text),
+            parameters=_list_rows(
+                one for one in values.parameters.reveal() if one[0] not in values.secret
+            ),
+            secret_parameters=tuple(sorted(values.secret)),
         )
         locked_record.add(StackDone(task.id, row))
         return TaskResult(build_stack_output(row).digest, keep=False)
@@ -138,6 +173,49 @@ class StackKind:
         task_tools.go_on()
         with task_tools.away():
             return deployer.deploy_stack(address, order, watch_of(task, task_tools))
+
+    def _restore(self, task: Task, locked_record: OpenRecord, task_tools: TaskTools) -> TaskResult:
+        """Return to the template and the parameters of an earlier deployment. Secret parameters
+        are not recorded, so they keep their current values."""
+        inputs = _require_stack_inputs(task)
+        ref = get_record_ref(inputs)
+        then = self._tools.targets.target(ref).stack(inputs.phase)
+        if then is None or not then.template:
+            raise FabricError(_no_template_problem(ref.service))
+        with task_tools.away():
+            text = read_bytes(self._tools.archives.find_archive(ref, then.template)).decode()
+        values = self._tools.values.stack(ref, inputs.phase)
+        now = locked_record.record.stack(inputs.phase)
+        token = Digest(hash_fields(("restored", then.key, now.key if now else "")))
+        base = (
+            build_order(values, token)
+            if values
+            else StackOrder(name=then.name, template=text, token=token)
+        )
+        order = replace(
+            base,
+            name=then.name,
+            template=text,
+            outputs=tuple(one.name for one in then.outputs),
+            parameters=Secret(tuple((one.name, one.value) for one in then.parameters)),
+            kept_parameters=then.secret_parameters,
+            imports="",
+            rules=StackRules(frozenset(inputs.disposable), protect=then.protect),
+        )
+        deployed = self._deploy(task, locked_record, order, task_tools)
+        row = replace(
+            then,
+            # With other secrets than then, the next deploy compares the stack again.
+            key="" if then.secret_parameters else then.key,
+            address=deployed.address,
+            outputs=_list_rows(sorted(deployed.outputs)),
+            updated_at=self._tools.records.now(),
+        )
+        if then.secret_parameters:
+            names = ", ".join(then.secret_parameters)
+            task_tools.say(task.id, f"{then.name}: parameters keep their current values: {names}")
+        locked_record.add(StackDone(task.id, row))
+        return TaskResult(build_stack_output(row).digest, keep=False)
 
     def _delete(self, task: Task, locked_record: OpenRecord, task_tools: TaskTools) -> None:
         inputs = _require_stack_inputs(task)
@@ -186,6 +264,9 @@ def build_order(values: StackValues, key: Digest) -> StackOrder:
         tags=stack.tags,
         capabilities=stack.capabilities,
         role_arn=stack.role_arn,
+        is_express=stack.mode == "express",
+        notifications=stack.notifications,
+        imports=stack.imports,
         rules=StackRules(
             frozenset(policy.allow_replace),
             policy.adopt,
@@ -211,6 +292,40 @@ def list_stack_resources(
     ]
     digests = dict(hash_environment(tuple((one.id, text) for one, text in rows), salt))
     return tuple(StackResource(one.id, one.type, digests[one.id]) for one, _ in rows)
+
+
+def _judge_removal(was: StackRecord | None, count: int) -> Decision:
+    if was is None:
+        return Decision(Action.SKIP, "already deleted", None, count, known=_GONE)
+    return Decision(Action.RUN, "to be deleted", None, count)
+
+
+def _hash_inputs(inputs: StackInputs, upstream: _Upstream, salt: str) -> Pairs:
+    """Hash the single inputs of a stack, whose values can be secrets."""
+    rows = (
+        *(pair for pair in inputs.settings if pair[0] != "tags"),
+        *((f"tags.{name}", text) for name, text in inputs.tags),
+        *((f"parameters.{name}", text) for name, text in inputs.parameters),
+        *upstream,
+    )
+    return hash_environment(rows, salt)
+
+
+def _list_changes(was: StackRecord, now: Pairs) -> tuple[Change, ...]:
+    """Compare the inputs. Records of older versions of fabric do not have them."""
+    old = tuple((one.name, one.value) for one in was.inputs)
+    found = compare_pairs(EntryKind.OPTION, old, now) if old else ()
+    return tuple(replace(one, kind=EntryKind.UPSTREAM) if ":" in one.name else one for one in found)
+
+
+def _list_rows(pairs: Iterable[tuple[str, str]]) -> tuple[StackOutput, ...]:
+    return tuple(StackOutput(*pair) for pair in pairs)
+
+
+def _no_template_problem(service: str) -> Problem:
+    message = f"the stack of `{service}` cannot be rolled back: its earlier template is not stored"
+    hint = "deploy the earlier version of the config"
+    return Problem("rollback/no-way-back", message, hint)
 
 
 def _compute_key(inputs: StackInputs, code: tuple[InputEntry, ...], upstream: _Upstream) -> Digest:

@@ -7,6 +7,7 @@ from fabric.config.values import Stack, StackPolicy
 from tests.support.config_texts import HEAD, codes, loaded, problems
 
 TEMPLATE = "template: {Resources: {Q: {Type: 'AWS::SQS::Queue'}}, Outputs: {Url: {Value: x}}}"
+EXPRESS = TEMPLATE + ", mode: express"
 PARAMETERS = "parameters: {Url: '${stack:Url}'}"
 
 
@@ -83,24 +84,53 @@ def test_text_of_cloudformation_stays_in_an_inline_template() -> None:
         (config(TEMPLATE + ", " + PARAMETERS), "`stack.before.parameters` must be known"),
         (config(TEMPLATE, TEMPLATE + ", name: '${stack:Url}'"), "`stack.after.name` must be"),
         (
-            config(TEMPLATE, more="").replace("stack: {", "roleArn: '${stack:Url}', stack: {"),
-            "`extensions.cloud1-lambda.roleArn` must be known",
+            config(TEMPLATE, more="").replace("stack: {", "region: '${stack:Url}', stack: {"),
+            "`extensions.cloud1-lambda.region` must be known",
         ),
         (config(TEMPLATE).replace("a.ts", "'${stack:Url}'"), "entry` must be known before"),
         (config(TEMPLATE, env="URL: '${stack:a.b}'"), "unknown binding"),
         (config(TEMPLATE + ", name: 1x"), "invalid name of a stack: `1x`"),
         (config(TEMPLATE + ", allowReplace: ['a b']"), "`a b` is not a logical id"),
         (config(TEMPLATE + ", tags: {'aws:x': y}"), "`aws:x` has a reserved prefix"),
+        (config(EXPRESS.replace("AWS::SQS::Queue", "Custom::A")), "`Q` is a custom resource"),
+        (config(EXPRESS.replace("{Resources", "{Transform: AWS::A, Resources")), "has a transform"),
+        (
+            config(EXPRESS, more="stages: {prod: {protected: true}}\n"),
+            "`stack.before.mode: express` is not set in the protected stage `prod`",
+        ),
+        (config(TEMPLATE + ", import: {P: {Name: a}}"), "`P` is not a resource of the template"),
+        (config(TEMPLATE + ", import: {Q: {Name: a}}"), "`Q` has no `DeletionPolicy`"),
+        (config(TEMPLATE, env="URL: '${function:b.arn}'"), "`${function:b.arn}` is not a function"),
+        (config(TEMPLATE, env="URL: '${function:a.url}'"), "unknown binding `${function:a.url}`"),
+        (config(TEMPLATE, env="URL: '${service:net.Url}'"), "is not an output of a dependency"),
+        (
+            config(TEMPLATE).replace("stack: {", "roleArn: '${function:a.arn}', stack: {"),
+            "`extensions.cloud1-lambda.roleArn` must be known before",
+        ),
         (config("template: infra.yml"), "`infra.yml` does not exist"),
         (config("template: {Resources: {}}"), "the template, line 3 has no `Resources`"),
         (config(TEMPLATE + ", tags: {x: '${secret:KEY}'}"), "secret in `extensions.cloud1"),
     ],
 )
 def test_a_wrong_stack_is_rejected(text: str, words: str) -> None:
-    found = [one.message for one in problems(text, {"KEY": "value-of-it"})]
+    stage = "prod" if "protected" in text else "dev"
+    found = [one.message for one in problems(text, {"KEY": "value-of-it"}, stage=stage)]
     assert any(words in one for one in found), found
 
 
 def test_parameters_can_be_secret_and_those_of_the_last_stack_outputs() -> None:
     first = TEMPLATE + ", parameters: {Key: '${secret:KEY}'}"
     assert problems(config(first, TEMPLATE + ", " + PARAMETERS), {"KEY": "value"}) == ()
+
+
+def test_express_mode_is_allowed_where_a_protected_stage_sets_it() -> None:
+    keys = "{cloud1-lambda: {stack: {before: {mode: express}}}}"
+    more = f"stages: {{prod: {{protected: true, extensions: {keys}}}}}\n"
+    [stack] = stacks(config(TEMPLATE, more=more), stage="prod")
+    assert stack.mode == "express"
+
+
+def test_resources_to_import_are_kept_as_json() -> None:
+    text = TEMPLATE.replace("Queue'}", "Queue', DeletionPolicy: Retain}")
+    [stack] = stacks(config(f"{text}, import: {{Q: {{QueueUrl: u}}}}, notifications: ['arn:a']"))
+    assert (stack.imports, stack.notifications) == ('{"Q":{"QueueUrl":"u"}}', ("arn:a",))

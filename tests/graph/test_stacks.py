@@ -40,7 +40,8 @@ def test_stacks_are_before_the_deploys_and_after_the_release() -> None:
 
 
 def test_a_stack_uses_no_output_of_packages_and_releases() -> None:
-    assert passes_output(BEFORE, "stack")
+    assert passes_output(BEFORE, "stack", inputs(config(TEMPLATE, TEMPLATE), AFTER).uses)
+    assert inputs(config(TEMPLATE)).uses == ()
     assert passes_output(BEFORE, "deploy")
     assert not passes_output("package:shop/a", "stack")
     assert not passes_output(RELEASE, "stack")

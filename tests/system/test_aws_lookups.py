@@ -27,7 +27,10 @@ _ENV = {
 _PLACE = LookupPlace()
 _TEMPLATE = {
     "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}},
-    "Outputs": {"TopicArn": {"Value": {"Ref": "Topic"}}},
+    "Outputs": {
+        "TopicArn": {"Value": {"Ref": "Topic"}},
+        "Name": {"Value": "orders", "Export": {"Name": "shared:topic"}},
+    },
 }
 _STATE = {
     "version": 4,
@@ -81,6 +84,8 @@ def lookups(server: Moto, folder: Path) -> AwsLookups:
         ("secretsmanager", "shop/none", None),
         ("cfn", "data.None", None),
         ("cfn", "none.TopicArn", None),
+        ("cfn-export", "shared:topic", LookupValue("orders")),
+        ("cfn-export", "shared:none", None),
         ("tf", "s3://fabric-state/infra.tfstate#table", LookupValue("orders")),
         ("tf", "s3://fabric-state/infra.tfstate#ports", LookupValue("[80, 443]")),
         (

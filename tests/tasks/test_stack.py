@@ -100,7 +100,7 @@ def test_a_deployed_stack_is_up_to_date_until_an_input_changes() -> None:
     assert judged(deploys, task).action is Action.SKIP
     assert judged(deploys, task, force=True).reason == "--force was given"
     changed = build_task(replace(STACK, template=Template("other")))
-    assert judged(deploys, changed).reason == "template or settings changed"
+    assert judged(deploys, changed).reason == "template changed"
     policy = (("onRemove", "delete"), ("protect", "false"))
     assert judged(deploys, build_task(policy=policy)).reason == "policy changed"
 

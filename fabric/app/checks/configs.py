@@ -10,13 +10,24 @@ from msgspec.structs import replace
 
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.compose_files import NOT_OURS
-from fabric.app.records.known_records import not_deployed_problem, parse_release_ref
+from fabric.app.records.known_records import (
+    not_deployed_problem,
+    parse_release_ref,
+)
 from fabric.app.records.placed_deployers import find_health_misfits
 from fabric.app.records.scope import DeployScope
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys
 from fabric.config.values import Config, Function
 from fabric.graph.judge import find_dropped_functions
+from fabric.graph.late_outputs import (
+    OutputName,
+    find_output_task,
+    list_optional_tasks,
+    list_service_outputs,
+    missing_output_problem,
+)
+from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import (
     DeployUnit,
@@ -103,17 +114,37 @@ def _format_function_names(inputs: DeployInputs) -> str:
 
 
 def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
-    """List dependencies that are not part of the run and not deployed."""
+    """List dependencies that are not part of the run and not deployed, or without an output that
+    is used."""
     seen = set()
-    releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
+    releases = [one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs)]
     for inputs in releases:
+        # Without outside tasks no config is read.
+        ref = RecordRef(inputs.service, inputs.stage, inputs.provider)
+        unit = scope.work.units.get(ref) if inputs.outside else None
+        optional = list_optional_tasks(unit) if unit else frozenset()
         for name in inputs.outside:
+            if name in optional:
+                continue
             upstream_service = parse_release_ref(name, inputs.stage)
             if (inputs.service, upstream_service) not in seen and scope.record(
                 upstream_service
             ) is None:
                 yield not_deployed_problem(inputs.service, upstream_service).of(inputs.service)
             seen.add((inputs.service, upstream_service))
+        if inputs.outside:
+            yield from _find_missing_outputs(inputs, unit, scope)
+
+
+def _find_missing_outputs(
+    inputs: ReleaseInputs, unit: ServiceUnit | None, scope: DeployScope
+) -> Iterator[Problem]:
+    for name in list_service_outputs(unit.config) if unit else ():
+        task = find_output_task(unit, name) if unit else None
+        if task in inputs.outside and OutputName(name).default is None:
+            record = scope.record(parse_release_ref(task, inputs.stage))
+            if record and OutputName(name).output not in record.named_outputs:
+                yield missing_output_problem(name).of(inputs.service)
 
 
 def find_unsupported_functions(scope: DeployScope) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.graph.undo import build_undo_graph
+from fabric.graph.undo import StackUndo, build_undo_graph
 from fabric.model.problems import Problem
 from fabric.model.records.endings import take_snapshot
 from fabric.model.records.record import Record, RecordRef
@@ -87,7 +87,8 @@ def _put_back(
     undone: dict[RecordRef, RunResult] = {}
     for one in locked:
         ref = one.base.ref
-        graph = build_undo_graph(one.record, targets[ref] if one.base.deployment_id else None)
+        target = targets[ref] if one.base.deployment_id else None
+        graph = build_undo_graph(one.record, target, StackUndo.UNDO)
         job = Job(graph, caps, (1.0,) * len(graph))
         undone[ref] = run_until_signaled(Run(job, session.runner, bus, session.settings.clock))
         if undone[ref].interrupted:

@@ -10,6 +10,7 @@ from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import build_wanted, compare_with_live, find_dropped_functions
 from fabric.graph.plan import Plan
 from fabric.model.concurrency import format_settings
+from fabric.model.late_values import change_texts, fill_bindings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
@@ -230,10 +231,20 @@ def _format_field_change(
         name = "code" if change.name.startswith("package:") else change.name
         return name, (_shorten_hash(change.old), _shorten_hash(change.new))
     if change.name == "triggers":
-        return "triggers", ([json.loads(one) for one in was.triggers], row.triggers)
+        triggers = [json.loads(one) for one in was.triggers]
+        return "triggers", (triggers, _fill_late(row.triggers, was))
     if change.name == "layers":
-        return "layers", (was.layers, row.layers)
+        return "layers", (was.layers, _fill_late(row.layers, was))
     return change.name, (_shorten_hash(change.old), _shorten_hash(change.new))
+
+
+def _fill_late(rows: Json, was: FunctionRecord) -> Json:
+    """Fill late values that are known from the last deploy."""
+    late = dict(was.late)
+    if not late:
+        return rows
+    filled: Json = change_texts(rows, lambda text: fill_bindings(text, late))
+    return filled
 
 
 def _shorten_hash(text: str) -> str | None:

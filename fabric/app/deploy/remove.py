@@ -57,6 +57,8 @@ class RemoveOptions(Struct, frozen=True):
     lock_timeout: float
     agrees: Callable[[str], bool]
     ask: AskFor = refuse_prompt
+    # Whether stacks are deleted whose policy is to keep them.
+    with_stack: bool = False
 
 
 def remove(
@@ -64,6 +66,7 @@ def remove(
 ) -> Report:
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
+    found = _apply_stack_option(found, options)
     _refuse_unknown(request.where.provider, project, found)
     names = _select_removed_functions(request.functions, project, found)
     if not _has_deployed_functions(found, names):
@@ -73,8 +76,10 @@ def remove(
         return replace(report, text=_NOTHING) if names else report
     opening = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope(found.placements, settings, opening) as scope:
-        refs = frozenset(found.records)
-        require_all(Use.REMOVE, Candidate(scope=scope, refs=refs, functions=names))
+        require_all(
+            Use.REMOVE,
+            Candidate(scope=scope, refs=frozenset(found.records), functions=names),
+        )
         confirm_stage(project.units, project.stage, settings, options.ask)
         _ask(project, found, options, names)
         emptied = _free_disk_space(project, found, settings)
@@ -89,6 +94,17 @@ def remove(
     _drop_sources(project, gone, settings)
     report = _report(request, project, found, gone)
     return _finish_report(_report_removed_functions(report, found, changed.finals, names), changed)
+
+
+def _apply_stack_option(found: LiveRecords, options: RemoveOptions) -> LiveRecords:
+    """Return the records, with the option as if all stacks had the policy to be deleted."""
+    if not options.with_stack:
+        return found
+    records = {
+        ref: replace(one, stacks=tuple(replace(row, on_remove="delete") for row in one.stacks))
+        for ref, one in found.records.items()
+    }
+    return replace(found, records=records)
 
 
 def _build_change(

@@ -29,7 +29,7 @@ from fabric.config.overview import UNSET
 from fabric.engine.bus import MakeListeners
 from fabric.graph.judge import release_output
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.undo import build_undo_graph, list_restored_functions
+from fabric.graph.undo import StackUndo, build_undo_graph, list_restored_functions
 from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef
@@ -47,6 +47,8 @@ class RollbackOptions(Struct, frozen=True):
     with_current_environment: bool = False
     lock_timeout: float = 0.0
     ask: AskFor = refuse_prompt
+    # Whether CloudFormation stacks are restored too.
+    with_stack: bool = False
 
 
 def rollback(
@@ -58,7 +60,8 @@ def rollback(
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _select_target(records, options)
         require_changes(Use.ROLLBACK, Candidate(scope=scope, refs=frozenset({ref})))
-        graph = build_undo_graph(records[ref], target)
+        stacks = StackUndo.RESTORE if options.with_stack else StackUndo.KEEP
+        graph = build_undo_graph(records[ref], target, stacks)
         without = _check_rollback(scope, records[ref], target, graph)
         confirm_stage(project.units, project.stage, settings, options.ask)
         scope.targets.go_back_to({ref: target})

@@ -242,7 +242,8 @@ def _list_upstream_addresses(
     project: Project, unit: ServiceUnit, settings: Settings
 ) -> Mapping[str, str]:
     """List the addresses of deployed upstreams. Only this opens state backends."""
-    if not unit.needs.outputs:
+    names = (one for function in unit.config.functions for _, one in function.env)
+    if not any(map(find_late_names, names)):
         return {}
     from fabric.app.records.scope import ScopeOptions, open_deploy_scope
 

@@ -78,6 +78,7 @@ class ConfigRequest(Struct, frozen=True):
     keeps_router: bool = False
     reads_secrets: bool = True
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
+    upstream_names: frozenset[str] = frozenset()
     given: SuppliedConfig | None = None
 
     def gives(self, file: Path) -> bool:
@@ -104,7 +105,11 @@ def load_all(
             config = load_one(
                 EnvPlace(file.parent, compose.parent),
                 file.name,
-                replace(asked, upstream_outputs=build_upstream_placeholders(upstream_services)),
+                replace(
+                    asked,
+                    upstream_outputs=build_upstream_placeholders(upstream_services),
+                    upstream_names=frozenset(one.name for one in upstream_services),
+                ),
                 settings,
             )
         except FabricError as error:
@@ -180,6 +185,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
                 withheld=variables.withheld,
                 secret_use=bindable.secrets,
                 read_lookup=lookups.read if lookups else None,
+                services=asked.upstream_names,
             ),
         )
     )

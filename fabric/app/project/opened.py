@@ -60,7 +60,7 @@ def merge_targets(found: Sequence[Project], where: Where) -> Project:
         for unit in project.units
     )
     dependencies = {
-        (unit.service, unit.config.provider.label): unit
+        (unit.service, unit.config.stage, unit.config.provider.label): unit
         for project in found
         for unit in project.dependencies
     }

@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from fabric.config.values import Function, Trigger
 from fabric.graph.service_unit import ServiceUnit
+from fabric.model.late_values import change_texts, show_placeholders
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
@@ -30,10 +31,15 @@ def _build_function_row(
 ) -> PlannedFunction:
     return PlannedFunction(
         function.name,
-        tuple(encode_trigger(trigger, secrets) for trigger in function.triggers),
-        tuple(redact_values(layer, secrets) for layer in function.layers),
+        tuple(_show_trigger(encode_trigger(one, secrets)) for one in function.triggers),
+        tuple(show_placeholders(redact_values(layer, secrets)) for layer in function.layers),
         change,
     )
+
+
+def _show_trigger(row: JsonObject) -> JsonObject:
+    """Show late values as the config writes them."""
+    return {key: change_texts(value, show_placeholders) for key, value in row.items()}
 
 
 def encode_trigger(trigger: Trigger, secrets: frozenset[str]) -> JsonObject:

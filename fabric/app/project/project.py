@@ -29,6 +29,7 @@ from fabric.app.project.services import (
     build_neighbor,
     build_service_unit,
     list_account_variables,
+    list_other_stages,
     with_outside,
 )
 from fabric.app.project.upstreams import list_all_upstreams, map_needs
@@ -289,7 +290,10 @@ def _build_project(
         workspace,
         stage,
         tuple(with_outside(unit, here) for unit in units),
-        dependencies=tuple(build_neighbor(row, workspace, settings) for row in run_services.others),
+        dependencies=tuple(
+            build_neighbor(row, workspace, settings)
+            for row in (*run_services.others, *list_other_stages(units, everyone))
+        ),
         entries=tuple(row.entry for row in run_services.rows),
         reads=ProjectReads(
             sources=tuple(files),

@@ -1,6 +1,6 @@
 """From configs to service units for the compiler, with upstream outputs added."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from fabric.app.project.upstreams import UpstreamService, build_upstream_placeho
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, measure_environment
 from fabric.config.values import ComposeService, Config
+from fabric.graph.late_outputs import OutputName, list_output_tasks, list_service_outputs
 from fabric.graph.service_unit import (
     FunctionPackages,
     ServiceNeeds,
@@ -23,7 +24,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
-from fabric.model.task_id import name_of
+from fabric.model.task_id import is_other_stage, name_of
 from fabric.model.task_inputs import WheelInputs
 from fabric.runtimes.requirement_files import (
     PackageFolders,
@@ -77,15 +78,18 @@ def build_service_unit(
                 (name, one.release) for one in upstream_services for name in one.variables
             ),
             services=tuple(one.config.service for one in upstreams),
+            names=tuple((one.entry.name, one.upstream_service.release) for one in upstreams),
         ),
     )
     return unit, listed
 
 
 def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
-    """Add the releases outside this run that the unit depends on."""
-    releases = dict.fromkeys(release for _, release in unit.needs.outputs)
-    outside = (one for one in releases if name_of(one).service not in here)
+    """Add the releases outside this run that the unit depends on, and further tasks there whose
+    outputs it uses."""
+    used = list_output_tasks(unit, list_service_outputs(unit.config))
+    tasks = dict.fromkeys((*(release for _, release in unit.needs.outputs), *used))
+    outside = (one for one in tasks if name_of(one).service not in here or is_other_stage(one))
     return replace(unit, needs=replace(unit.needs, outside=tuple(outside)))
 
 
@@ -93,6 +97,19 @@ def build_neighbor(row: ComposedService, workspace: Path, settings: Settings) ->
     """Build a service outside the run. Only its record is read."""
     mode = choose_mode(row.config.provider.id, settings.env)
     return ServiceUnit(row.config, format_relative(row.file.parent, workspace), mode)
+
+
+def list_other_stages(
+    units: Iterable[ServiceUnit], rows: Sequence[ComposedService]
+) -> Iterator[ComposedService]:
+    """List services in other stages whose outputs are used. Their records are found with the
+    settings of this stage."""
+    by_name = {row.entry.name: row for row in rows}
+    for unit in units:
+        for one in map(OutputName, list_service_outputs(unit.config)):
+            row = by_name.get(one.service)
+            if row is not None and one.stage:
+                yield replace(row, config=replace(row.config, stage=one.stage))
 
 
 def list_account_variables(config: Config) -> tuple[str, ...]:

@@ -8,33 +8,37 @@ from msgspec.structs import replace
 from fabric.app.project.plan_rows import encode_trigger
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
+from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function, Trigger
 from fabric.graph.deploy_settings import build_spec
-from fabric.graph.stacks import (
-    describe_policy,
-    find_stack,
-    hash_parameters,
-    require_outputs,
-)
+from fabric.graph.late_outputs import list_late_names, list_late_texts, require_outputs
+from fabric.graph.stacks import describe_policy, find_stack, hash_parameters
 from fabric.graph.workflows import describe_machine, fill_definition, find_machine
-from fabric.model.late_values import fill_placeholders, find_late_names
+from fabric.model.late_values import (
+    OWN_ADDRESSES,
+    fill_document,
+    fill_placeholders,
+    find_late_names,
+)
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secrecy import redact_values
+from fabric.model.secrecy import is_secret_name, redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, WorkflowDraft
-from fabric.providers.core.own_arns import fill_stand_in_arns
+from fabric.providers.core.contract import FunctionDraft, WorkflowDraft
 from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values, WorkflowValues
 
 _TOO_LARGE = "deploy/environment-too-large"
 
 
 class ConfigValues:
-    def __init__(self, work: DeployWork, upstreams: UpstreamAddresses) -> None:
+    def __init__(
+        self, work: DeployWork, upstreams: UpstreamAddresses, deployers: PlacedDeployers
+    ) -> None:
         self._work = work
         self._upstreams = upstreams
+        self._deployers = deployers
 
     def values(self, ref: RecordRef, function: str) -> Values:
         unit = self._work.units.get(ref)
@@ -43,14 +47,14 @@ class ConfigValues:
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.document.secret_values.reveal()
-        env = require_outputs(with_values(found.env, self._upstreams.all(ref)))
-        env = self._fill_stand_ins(ref, env)
+        known = {**self._upstreams.all(ref), **self._locate_own(ref, found)}
+        env = require_outputs(with_values(found.env, known))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            triggers=_encode_triggers(found.triggers, frozenset()),
-            layers=found.layers,
+            triggers=_encode_triggers(found.triggers, frozenset(), known),
+            layers=tuple(fill_placeholders(one, known) for one in found.layers),
             env=Secret(env),
             declared=Secret(found.env),
             spec=build_spec(unit, found),
@@ -59,20 +63,18 @@ class ConfigValues:
             provisioned_concurrency=found.capacity.provisioned_concurrency,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
-                triggers=_encode_triggers(found.triggers, hidden),
-                layers=tuple(redact_values(layer, hidden) for layer in found.layers),
+                triggers=_encode_triggers(found.triggers, hidden, known),
+                layers=tuple(
+                    fill_placeholders(redact_values(layer, hidden), known) for layer in found.layers
+                ),
             ),
+            late=_list_late_values(found, known),
         )
 
-    def _fill_stand_ins(self, ref: RecordRef, env: Pairs) -> Pairs:
-        """Fill own ARNs in simulated deploys. Otherwise the deployer fills them."""
-        one = self._work.placements[ref]
-        if one.mode != Mode.SIMULATED:
-            return env
-        address = DeploymentAddress(
-            *(ref.service, ref.stage, ref.provider), one.provider_id, one.region
-        )
-        return tuple((name, fill_stand_in_arns(value, address)) for name, value in env)
+    def _locate_own(self, ref: RecordRef, function: Function) -> Mapping[str, str]:
+        """Return the addresses of functions that a function uses."""
+        names = (one for one in list_late_names(function) if one.startswith(OWN_ADDRESSES))
+        return self._deployers.locate_own(ref, tuple(names))
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
         """Return the function's environment from the config, with open upstream placeholders.
@@ -88,12 +90,18 @@ class ConfigValues:
         stack = find_stack(config, phase) if config else None
         if config is None or stack is None:
             return None
-        known = self._upstreams.list_stack_outputs(ref)
+        late = {name for _, value in stack.parameters for name in find_late_names(value)}
+        names = tuple(one for one in sorted(late) if one.startswith(OWN_ADDRESSES))
+        known = {
+            **self._upstreams.list_own_outputs(ref),
+            **self._deployers.locate_own(ref, names),
+        }
         return StackValues(
             stack=stack,
             parameters=Secret(with_values(stack.parameters, known)),
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
+            secret=_list_secret_names(stack.parameters, config),
         )
 
     def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
@@ -102,7 +110,7 @@ class ConfigValues:
         machine = find_machine(config, name) if config else None
         if config is None or machine is None:
             return None
-        known = self._upstreams.list_stack_outputs(ref)
+        known = self._upstreams.list_own_outputs(ref)
         definition = fill_definition(machine, known)
         permissions = fill_placeholders(machine.permissions, known)
         require_outputs((("definition", definition), ("permissions", permissions)))
@@ -111,14 +119,14 @@ class ConfigValues:
             settings=describe_machine(machine),
             definition=definition,
             permissions=permissions,
-            triggers=_encode_triggers(machine.triggers, frozenset()),
+            triggers=_encode_triggers(machine.triggers, frozenset(), {}),
         )
 
     def workflow_drafts(self, ref: RecordRef) -> tuple[WorkflowDraft, ...]:
         config = self._work.config(ref)
         return tuple(
             WorkflowDraft(
-                one.name, describe_machine(one), _encode_triggers(one.triggers, frozenset())
+                one.name, describe_machine(one), _encode_triggers(one.triggers, frozenset(), {})
             )
             for one in (config.supplies.machines if config else ())
         )
@@ -135,7 +143,7 @@ class ConfigValues:
             FunctionDraft(
                 name=one.name,
                 settings=build_spec(unit, one)[1],
-                triggers=_encode_triggers(one.triggers, hidden),
+                triggers=_encode_triggers(one.triggers, hidden, {}),
                 layers=tuple(name for name in one.layers if name not in own),
                 own_layers=tuple(name for name in one.layers if name in own),
                 variables=tuple(name for name, _ in one.env),
@@ -149,15 +157,31 @@ class ConfigValues:
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
         """List the variables that upstreams provide, deployed or not."""
         unit = self._work.units.get(ref)
-        own = tuple(self._upstreams.list_stack_outputs(ref))
-        return (*(name for name, _ in unit.needs.outputs), *own) if unit else own
+        own = tuple(self._upstreams.list_own_outputs(ref))
+        if unit is None:
+            return own
+        names = (
+            *(f"function:{one.name}" for one in unit.config.functions),
+            *(f"workflow:{one.name}" for one in unit.config.supplies.machines),
+        )
+        addresses = (f"{name}.{key}" for name in names for key in ("arn", "name"))
+        return (*(name for name, _ in unit.needs.outputs), *own, *addresses)
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        return self._upstreams.all(ref)
+        return {**self._upstreams.all(ref), **self._locate_used_functions(ref)}
+
+    def _locate_used_functions(self, ref: RecordRef) -> Mapping[str, str]:
+        config = self._work.config(ref)
+        late = (one for each in config.functions for one in list_late_names(each)) if config else ()
+        names = sorted({one for one in late if one.startswith(OWN_ADDRESSES)})
+        return self._deployers.locate_own(ref, tuple(names))
 
     def find_upstream_addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        """Map the variables of deployed upstreams to their addresses."""
-        return self._upstreams.find_known(ref)
+        """Map the variables of deployed upstreams to their addresses. Addresses of functions are
+        known without a call only in simulated runs."""
+        is_simulated = self._work.placements[ref].mode == Mode.SIMULATED
+        located = self._locate_used_functions(ref) if is_simulated else {}
+        return {**self._upstreams.find_known(ref), **located}
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Find functions whose environment is too large with the current upstream addresses."""
@@ -175,6 +199,14 @@ class ConfigValues:
         return self._work.placements[ref].provider_id
 
 
+def _list_secret_names(pairs: Pairs, config: Config) -> frozenset[str]:
+    """List the names of values that are secrets, by their content or their name."""
+    hidden = [one for one in config.document.secret_values.reveal() if one]
+    return frozenset(
+        name for name, value in pairs if is_secret_name(name) or any(one in value for one in hidden)
+    )
+
+
 def _find_function(config: Config | None, name: str) -> Function | None:
     functions = config.functions if config else ()
     return next((one for one in functions if one.name == name), None)
@@ -186,6 +218,16 @@ def _list_known_values(config: Config, function: Function) -> Secret[Pairs]:
     return Secret(tuple(pair for pair in pairs if not find_late_names(pair[1])))
 
 
-def _encode_triggers(triggers: Iterable[Trigger], hidden: frozenset[str]) -> tuple[str, ...]:
-    rows = (encode_trigger(trigger, hidden) for trigger in triggers)
+def _encode_triggers(
+    triggers: Iterable[Trigger], hidden: frozenset[str], known: Mapping[str, str]
+) -> tuple[str, ...]:
+    rows = (fill_document(encode_trigger(one, hidden), known) for one in triggers)
     return tuple(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def _list_late_values(function: Function, known: Mapping[str, str]) -> Pairs:
+    """List the late values of triggers, layers and settings. Raises if one does not exist."""
+    texts = tuple(("", text) for text in list_late_texts(function))
+    require_outputs(with_values(texts, known))
+    names = sorted({name for _, text in texts for name in find_late_names(text)})
+    return tuple((name, known[name]) for name in names)

@@ -11,9 +11,14 @@ from fabric.app.caching.payload_cleanup import PAYLOADS
 from fabric.app.project.files import build_client_environment, list_env_file_names
 from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
+from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.values import Config, HttpTrigger
 from fabric.model.catalog import format_provider_title
-from fabric.model.late_values import fill_document
+from fabric.model.late_values import (
+    fill_document,
+    find_late_names,
+    format_binding,
+)
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import is_secret_name
@@ -21,6 +26,7 @@ from fabric.model.secret import Secret
 from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
+    OwnLocator,
     PerFunctionEndpoints,
     Released,
     ResourceAddress,
@@ -63,10 +69,17 @@ class PlacedDeployers:
         return ProviderContext(
             provider_id=provider_id,
             around=self._build_environment(ref),
-            extension=format_json(_find_extension(self._work.config(ref), provider_id)),
+            extension=format_json(self._fill_extension(ref, provider_id)),
             connections=self._connections or Connections(),
             has_roles=_has_roles(self._work.config(ref)),
         )
+
+    def _fill_extension(self, ref: RecordRef, provider_id: str) -> object:
+        """Fill the late values that are known at this time of the run."""
+        extension = _find_extension(self._work.config(ref), provider_id)
+        if not _find_late_names(extension):
+            return extension
+        return fill_document(extension, self._upstreams.find_known(ref))
 
     def build_redaction(self, ref: RecordRef) -> Redaction:
         """Return the redaction for everything that is shown of this service."""
@@ -82,9 +95,14 @@ class PlacedDeployers:
 
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         config = self._work.config(ref)
-        outputs = self._upstreams.all(ref)
         provider_id = self._work.placements[ref].provider_id
-        extension = fill_document(_find_extension(config, provider_id), outputs)
+        extension = _find_extension(config, provider_id)
+        outputs = self._upstreams.all(ref)
+        if _find_late_names(extension):
+            extension = fill_document(extension, outputs)
+            problems = tuple(find_extension_problems(provider_id, extension))
+            if problems:
+                raise FabricError(*problems)
         address = replace(self.address(ref), extension=format_json(extension))
         if config is None:
             return address
@@ -95,6 +113,19 @@ class PlacedDeployers:
             with_values(secret_refs, outputs),
         )
         return replace(address, supplies=supplies)
+
+    def locate_own(self, ref: RecordRef, names: Sequence[str]) -> Mapping[str, str]:
+        """Return addresses of functions and workflows by their names in the config, such as
+        `function:NAME.arn`."""
+        if not names:
+            return {}
+        deployer = self.deployer(ref, Mode(self._work.placements[ref].mode))
+        if not isinstance(deployer, OwnLocator):
+            message = f"`{ref.service}` uses `{format_binding(names[0])}`"
+            hint = "only deploys to AWS Lambda without a custom command support it"
+            raise FabricError(Problem("config/unfit", message, hint))
+        address = replace(self.address(ref), previous=self._upstreams.find_record(ref))
+        return deployer.locate_own(address, names)
 
     def list_hidden_values(self, ref: RecordRef) -> Secret[frozenset[str]]:
         return self._build_environment(ref).hide
@@ -154,6 +185,10 @@ def collect_hidden_values(env: Mapping[str, str], config: Config | None) -> froz
 def _find_extension(config: Config | None, provider_id: str) -> object:
     extensions = json.loads(config.provider.extensions) if config else {}
     return extensions.get(provider_id) or {}
+
+
+def _find_late_names(extension: object) -> tuple[str, ...]:
+    return find_late_names(json.dumps(extension, ensure_ascii=False))
 
 
 def _list_resources(config: Config, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:

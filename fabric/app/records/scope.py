@@ -144,11 +144,12 @@ def _build_scope(
     connections: Connections,
 ) -> DeployScope:
     upstreams = UpstreamAddresses(transaction, work.units)
-    values, targets = ConfigValues(work, upstreams), RollbackTargets()
+    deployers = PlacedDeployers(work, upstreams, connections)
+    values, targets = ConfigValues(work, upstreams, deployers), RollbackTargets()
     kept_values = ValueSeal(work.settings.state_key, work.settings.chance)
     tools = DeployTools(
         records=KnownRecords(transaction, work.settings.clock),
-        deployers=PlacedDeployers(work, upstreams, connections),
+        deployers=deployers,
         values=values,
         archives=StoredArchives(transaction, work.placements),
         targets=targets,

@@ -60,6 +60,7 @@ class ComposeRemoveFlags(Struct, frozen=True):
 fabric remove                     delete the service from stage dev
 fabric remove --stage prod --yes  delete it from prod without a prompt
 fabric remove --function old      delete one function
+fabric remove --with-stack        also delete the CloudFormation stacks
 """),
 )
 @pass_flags(RemoveFlags)
@@ -88,7 +89,8 @@ def run_remove(
 
     def build_options(caller: Caller) -> RemoveOptions:
         agrees = build_confirmation(caller.screen, caller.settings, yes=flags.removal.yes)
-        return RemoveOptions(timeout, agrees, build_word_prompt(caller.screen, caller.settings))
+        ask = build_word_prompt(caller.screen, caller.settings)
+        return RemoveOptions(timeout, agrees, ask, flags.removal.with_stack)
 
     return perform(
         Order(_request(command, flags), flags.screen, outlets, source),

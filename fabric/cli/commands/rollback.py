@@ -30,6 +30,14 @@ class RollbackFlags(Struct, frozen=True):
             help="Use current environment values instead of the old ones.",
         ),
     ]
+    with_stack: Annotated[
+        bool,
+        click.option(
+            "--with-stack",
+            is_flag=True,
+            help="Also restore the templates and parameters of CloudFormation stacks.",
+        ),
+    ]
     place: PlaceFlags
     lock_timeout: LockTimeout
     events: Events
@@ -47,6 +55,7 @@ class ReleasesFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric rollback                          restore the previous deployment
 fabric rollback --to cloud1-lambda-prod-1767225600-1a2b3c --stage prod
+fabric rollback --with-stack             also restore the CloudFormation stacks
 """),
 )
 @pass_flags(RollbackFlags)
@@ -64,7 +73,8 @@ def rollback(flags: RollbackFlags) -> int:
     from fabric.model.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
-    options = RollbackOptions(flags.to, flags.with_current_environment, timeout)
+    environment = flags.with_current_environment
+    options = RollbackOptions(flags.to, environment, timeout, with_stack=flags.with_stack)
     request = build_question_request("rollback", flags.place.where)
     return perform(
         Order(request, flags.screen, Outlets(flags.events, otlp=flags.otlp)),

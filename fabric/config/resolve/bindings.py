@@ -14,7 +14,7 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
-from fabric.model.late_values import STACK_OUTPUT, format_placeholder
+from fabric.model.late_values import add_default, find_late_names, format_placeholder
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_secret_name
@@ -24,23 +24,26 @@ MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.
 MAX_PARTS = 50_000
 MAX_LETTERS = 16 << 20
-_WORDS = ("env", "secret", "stage", "param", "file", "cfn", "ssm", "secretsmanager")
+_WORDS = (
+    *("env", "secret", "stage", "param", "file", "cfn", "cfn-export", "ssm", "secretsmanager"),
+    *("function", "workflow", "service"),
+)
 _LOOKUPS = frozenset(LookupKind)
-# An output of the service's own stack, which is known only after its deploy.
-_STACK = "stack"
-# The ARN of an own function or workflow, which contains the account.
+# Outputs of the service's own stack, addresses of its functions and workflows, and outputs of other
+# services: known only after a deploy.
 _OWN = ("function", "workflow")
-_LATE = (_STACK, *_OWN)
-_WITHOUT_DEFAULT = ("secret", "stage", *_LATE)
-_OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
+_LATE = ("stack", *_OWN, "service")
+_WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN)
+_OPENING = re.compile(r"\$\{(cfn-export|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
 _NAMES = {
     "param": PARAM_NAME,
     "file": _PATH,
-    _STACK: re.compile(r"[A-Za-z0-9]{1,255}"),
-    **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.arn")),
+    "stack": re.compile(r"[A-Za-z0-9]{1,255}"),
+    **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)")),
+    "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
 }
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_COMMA = re.compile(r"[{},]")
@@ -180,9 +183,11 @@ def _check_reference_name(word: str, name: str) -> None:
 
 
 _LOOKUP_HINTS = {
-    _STACK: "write ${stack:OUTPUT}, with an output of `stack.before`",
-    **{word: f"write ${{{word}:NAME.arn}}" for word in _OWN},
+    "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
+    **{one: f"write ${{{one}:NAME.arn}} or ${{{one}:NAME.name}}" for one in _OWN},
+    "service": "write ${service:NAME.OUTPUT} or ${service:NAME@STAGE.OUTPUT}",
     "cfn": "write ${cfn:STACK.OUTPUT}",
+    "cfn-export": "write ${cfn-export:NAME}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
     "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
     "tf": "write ${tf:FILE#OUTPUT} or ${tf:s3://BUCKET/KEY#OUTPUT}",
@@ -268,9 +273,9 @@ class _Filler:
                 return self._fill_plain(word, part, depth)
 
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
-        if word == _STACK:
-            return _PlainText(format_placeholder(f"{STACK_OUTPUT}{part.name}"))
-        if word in _OWN:
+        if word == "service":
+            return self._fill_output(part, depth)
+        if word in _LATE:
             return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"
         return _PlainText(self._scope.stage) if is_stage else self._fill_lookup(part, depth)
@@ -321,13 +326,29 @@ class _Filler:
 
     def _fill_lookup(self, part: _Binding, depth: int) -> _PlainText:
         """Fill a reference: first the bindings in its name."""
+        self._refuse_reference(part)
+        part = part._replace(name=self._fill_reference_name(part, depth))
+        return self._read_lookup(part, depth)._replace(is_reference=True)
+
+    def _fill_output(self, part: _Binding, depth: int) -> _PlainText:
+        """Fill an output of another service with its placeholder, which contains the default."""
+        self._refuse_reference(part)
+        name = f"service:{part.name}"
+        if part.default is None:
+            return _PlainText(format_placeholder(name))
+        default = self._fill(part.default, depth + 1) or _PlainText(part.default)
+        if default.is_secret or find_late_names(default.text):
+            message = f"the default of `${{{name}}}` contains a secret or a late value"
+            raise BindingError("config/bad-binding", message, "write a plain default")
+        return _PlainText(format_placeholder(add_default(name, default.text)))
+
+    def _refuse_reference(self, part: _Binding) -> None:
+        """Raise if a caller without an API key would read values of the server's account."""
         if self._scope.secret_use is SecretUse.REFUSED:
             shown = f"${{{part.word}:{format_excerpt(part.name, 60)}}}"
             message = f"`{shown}` is not available in requests without an API key"
             hint = "start the server with --api-key-file"
             raise BindingError("config/unresolved-reference", message, hint)
-        part = part._replace(name=self._fill_reference_name(part, depth))
-        return self._read_lookup(part, depth)._replace(is_reference=True)
 
     def _read_lookup(self, part: _Binding, depth: int) -> _PlainText:
         """Read a reference. If none are read, it gets its default or stays unchanged."""

@@ -17,6 +17,7 @@ from fabric.config.yaml.nodes import (
     remove_keys,
     with_entry,
 )
+from fabric.config.yaml.read import read_flag
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
@@ -60,6 +61,12 @@ def list_overlays(root: Mapping, stage: str) -> list[Mapping]:
     matching = [entry for entry in entries if _is_stage_match(entry.key, stage)]
     ordered = sorted(matching, key=lambda entry: _rank_pattern(entry.key))
     return [entry.value for entry in ordered if isinstance(entry.value, Mapping)]
+
+
+def is_protected(root: Mapping, stage: str) -> bool:
+    """Return whether the stage is protected. The most specific overlay wins."""
+    said = [one for one in list_overlays(root, stage) if find_child(one, "protected") is not None]
+    return bool(said) and read_flag(said[-1], "protected")
 
 
 def stage_names(root: Node) -> list[str]:

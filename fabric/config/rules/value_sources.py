@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from fabric.config.environment import (
     AddonSecret,
     find_connection,
@@ -13,10 +15,21 @@ from fabric.config.environment import (
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
+from fabric.config.schema.function_settings import FUNCTION_SETTINGS
+from fabric.config.triggers import list_typed_triggers
+from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.late_values import WHERE_LATE, find_late_names
+from fabric.model.catalog import find_provider_facts
+from fabric.model.late_values import (
+    OWN_ADDRESSES,
+    SERVICE_OUTPUT,
+    find_late_names,
+    format_binding,
+    late_value_problem,
+)
 from fabric.model.problems import FabricError, Problem
+from fabric.model.spelling import suggest_spelling
 
 _FREE = frozenset({"env", "params"})
 # Of the entries of these, the keys that may; in a function nothing else may stand late.
@@ -26,37 +39,58 @@ _FREE_IN = {
     "addons": frozenset({"secrets"}),
     "workflows": frozenset({"definition", "permissions", "substitutions"}),
 }
+# Further keys where the deployer fills late values: only deploys and releases read them.
+_FILLED_IN = {
+    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)}),
+    "layers": frozenset({"arn"}),
+}
+_KNOWN_IN_TRIGGERS = frozenset({"type", "route", "method", "path", "schedule", "timezone"})
 # Decided before anything runs, and written down.
 _KNOWN_IN_EXTENSIONS = frozenset({"region"})
 
 
 def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
+    provider = find_provider_facts(read.read_text(find_child(root, "provider"), "name"))
+    is_filled = provider is not None and provider.traits.deploys_stacks
+    free = {
+        key: _FREE_IN.get(key, frozenset())
+        | (_FILLED_IN.get(key, frozenset()) if is_filled else frozenset())
+        for key in (*_FREE_IN, "layers")
+    }
     for entry in root.entries:
-        if entry.key in _FREE_IN:
-            yield from _check_entries(entry.key, entry.value)
+        if entry.key in free:
+            yield from _check_entries(entry.key, entry.value, free[entry.key])
         elif entry.key == "extensions":
             yield from _check_extensions(entry.value)
         elif entry.key not in _FREE:
             yield from _find_late_below(entry.key, entry.value)
 
 
-def _check_entries(key: str, node: Node) -> Iterator[Finding]:
+def _check_entries(key: str, node: Node, free: frozenset[str]) -> Iterator[Finding]:
     for _, item in list_named_entries(node):
         for entry in item.entries:
-            if entry.key not in _FREE_IN[key]:
+            if entry.key not in free:
                 yield from _find_late_below(f"{key}[].{entry.key}", entry.value)
+        for _, trigger in list_typed_triggers(item) if "triggers" in free else ():
+            for entry in trigger.entries:
+                if entry.key in _KNOWN_IN_TRIGGERS:
+                    yield from _find_late_below(f"{key}[].triggers[].{entry.key}", entry.value)
 
 
 def _check_extensions(node: Node) -> Iterator[Finding]:
     for name, extension in list_named_entries(node):
         for entry in extension.entries:
+            path = f"extensions.{name}.{entry.key}"
             if entry.key in _KNOWN_IN_EXTENSIONS:
-                yield from _find_late_below(f"extensions.{name}.{entry.key}", entry.value)
+                yield from _find_late_below(path, entry.value)
+            elif entry.key != "stack":
+                yield from _find_late_below(path, entry.value, OWN_ADDRESSES)
 
 
-def _find_late_below(path: str, node: Node) -> Iterator[Finding]:
+def _find_late_below(path: str, node: Node, kinds: tuple[str, ...] = ("",)) -> Iterator[Finding]:
     for leaf in _list_leaves(node):
-        names = find_late_names(leaf.value) if isinstance(leaf.value, str) else ()
+        found = find_late_names(leaf.value) if isinstance(leaf.value, str) else ()
+        names = [one for one in found if one.startswith(kinds)]
         if names:
             yield _late_value_finding(path, leaf, names[0])
 
@@ -74,9 +108,22 @@ def _list_leaves(node: Node) -> Iterator[Scalar]:
 
 
 def _late_value_finding(path: str, leaf: Scalar, name: str) -> Finding:
-    message = f"`{path}` must be known before the run, but `{name}` is known after a deploy"
-    hint = f"use outputs of dependencies only in {WHERE_LATE}"
-    return Finding(Problem("config/late-value", message, hint, place_of(leaf)))
+    return Finding(replace(late_value_problem(path, name), where=place_of(leaf)))
+
+
+def find_unknown_services(root: Mapping, services: frozenset[str]) -> Iterator[Finding]:
+    """Find outputs of services that the service does not depend on."""
+    for leaf in _list_leaves(root):
+        for late in find_late_names(leaf.text):
+            name = late.removeprefix(SERVICE_OUTPUT).partition(".")[0].partition("@")[0]
+            if late.startswith(SERVICE_OUTPUT) and name not in services:
+                message = f"`{format_binding(late)}` is not an output of a dependency"
+                hint = f"add `{name}` to `dependsOn` of this service in fabric.compose.yml"
+                yield _unresolved_finding(message, suggest_spelling(name, services) or hint, leaf)
+
+
+def _unresolved_finding(message: str, hint: str, leaf: Scalar) -> Finding:
+    return Finding(Problem("config/unresolved-reference", message, hint, place_of(leaf)))
 
 
 def find_missing_supplies(root: Mapping, scope: BindingScope) -> Iterator[Finding]:

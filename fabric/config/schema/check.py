@@ -32,6 +32,7 @@ from fabric.config.yaml.nodes import (
 )
 from fabric.config.yaml.read import read_as
 from fabric.config.yaml.syntax import format_excerpt
+from fabric.model.late_values import find_late_names, late_value_problem
 from fabric.model.problems import Problem
 from fabric.model.spelling import find_nearest, suggest_spelling
 
@@ -71,7 +72,19 @@ def _find_leaf_mismatch(
     """Return the finding on a leaf, unless it is an unfilled binding."""
     if isinstance(node, Scalar) and is_unfilled(node):
         return []
+    if _is_late(node):
+        return [_late_value_finding(node, path)]
     return [_type_mismatch_finding(node, path, wanted, code)]
+
+
+def _is_late(node: Node) -> bool:
+    return isinstance(node, Scalar) and bool(find_late_names(str(node.value)))
+
+
+def _late_value_finding(node: Node, path: Path) -> Finding:
+    [name, *_] = find_late_names(str(node.value)) if isinstance(node, Scalar) else ("",)
+    problem = late_value_problem(format_path(path), name)
+    return _make_finding(problem.code, problem.message, node, problem.hint)
 
 
 def _type_mismatch_finding(
@@ -113,7 +126,7 @@ def _is_quoted(node: Scalar, wanted: str) -> bool:
 def _check_text(shape: Text, node: Node, path: Path) -> Iterable[Finding]:
     if type(node) is not Scalar or not isinstance(node.value, str):
         return _find_leaf_mismatch(node, path, "text")
-    if not shape.fits(node.value):
+    if not shape.fits(node.value) and not _is_late(node):
         return _find_leaf_mismatch(node, path, shape.rule, shape.code)
     return ()
 
@@ -134,6 +147,8 @@ def _check_choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
         return ()
     if isinstance(text, str) and shape.accepts and shape.accepts(text):
         return ()
+    if _is_late(node):
+        return [_late_value_finding(node, path)]
     return [_unknown_word_finding(shape, node, path)]
 
 

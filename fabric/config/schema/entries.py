@@ -211,6 +211,7 @@ WORKFLOW = Fields(
                     tuple(one for one in TRIGGER.kinds if one[0] in _WORKFLOW_TRIGGERS),
                     TRIGGER.noun,
                     TRIGGER.code,
+                    "workflowTrigger",
                 )
             ),
             "Events that start the state machine: `cron` and `eventbus`.",

@@ -24,7 +24,6 @@ STACK = Fields(
             Anything(),
             "Path of the template, in YAML or JSON, or the template itself.",
             "infra.yml",
-            required=True,
         ),
         Field(
             "name",
@@ -68,6 +67,25 @@ STACK = Fields(
             Flag(),
             "Whether to take over an existing stack with this name. Default: false.",
             example=True,
+        ),
+        Field(
+            "mode",
+            OneOf(("standard", "express"), "a mode"),
+            "`express` does not wait until resources are stable. Default: standard.",
+            "express",
+        ),
+        Field(
+            "notifications",
+            Many(Text(match_whole(r"arn:[^\s]+"), "an ARN")),
+            "ARNs of SNS topics that receive the events of the stack.",
+            ["arn:aws:sns:eu-central-1:123456789012:stacks"],
+        ),
+        Field(
+            "import",
+            Table(Table(Word(), sample="TableName"), sample="Orders"),
+            "Existing resources to import, by logical id, each with the properties that identify "
+            "it.",
+            {"Orders": {"TableName": "orders"}},
         ),
         Field(
             "roleArn",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.yaml.syntax import format_excerpt, has_binding
+from fabric.config.yaml.syntax import format_excerpt, has_binding, has_unread_reference
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Place
 from fabric.model.secrecy import REDACTED
@@ -110,9 +110,14 @@ def convert_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "")
 def is_unfilled(leaf: Scalar) -> bool:
     """Return whether the leaf still has a binding, so that it cannot be checked.
 
-    Text from a binding is checked like any other, even if it looks like a binding.
+    Text from a binding is checked like any other, even if it looks like a binding. References are
+    not read in simulated runs.
     """
-    return not leaf.bound and isinstance(leaf.value, str) and has_binding(leaf.value)
+    if not isinstance(leaf.value, str):
+        return False
+    if leaf.reference:
+        return has_unread_reference(leaf.value)
+    return not leaf.bound and has_binding(leaf.value)
 
 
 LONGEST_NUMBER = 64

@@ -5,12 +5,20 @@ import re
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 # Also the pattern of the JSON Schema, so plain enough for both Python and JavaScript.
-BINDING = r"\$\{((env|secret|param):[A-Za-z_]|file:[^${}\s]|stage\})"
-_BINDING = re.compile(BINDING)
+_PLAIN = r"(env|secret|param):[A-Za-z_]|file:[^${}\s]|stage\}"
+_REFERENCE = r"(aws|cfn|cfn-export|function|secretsmanager|service|ssm|stack|tf):[^:${}\s]"
+BINDING = rf"\$\{{({_PLAIN}|{_REFERENCE})"
+_BINDING = re.compile(rf"\$\{{({_PLAIN})")
+_UNREAD = re.compile(rf"\$\{{({_REFERENCE})")
 
 
 def has_binding(text: str) -> bool:
     return "${" in text and _BINDING.search(text) is not None
+
+
+def has_unread_reference(text: str) -> bool:
+    """Return whether a text contains a reference, which stays as it is if it is not read."""
+    return "${" in text and _UNREAD.search(text) is not None
 
 
 def format_excerpt(text: str, limit: int = 60) -> str:

@@ -88,10 +88,11 @@ def take_snapshot(record: Record) -> Deployment:
         functions=record.functions,
         updated_at=record.updated_at,
         workflows=record.workflows,
+        stacks=record.stacks,
     )
 
 
 def _is_same(base: Record, record: Record) -> bool:
     """Return whether everything that the provider has is unchanged."""
-    names = ("functions", "endpoint", "outputs", "release_key", "mode")
+    names = ("functions", "endpoint", "outputs", "release_key", "mode", "stacks")
     return all(getattr(base, name) == getattr(record, name) for name in names)

@@ -77,6 +77,8 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     updated_at: str = ""
     # The pushed image with its digest; empty for functions from archives.
     image: str = ""
+    # Late values of the triggers, layers and settings above, by their names in the config.
+    late: Pairs = ()
 
     @property
     def was_made(self) -> bool:
@@ -114,6 +116,10 @@ class StackResource(Struct, frozen=True):
     digest: str
 
 
+# How the names of outputs of stacks begin, by phase.
+STACK_PREFIXES = {"before": "stack.", "after": "stack.after."}
+
+
 class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     """A CloudFormation stack of the service. Without a key its state is not known."""
 
@@ -127,6 +133,12 @@ class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
     on_remove: str = "keep"
     protect: bool = False
     updated_at: str = ""
+    # Salted hashes of the template and of the other inputs, to name the changed ones.
+    inputs: tuple[StackOutput, ...] = ()
+    # For rollbacks: the hash of the stored template, and the parameters that are not secrets.
+    template: str = ""
+    parameters: tuple[StackOutput, ...] = ()
+    secret_parameters: tuple[str, ...] = ()
 
     @property
     def is_kept(self) -> bool:
@@ -167,6 +179,10 @@ class Deployment(Struct, frozen=True, rename="camel"):
     functions: tuple[FunctionRecord, ...]
     updated_at: str
     workflows: tuple[WorkflowRecord, ...] = ()
+    stacks: tuple[StackRecord, ...] = ()
+
+    def stack(self, phase: str) -> StackRecord | None:
+        return next((one for one in self.stacks if one.phase == phase), None)
 
 
 class Intent(Struct, frozen=True, rename="camel"):
@@ -213,7 +229,7 @@ class Record(Struct, frozen=True):
     kept: Pairs = ()
     # The versions of layers that fabric published. A rollback can need earlier ones.
     layers: tuple[LayerRecord, ...] = ()
-    # The CloudFormation stacks of the service. A rollback does not change them.
+    # The CloudFormation stacks of the service.
     stacks: tuple[StackRecord, ...] = ()
     workflows: tuple[WorkflowRecord, ...] = ()
 
@@ -229,6 +245,13 @@ class Record(Struct, frozen=True):
 
     def workflow(self, name: str) -> WorkflowRecord | None:
         return next((one for one in self.workflows if one.name == name), None)
+
+    @property
+    def named_outputs(self) -> dict[str, str]:
+        """Return the outputs of the service and of its stacks, as other services name them."""
+        rows = ((one.phase, output) for one in self.stacks for output in one.outputs)
+        stacks = {f"{STACK_PREFIXES[phase]}{one.name}": one.value for phase, one in rows}
+        return {**dict(self.outputs), **stacks}
 
     @property
     def is_stub(self) -> bool:

@@ -28,7 +28,7 @@ from fabric.model.records.record import (
 VERSION = 1
 Document: TypeAlias = dict[str, Any]
 _VERSION_LENGTH = 32
-_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept"})
+_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept", "late"})
 _Table: TypeAlias = dict[str, str]
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -50,6 +50,7 @@ class FunctionDocument(Struct, frozen=True, rename="camel"):
     updated_at: str
     sealed_values: str = ""
     image: str = ""
+    late: _Table = {}
 
 
 class WorkflowDocument(Struct, frozen=True, rename="camel"):
@@ -74,6 +75,7 @@ class DeploymentDocument(Struct, frozen=True, rename="camel"):
     functions: list[str]
     updated_at: str
     workflows: list[WorkflowDocument] = []
+    stacks: list[StackRecord] = []
 
 
 class IntentDocument(Struct, frozen=True, rename="camel"):
@@ -165,12 +167,13 @@ def encode_function_record(one: FunctionRecord) -> Document:
     document: Document = to_builtins(one)
     document["triggers"] = list_trigger_documents(one)
     document["layers"] = list(one.layers)
-    for name in ("settings", "environment", "upstream"):
+    for name in ("settings", "environment", "upstream", "late"):
         document[name] = dict(document[name])
     if not one.sealed_values:
         del document["sealedValues"]
-    if not one.image:
-        del document["image"]
+    for name in ("image", "late"):
+        if not document[name]:
+            del document[name]
     return document
 
 
@@ -225,6 +228,8 @@ def _encode_deployment(one: Deployment, versions: Mapping[int, str]) -> Document
     del document["workflows"]
     if one.workflows:
         document["workflows"] = [_encode_workflow(row) for row in one.workflows]
+    if not one.stacks:
+        del document["stacks"]
     return document
 
 
@@ -232,8 +237,12 @@ def _decode_deployment(
     document: DeploymentDocument, versions: Mapping[str, FunctionRecord]
 ) -> Deployment:
     functions = tuple(versions[name] for name in document.functions)
-    workflows = tuple(map(_decode_workflow, document.workflows))
-    return Deployment(**{**_read(document), "functions": functions, "workflows": workflows})
+    changed = {
+        "functions": functions,
+        "workflows": tuple(map(_decode_workflow, document.workflows)),
+        "stacks": tuple(document.stacks),
+    }
+    return Deployment(**{**_read(document), **changed})
 
 
 def _map_versions(record: Record) -> dict[int, str]:

@@ -4,11 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
 from fabric.providers.cloud1.aliases import (
     CutOver,
     StoredReleaseState,
@@ -37,7 +34,7 @@ from fabric.providers.cloud1.ownership import (
     refuse_other_account,
     refuse_other_region,
 )
-from fabric.providers.cloud1.roles import find_place, has_own_role, prepare_role
+from fabric.providers.cloud1.roles import has_own_role, prepare_role
 from fabric.providers.cloud1.versions import (
     IMAGE,
     Cloud1Work,
@@ -59,7 +56,6 @@ from fabric.providers.cloud1.versions import (
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import refuse_without_version
-from fabric.providers.core.own_arns import fill_own_arns
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import read_error_code
 
@@ -86,7 +82,6 @@ def deploy_function(
     work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
     refuse_other_region(work, address)
-    order = _fill_own_arns(work, address, order)
     making = _FunctionMaking(work, address, order, prepare_role(work, address, order))
     then = _find_earlier_version(making)
     if then is not None:
@@ -108,18 +103,6 @@ def deploy_function(
     _refuse_others(making, found)
     _update_attributes(making, found)
     return _report_live_function(making, _update_function(making, found))
-
-
-def _fill_own_arns(
-    work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder
-) -> FunctionOrder:
-    """Fill the ARNs of the service in the environment, if it has any."""
-    env = order.env.reveal()
-    if not any(find_late_names(value) for _, value in env):
-        return order
-    place = find_place(work, address)
-    filled = tuple((name, fill_own_arns(value, address, place.of)) for name, value in env)
-    return replace(order, env=Secret(filled))
 
 
 def find_function(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import find_wire_problems
@@ -111,11 +112,11 @@ def _find_layer_problems(one: FunctionDraft, address: DeploymentAddress) -> Iter
         yield function_problem(one.name, why, "join layers")
     for layer in one.layers:
         found = LAYER_VERSION.fullmatch(layer)
-        if found is None:
+        if found is None and not find_late_names(layer):
             yield function_problem(
                 one.name, f"has the layer `{layer}`, which is not the ARN of a layer version"
             )
-        elif address.region and found[2] != address.region:
+        elif found and address.region and found[2] != address.region:
             why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
             yield function_problem(one.name, why, "use a layer in the region of the function")
 

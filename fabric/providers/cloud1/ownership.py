@@ -7,8 +7,13 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
-from fabric.providers.cloud1.versions import Cloud1Work, build_function_name, build_ownership_tags
+from fabric.providers.cloud1.versions import (
+    Cloud1Work,
+    build_function_name,
+    build_ownership_tags,
+)
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.own_arns import locate_own
 
 _FUNCTION = "fabric:function"
 _ARN, _PLACE = "arn:", "place"
@@ -91,6 +96,19 @@ def read_home(address: DeploymentAddress) -> Arn | None:
     arns = (one.resource_id for one in address.previous.functions)
     arn = kept or next((one for one in arns if one.startswith(_ARN)), None)
     return parse_arn_home(arn) if arn else None
+
+
+def find_own_addresses(
+    work: Cloud1Work, address: DeploymentAddress, names: Sequence[str]
+) -> dict[str, str]:
+    """Map names such as `function:NAME.arn` to the alias that callers use. The account is recorded,
+    or read with one call."""
+    home = read_home(address) or Arn(
+        str(work.functions.meta.partition),
+        str(work.functions.meta.region_name),
+        work.clients.account(),
+    )
+    return locate_own(names, address, home.of)
 
 
 def _other_place_problem(address: DeploymentAddress, there: Arn, here: Arn) -> Problem:

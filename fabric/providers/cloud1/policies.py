@@ -96,7 +96,7 @@ def _build_destination_statements(
     streams = [one.get("onFailure") for one in triggers if one.get("type") == "logstream"]
     asked = (settings.get("deadLetter"), said.get("onSuccess"), said.get("onFailure"), *streams)
     arns = dict.fromkeys(str(one) for one in asked if one)
-    services = {arn: arn.split(":")[2] for arn in arns}
+    services = {arn: arn.split(":")[2] for arn in arns if arn.startswith("arn:")}
     return [
         {"Effect": "Allow", "Action": [_SENDS[service]], "Resource": [arn]}
         for arn, service in services.items()

@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -28,7 +28,11 @@ from fabric.providers.cloud1.machine_limits import find_workflow_problems
 from fabric.providers.cloud1.machine_release import delete_machine
 from fabric.providers.cloud1.machines import deploy_machine
 from fabric.providers.cloud1.observe import Cloud1Observer
-from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
+from fabric.providers.cloud1.ownership import (
+    find_own_addresses,
+    find_region_problem,
+    locate_deployment,
+)
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
 from fabric.providers.cloud1.routes import (
     divert_api_routes,
@@ -155,6 +159,10 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
+
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return find_own_addresses(work, address, names)
 
     def publish_layer(
         self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT

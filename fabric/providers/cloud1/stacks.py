@@ -4,15 +4,20 @@ A change set shows what would be replaced before anything changes. Its token is 
 order, so that a repeated call makes no second one.
 """
 
+import contextlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
+from fabric.model.hashing import hash_bytes
+from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.cloud1.client import ignore_codes
 from fabric.providers.cloud1.ownership import refuse_other_account, refuse_other_region
 from fabric.providers.cloud1.stack_events import StackProgress, describe_failure
+from fabric.providers.cloud1.stack_imports import build_import_order, find_missing_imports
 from fabric.providers.cloud1.versions import Cloud1Work, build_ownership_tags
 from fabric.providers.core.contract import DeployedStack, DeploymentAddress, StackOrder
 from fabric.providers.core.retry import poll_until
@@ -24,12 +29,17 @@ _LONGEST_WAIT = 4 * 3600.0
 _MISSING = "does not exist"
 _VALIDATION = "ValidationError"
 _NO_CHANGES = ("didn't contain changes", "No updates are to be performed")
-_LARGEST_TEMPLATE = 51_200
+# In a call, and in a bucket.
+_LARGEST_TEMPLATE, _LARGEST_STORED = 51_200, 1 << 20
 _REVIEW, _ROLLED_BACK = "REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE"
 _READY = frozenset(
-    ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
+    (
+        *("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE"),
+        *("UPDATE_ROLLBACK_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"),
+    )
 )
-_DEPLOYED = frozenset(("CREATE_COMPLETE", "UPDATE_COMPLETE"))
+_DEPLOYED = frozenset(("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE"))
+_EXPRESS = {"Mode": "EXPRESS", "DisableRollback": False}
 _NO_CHANGE_SET = frozenset(("ChangeSetNotFound", "ChangeSetNotFoundException"))
 _WRONG_STATUS = frozenset(("InvalidChangeSetStatus", "InvalidChangeSetStatusException"))
 _STARTED = ("EXECUTE_IN_PROGRESS", "EXECUTE_COMPLETE")
@@ -59,29 +69,62 @@ def deploy_stack(work: Cloud1Work, address: DeploymentAddress, order: StackOrder
     """Create or update the stack. Waits for a change that an interrupted run began."""
     refuse_other_region(work, address)
     refuse_other_account(work, address)
-    _refuse_large_template(order)
+    _refuse_large_template(work, order)
     stack = _find_usable_stack(work, order)
     if stack is not None:
         _refuse_foreign(address, order, stack)
         _refuse_stuck(order, stack)
-    changes = _create_change_set(work, address, order, is_new=stack is None)
-    if changes is None:
-        work.scope.watch.hear(f"stack {order.name}: unchanged")
-    else:
-        _guard_data(work, order, changes)
-        _execute(work, order, stack)
+    missing = find_missing_imports(work, order, stack)
+    if missing:
+        importing = build_import_order(work, order, missing, is_new=stack is None)
+        _change(work, address, importing, stack)
+        stack = _require_stack(work, order.name)
+    _change(work, address, replace(order, imports=""), stack)
     found = _require_stack(work, order.name)
     _set_protection(work, order, found)
     outputs = tuple((one["OutputKey"], one["OutputValue"]) for one in found.get("Outputs", ()))
     return DeployedStack(str(found["StackId"]), outputs)
 
 
-def _refuse_large_template(order: StackOrder) -> None:
+def _change(
+    work: Cloud1Work, address: DeploymentAddress, order: StackOrder, stack: _Fields | None
+) -> None:
+    """Change the stack with one change set, if it has changes."""
+    changes = _create_change_set(work, address, order, stack)
+    if changes is None:
+        work.scope.watch.hear(f"stack {order.name}: unchanged")
+        return
+    _guard_data(work, order, changes)
+    _execute(work, order, stack)
+
+
+def _refuse_large_template(work: Cloud1Work, order: StackOrder) -> None:
     size = len(order.template.encode())
-    if size > _LARGEST_TEMPLATE:
-        message = f"the template of stack `{order.name}` has {size:,} bytes"
-        hint = f"split it: the maximum is {_LARGEST_TEMPLATE:,} bytes"
+    message = f"the template of stack `{order.name}` has {size:,} bytes"
+    if size > _LARGEST_STORED:
+        hint = f"split it: the maximum is {_LARGEST_STORED:,} bytes"
         raise UntouchedError(Problem("stack/too-large", message, hint))
+    if size > _LARGEST_TEMPLATE and not work.own.artifact_bucket:
+        message += f"; templates above {_LARGEST_TEMPLATE:,} bytes require a bucket"
+        hint = "set `artifactBucket` below `extensions.cloud1-lambda`, or split the template"
+        raise UntouchedError(Problem("stack/too-large", message, hint))
+
+
+@contextlib.contextmanager
+def _offer_template(work: Cloud1Work, order: StackOrder) -> Iterator[dict[str, str]]:
+    """Pass the template, or the address of a large one, which is stored until AWS has read it."""
+    content = order.template.encode()
+    if len(content) <= _LARGEST_TEMPLATE:
+        yield {"TemplateBody": order.template}
+        return
+    storage, bucket = work.clients.of("s3"), work.own.artifact_bucket
+    require_known_values(f"the template of stack `{order.name}`", (bucket,))
+    key = f"fabric/{hash_bytes(content)}.template"
+    storage.put_object(Bucket=bucket, Key=key, Body=content)
+    try:
+        yield {"TemplateURL": f"{storage.meta.endpoint_url}/{bucket}/{key}"}
+    finally:
+        storage.delete_object(Bucket=bucket, Key=key)
 
 
 def _find_usable_stack(work: Cloud1Work, order: StackOrder) -> _Fields | None:
@@ -189,31 +232,11 @@ def _choose_hint(name: str, status: str) -> str:
 
 
 def _create_change_set(
-    work: Cloud1Work, address: DeploymentAddress, order: StackOrder, *, is_new: bool
+    work: Cloud1Work, address: DeploymentAddress, order: StackOrder, stack: _Fields | None
 ) -> list[_Fields] | None:
     """Create the change set and list its changes; None if nothing changes."""
-    name = _name_change_set(order)
-    with ignore_codes(_NO_CHANGE_SET, frozenset((_VALIDATION,))):
-        # One of an interrupted run can be outdated.
-        _client(work).delete_change_set(StackName=order.name, ChangeSetName=name)
-    tags = {**dict(order.tags), **build_ownership_tags(address)}
-    optional = {"RoleARN": order.role_arn, "Capabilities": list(order.capabilities)}
-    _client(work).create_change_set(
-        StackName=order.name,
-        ChangeSetName=name,
-        ChangeSetType="CREATE" if is_new else "UPDATE",
-        ClientToken=order.token,
-        TemplateBody=order.template,
-        Parameters=[
-            {"ParameterKey": key, "ParameterValue": value}
-            for key, value in order.parameters.reveal()
-        ],
-        Tags=[{"Key": key, "Value": value} for key, value in sorted(tags.items())],
-        **{key: value for key, value in optional.items() if value},
-    )
-    found = poll_until(
-        lambda: _find_ready_change_set(work, order), work.scope.waiting, work.scope.watch
-    )
+    with _offer_template(work, order) as template:
+        found = _ask_for_change_set(work, address, order, stack, template)
     if found is not None and found["Status"] != "FAILED":
         return list(_list_changes(work, order))
     reason = "it was not ready in time" if found is None else str(found.get("StatusReason", ""))
@@ -222,6 +245,54 @@ def _create_change_set(
         return None
     message = f"the change set of stack `{order.name}` failed: {work.scope.quoted(reason)}"
     raise FabricError(Problem("stack/failed", message, "fix the template or its parameters"))
+
+
+def _ask_for_change_set(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    order: StackOrder,
+    stack: _Fields | None,
+    template: Mapping[str, str],
+) -> _Fields | None:
+    """Create the change set, and wait until AWS has compared it; None if that takes too long."""
+    name = _name_change_set(order)
+    with ignore_codes(_NO_CHANGE_SET, frozenset((_VALIDATION,))):
+        # One of an interrupted run can be outdated.
+        _client(work).delete_change_set(StackName=order.name, ChangeSetName=name)
+    tags = {**dict(order.tags), **build_ownership_tags(address)}
+    is_import = bool(order.imports)
+    optional = {
+        "RoleARN": order.role_arn,
+        "Capabilities": list(order.capabilities),
+        "NotificationARNs": list(order.notifications),
+        # Without rollback a failed stack would need a manual repair.
+        "DeploymentConfig": _EXPRESS if order.is_express and not is_import else None,
+        "ResourcesToImport": json.loads(order.imports or "null"),
+    }
+    kinds = ("IMPORT",) if is_import else ("CREATE",) if stack is None else ("UPDATE",)
+    _client(work).create_change_set(
+        StackName=order.name,
+        ChangeSetName=name,
+        ChangeSetType=kinds[0],
+        ClientToken=order.token,
+        Parameters=_build_parameters(order),
+        Tags=[{"Key": key, "Value": value} for key, value in sorted(tags.items())],
+        **template,
+        **{key: value for key, value in optional.items() if value},
+    )
+    return poll_until(
+        lambda: _find_ready_change_set(work, order), work.scope.waiting, work.scope.watch
+    )
+
+
+def _build_parameters(order: StackOrder) -> list[dict[str, object]]:
+    given: list[dict[str, object]] = [
+        {"ParameterKey": key, "ParameterValue": value} for key, value in order.parameters.reveal()
+    ]
+    return [
+        *given,
+        *({"ParameterKey": key, "UsePreviousValue": True} for key in order.kept_parameters),
+    ]
 
 
 def _name_change_set(order: StackOrder) -> str:

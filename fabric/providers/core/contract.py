@@ -65,6 +65,8 @@ class FunctionOrder(Struct, frozen=True):
     only_version: bool = False
     # Set if the old version has other tags: the mark it was made with.
     mark_of_then: str = ""
+    # Whether values of it were not known when the plan was checked.
+    has_late_values: bool = False
 
     @property
     def secret_values(self) -> tuple[str, ...]:
@@ -105,6 +107,12 @@ class StackOrder(Struct, frozen=True, kw_only=True):
     tags: Pairs = ()
     capabilities: tuple[str, ...] = ()
     role_arn: str = ""
+    # Parameters whose values at the provider stay as they are.
+    kept_parameters: tuple[str, ...] = ()
+    is_express: bool = False
+    notifications: tuple[str, ...] = ()
+    # JSON of existing resources to import: logical ids with the properties that identify them.
+    imports: str = ""
     rules: StackRules = StackRules()
 
 
@@ -296,6 +304,15 @@ class FunctionCaller(Protocol):
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         """Invoke the deployed version and wait for its response."""
+
+
+@runtime_checkable
+class OwnLocator(Protocol):
+    """A deployer whose functions have addresses that depend only on their names and their place."""
+
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
+        """Map names such as `function:NAME.arn` and `workflow:NAME.name` to addresses, whether
+        the functions and workflows exist or not."""
 
 
 @runtime_checkable

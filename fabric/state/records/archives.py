@@ -68,7 +68,9 @@ def list_archives(record: Record | None) -> frozenset[str]:
     digests = (one.artifact_sha256 for functions in lists for one in functions)
     # One that may or may not be there has none.
     found = frozenset(digest for digest in digests if digest)
-    return found.union(one.artifact_sha256 for one in record.layers)
+    stacks = (*record.stacks, *(one for past in record.history for one in past.stacks))
+    templates = (one.template for one in stacks if one.template)
+    return found.union((one.artifact_sha256 for one in record.layers), templates)
 
 
 def list_lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:

@@ -151,10 +151,55 @@ def test_an_upstream_that_is_not_live_is_named_before_a_call(tmp_path: Path) -> 
         "extensions: {cloud1-lambda: {region: '${env:SERVICE_AUTH_URL}'}}\n",
         "resources: [{name: '${env:SERVICE_AUTH_URL}', type: cache, connectionString: x}]\n",
         "addons: [{name: m, version: '${env:SERVICE_AUTH_URL}'}]\n",
-        "layers: [{name: l, arn: '${env:SERVICE_AUTH_URL}'}]\n",
+        "layers: [{name: '${env:SERVICE_AUTH_URL}', arn: 'arn:a'}]\n",
         "backend: {kind: '${env:SERVICE_AUTH_URL}'}\n",
     ],
 )
 def test_late_value_in_an_unsupported_field_is_the_only_error(more: str, tmp_path: Path) -> None:
     error = pair(tmp_path, more).json("compose", "plan").error
     assert [one["code"] for one in error["problems"]] == ["config/late-value"]
+
+
+def test_an_output_of_another_stage_comes_from_its_state(tmp_path: Path) -> None:
+    made = pair(tmp_path, "env: {PROD: '${service:auth@prod.url}', NOW: '${service:auth.url}'}\n")
+    error = made.json("compose", "deploy").error
+    assert error["code"] == "deploy/upstream-not-deployed"
+    assert "in stage `prod`" in error["message"]
+    made.json("deploy", "--stage", "prod", cwd="auth")
+    assert made.json("compose", "deploy").code == 0
+    answer = made.json("invoke", "run", "--function", "main", cwd="web").result["response"]
+    assert "auth-prod" in answer["PROD"]
+    assert answer["NOW"] == answer["SERVICE_AUTH_URL"]
+    assert made.json("compose", "plan").result["summary"]["run"] == 0
+
+
+def test_an_output_needs_a_dependency_that_has_it(tmp_path: Path) -> None:
+    made = pair(tmp_path, "env: {A: '${service:other.url}'}\n")
+    error = made.json("compose", "plan").error
+    assert (error["code"], "dependsOn" in error["hint"]) == ("config/unresolved-reference", True)
+    made.write({"web/fabric.yml": service("web") + "env: {A: '${service:auth.none}'}\n"})
+    made.json("deploy", cwd="auth")
+    error = made.json("deploy", cwd="web").error
+    assert "`auth` has no output `none`" in error["message"]
+
+
+def test_functions_know_addresses_of_each_other_also_in_local_runs(tmp_path: Path) -> None:
+    made = pair(tmp_path, "env: {ME: '${function:main.arn}', NAME: '${function:main.name}'}\n")
+    assert made.json("compose", "deploy").code == 0
+    words = ("--function", "main")
+    answer = made.json("invoke", "run", *words, cwd="web").result["response"]
+    assert (answer["ME"].endswith("web-dev-main:live"), answer["NAME"]) == (True, "web-dev-main")
+    local = made.json("invoke", "local", *words, cwd="web").result["response"]
+    assert (local["ME"], local["NAME"]) == (answer["ME"], answer["NAME"])
+
+
+def test_an_output_can_have_a_default(tmp_path: Path) -> None:
+    values = "{A: '${service:auth@prod.url,no prod}', B: '${service:auth.none,${stage}}'}"
+    made = pair(tmp_path, f"env: {values}\n")
+    assert made.json("compose", "deploy").code == 0
+    answer = made.json("invoke", "run", "--function", "main", cwd="web").result["response"]
+    assert (answer["A"], answer["B"]) == ("no prod", "dev")
+    made.json("deploy", "--stage", "prod", cwd="auth")
+    assert made.json("deploy", cwd="web").code == 0
+    answer = made.json("invoke", "run", "--function", "main", cwd="web").result["response"]
+    assert "auth-prod" in answer["A"]

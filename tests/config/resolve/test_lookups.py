@@ -219,3 +219,17 @@ def test_missing_credentials_are_reported_once() -> None:
             )
         )
     assert [one.message for one in raised.value.problems] == ["cannot read ssm:/a"]
+
+
+@pytest.mark.parametrize("setting", ["deadLetter: '${ssm:/shop/dead}'", "kmsKey: '${cfn:a.Key}'"])
+def test_an_unread_reference_is_not_checked_for_its_form(setting: str) -> None:
+    config = load(f"{HEAD}functions: [{{name: a, entry: a.ts, {setting}}}]\n", reads=False)
+    assert dict(config.functions[0].settings)
+    with pytest.raises(FabricError, match="must be an ARN|does not exist"):
+        load(f"{HEAD}functions: [{{name: a, entry: a.ts, {setting}}}]\n")
+
+
+def test_a_caller_without_a_key_reads_no_output_of_another_service() -> None:
+    problem = problem_of("${service:net.Url}", SecretUse.REFUSED)
+    assert problem.code == "config/unresolved-reference"
+    assert "API key" in problem.message

@@ -77,6 +77,13 @@ def refused(text: str) -> tuple[Problem, ...]:
         HEAD + FUNCTION % "" + "resources: {r: {type: cache, envVar: R, connectionString: LATE}}\n",
         HEAD + FUNCTION % "" + "resources: {r: {type: cache, connectionEnv: R, default: LATE}}\n",
         HEAD + FUNCTION % "" + "addons: {m: {secrets: {A: LATE}}}\n",
+        HEAD + FUNCTION % ", role: LATE, deadLetter: LATE, kmsKey: LATE",
+        HEAD + FUNCTION % ", vpc: {subnetIds: [LATE], securityGroupIds: [LATE]}",
+        HEAD + FUNCTION % ", fileSystem: {arn: LATE, path: /mnt/a}, async: {onFailure: LATE}",
+        HEAD + FUNCTION % ", permissions: [{actions: ['s3:*'], resources: [LATE]}]",
+        HEAD + FUNCTION % ", permissions: [{DynamoDBCrudPolicy: {TableName: LATE}}]",
+        HEAD + FUNCTION % ", triggers: [{type: queue, queue: LATE}, {type: eventbus, bus: LATE}]",
+        HEAD + FUNCTION % ", layers: [l]" + "layers: [{name: l, arn: LATE}]\n",
     ],
 )
 def test_late_value_is_accepted_where_a_release_fills_it(text: str) -> None:
@@ -86,13 +93,17 @@ def test_late_value_is_accepted_where_a_release_fills_it(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        (HEAD + FUNCTION % ", memory: LATE", "functions[].memory"),
+        (HEAD + FUNCTION % ", memory: LATE", "functions.a.memory"),
         (HEAD + FUNCTION % ", include: [a.txt, LATE]", "functions[].include"),
-        (HEAD + FUNCTION % ", triggers: [{type: http, path: LATE}]", "functions[].triggers"),
+        (HEAD + FUNCTION % ", triggers: [{type: http, path: LATE}]", "functions[].triggers[].path"),
+        (HEAD + FUNCTION % ", triggers: [{type: queue, queue: q, batchSize: LATE}]",
+         "functions.a.triggers[0].batchSize"),
+        (HEAD + FUNCTION % ", async: {maximumEventAge: LATE}",
+         "functions.a.async.maximumEventAge"),
         (HEAD + FUNCTION % "" + "build: {define: {A: LATE}}\n", "build"),
         (HEAD + FUNCTION % "" + "extensions: {cloud1-lambda: {region: LATE}}\n",
          "extensions.cloud1-lambda.region"),
-        (HEAD + FUNCTION % "" + "resources: {r: {type: LATE}}\n", "resources[].type"),
+        (HEAD + FUNCTION % "" + "resources: {r: {type: LATE}}\n", "resources.r.type"),
         (HEAD + FUNCTION % "" + "addons: {m: {version: LATE}}\n", "addons[].version"),
     ],
 )  # fmt: skip

@@ -162,3 +162,75 @@ def test_a_custom_deploy_command_deploys_no_stacks(shop: StackShop) -> None:
     own = {"FABRIC_CLOUD1_DEPLOY_CMD": "true", "CLOUD1_DEPLOY_CMD": "true"}
     done = shop.project.json("plan", "--strict", env={**shop.env, **own})
     assert done.document["error"]["code"] == "config/unfit"
+
+
+def _listed(shop: StackShop) -> list[str]:
+    client = shop.cloud1.client("cloudformation")
+    rows = client.list_stack_resources(StackName="shop-dev")["StackResourceSummaries"]
+    return sorted(one["LogicalResourceId"] for one in rows)
+
+
+def test_the_reason_names_what_changed_of_a_stack(shop: StackShop) -> None:
+    shop.before = "tags: {team: one}"
+    shop.ran("deploy")
+    shop.before = "tags: {team: two}"
+    [stack] = [one for one in shop.run("plan").result["tasks"] if one["kind"] == "stack"]
+    assert stack["reason"] == "setting tags.team changed"
+    shop.resources["Topic"] = {"Type": "AWS::SNS::Topic"}
+    shop.write()
+    done = shop.project.fabric("explain", "stack:shop/before@cloud1-lambda", env=shop.env)
+    assert "template" in done.out + done.err
+
+
+def test_a_removal_deletes_a_kept_stack_on_request(shop: StackShop) -> None:
+    shop.ran("deploy")
+    done = shop.project.fabric("remove", "--yes", "--with-stack", env=shop.env)
+    assert "was kept" not in done.err
+    assert shop.cloud1.left() == {}
+
+
+def test_a_failed_deploy_returns_the_stack_that_it_changed(shop: StackShop) -> None:
+    shop.ran("deploy")
+    shop.resources["More"] = {"Type": "AWS::SQS::Queue"}
+    shop.more = ', env: {QUEUE: "${stack:Queue} new"}'
+    shop.cloud1.reset()
+    shop.cloud1.fault("lambda.UpdateAlias", status=400, code="InvalidParameterValueException")
+    done = shop.run("deploy", "--rollback-on-failure")
+    assert done.code == 1, done.out + done.err
+    assert shop.cloud1.calls()[_EXECUTE] == 2
+    assert _listed(shop) == ["Orders"]
+    shop.resources.pop("More")
+    shop.more = ', env: {QUEUE: "${stack:Queue}"}'
+    assert shop.ran("deploy") == {}
+    assert shop.said("hello") == "shop-dev-Orders-1"
+
+
+def test_a_rollback_restores_the_stack_on_request(shop: StackShop) -> None:
+    names = {"Name": {"Type": "String"}, "Password": {"Type": "String"}}
+    template = {
+        "Parameters": names,
+        "Resources": shop.resources,
+        "Outputs": {"Queue": {"Value": {"Ref": "Name"}}},
+    }
+
+    def write(name: str) -> None:
+        shop.before = f"parameters: {{Name: {name}, Password: pass-{name}}}"
+        shop.write()
+        shop.project.write({"infra.yml": json.dumps(template)})
+
+    def ran(*words: str) -> Done:
+        done = shop.project.json(*words, env=shop.env)
+        assert done.code == 0, done.out + done.err
+        return done
+
+    for name in ("first", "second"):
+        write(name)
+        ran("deploy")
+    assert shop.cloud1.calls()[_EXECUTE] == 2
+    state = [*(shop.project.root / ".fabric").rglob("*.state.json")]
+    assert state
+    assert all("pass-" not in one.read_text() for one in state)
+    ran("rollback", "--with-stack")
+    client = shop.cloud1.client("cloudformation")
+    [stack] = client.describe_stacks(StackName="shop-dev")["Stacks"]
+    assert stack["Outputs"] == [{"OutputKey": "Queue", "OutputValue": "first"}]

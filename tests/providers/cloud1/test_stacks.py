@@ -231,3 +231,66 @@ def test_a_deletion_waits_and_names_what_could_not_be_deleted(stacks: Stacks) ->
 def test_a_missing_stack_counts_as_deleted(stacks: Stacks) -> None:
     stacks.delete()
     assert stacks.left == []
+
+
+_BUCKET = "artifacts-of-stacks"
+
+
+def large(stacks: Stacks, *, has_bucket: bool = True) -> str:
+    """A template that a call cannot contain."""
+    if has_bucket:
+        stacks.site.cloud1.client("s3").create_bucket(Bucket=_BUCKET)
+        stacks.site.extension["artifactBucket"] = _BUCKET
+    resources = {f"Q{number}": resource(Text="x" * 1000) for number in range(60)}
+    return template(["Q0"], **resources)
+
+
+def test_a_large_template_is_stored_only_while_aws_reads_it(stacks: Stacks) -> None:
+    made = stacks.deploy(order(large(stacks)))
+    assert dict(made.outputs) == {"Q0": "shop-dev-Q0-1"}
+    found = stacks.site.cloud1.client("s3").list_objects_v2(Bucket=_BUCKET)
+    assert found["KeyCount"] == 0
+
+
+def test_a_large_template_without_a_bucket_is_refused_before_a_call(stacks: Stacks) -> None:
+    problem = stacks.problem(order(large(stacks, has_bucket=False)))
+    assert (problem.code, "artifactBucket" in problem.hint) == ("stack/too-large", True)
+    assert _CREATE not in stacks.site.cloud1.calls()
+    huge = template(Q=resource(Text="x" * (1 << 20)))
+    assert "maximum is 1,048,576 bytes" in stacks.problem(order(huge)).hint
+
+
+def test_express_mode_keeps_the_rollback_and_notifications_are_sent(stacks: Stacks) -> None:
+    asked = order(template(A=resource()))
+    stacks.deploy(replace(asked, is_express=True, notifications=("arn:aws:sns:us-east-1:1:t",)))
+    assert stacks.status == "CREATE_COMPLETE"
+    custom = template(A=resource(), B=resource("Custom::Thing"))
+    problem = stacks.problem(replace(order(custom, "2" * 64), is_express=True))
+    assert "EXPRESS" in problem.message or "Unrecognized" in problem.message
+
+
+def imported(name: str = "orders") -> dict[str, Any]:
+    return {**resource(QueueName=name), "DeletionPolicy": "Retain"}
+
+
+def test_resources_are_imported_in_a_step_before_the_update(stacks: Stacks) -> None:
+    text = template(["Orders", "Topic"], Orders=imported(), Topic=resource())
+    asked = replace(order(text), imports='{"Orders": {"QueueName": "orders"}}')
+    made = stacks.deploy(asked)
+    assert dict(made.outputs) == {"Orders": "orders", "Topic": "shop-dev-Topic-2"}
+    assert stacks.site.cloud1.calls()[_EXECUTE] == 2
+    stacks.site.cloud1.reset()
+    stacks.deploy(replace(asked, token="2" * 64))
+    assert _EXECUTE not in stacks.site.cloud1.calls()
+
+
+def test_a_resource_is_imported_into_a_deployed_stack(stacks: Stacks) -> None:
+    stacks.deploy(order(template(["Topic"], Topic=resource())))
+    text = template(["Orders", "Topic"], Orders=imported(), Topic=resource(Text="new"))
+    asked = replace(order(text, "2" * 64), imports='{"Orders": {"QueueName": "orders"}}')
+    stacks.site.cloud1.fault(_CREATE, skip=1, status=400)
+    assert stacks.problem(asked).code == "provider/refused"
+    assert stacks.status == "IMPORT_COMPLETE"
+    stacks.site.cloud1.reset()
+    assert dict(stacks.deploy(asked).outputs)["Orders"] == "orders"
+    assert stacks.site.cloud1.calls()[_EXECUTE] == 1

@@ -69,6 +69,9 @@ class ChangeSet:
     status: str = "CREATE_PENDING"
     reason: str = ""
     execution: str = "AVAILABLE"
+    # Physical ids of resources to import.
+    imports: dict[str, str] = field(default_factory=dict)
+    mode: str = "STANDARD"
 
 
 @dataclass
@@ -85,8 +88,10 @@ class Stack:
     is_protected: bool = False
     updated: datetime | None = None
     steps: list[Step] = field(default_factory=list)
-    # How often an operation was begun.
+    # How often an operation was begun, and in which modes.
     begun: int = 0
+    modes: list[str] = field(default_factory=list)
+    importing: dict[str, str] = field(default_factory=dict)
 
     def step(self) -> None:
         if self.steps:
@@ -115,7 +120,9 @@ class Stack:
         one.execution = "EXECUTE_IN_PROGRESS"
         self.begun += 1
         is_new = self.status == "REVIEW_IN_PROGRESS"
-        word = "CREATE" if is_new else "UPDATE"
+        word = "IMPORT" if one.imports else "CREATE" if is_new else "UPDATE"
+        self.importing = one.imports
+        self.modes.append(one.mode)
         before = (self.template, dict(self.parameters), dict(self.tags))
         self.template, self.parameters, self.tags = one.template, one.parameters, one.tags
         self.updated = None if is_new else _START + timedelta(days=self.begun)
@@ -132,7 +139,8 @@ class Stack:
         kind = resource["Type"]
         self.tell(name, kind, f"{word}_IN_PROGRESS")
         if "Fails" not in planned:
-            self.made[name] = f"{self.name}-{name}-{self.begun}"
+            made = f"{self.name}-{name}-{self.begun}"
+            self.made[name] = self.importing.get(name, made)
             self.tell(name, kind, f"{word}_COMPLETE")
             return
         self.tell(name, kind, f"{word}_FAILED", planned["Fails"])

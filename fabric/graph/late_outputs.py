@@ -1,0 +1,118 @@
+"""Late values that a service uses: outputs of its stack, and outputs of other services."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import astuple
+
+from fabric.config.values import Config, Function
+from fabric.graph.bundling import encode_deploy_extensions, encode_function_extensions
+from fabric.graph.service_unit import ServiceUnit
+from fabric.model.late_values import SERVICE_OUTPUT, STACK_OUTPUT, find_late_names, split_default
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import STACK_PREFIXES
+from fabric.model.task import Pairs
+from fabric.model.task_id import TaskId, build_task_id, name_of
+
+
+def list_late_texts(function: Function) -> Iterator[str]:
+    """List the texts of a function that the deployer fills, without its environment."""
+    yield from (value for _, value in function.settings)
+    yield from function.layers
+    for trigger in function.triggers:
+        for value in astuple(trigger):
+            yield from (value,) if isinstance(value, str) else ()
+            yield from value if isinstance(value, tuple) else ()
+
+
+def list_late_names(function: Function) -> tuple[str, ...]:
+    """List the late values of a function, also of its environment."""
+    texts = (*(value for _, value in function.env), *list_late_texts(function))
+    return _list_names(texts)
+
+
+def _list_names(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({name for text in texts for name in find_late_names(text)}))
+
+
+def list_used_outputs(config: Config, function: Function) -> tuple[str, ...]:
+    """List the outputs of the stack that a deploy of the function uses."""
+    names = (*list_late_names(function), *find_late_names(encode_function_extensions(config)))
+    found = {one.removeprefix(STACK_OUTPUT) for one in names if one.startswith(STACK_OUTPUT)}
+    return tuple(sorted(found))
+
+
+def is_stack_used_by_release(config: Config) -> bool:
+    names = find_late_names(encode_deploy_extensions(config))
+    return any(one.startswith(STACK_OUTPUT) for one in names)
+
+
+class OutputName:
+    """An output of another service: `service:net@prod.stack.SubnetA`."""
+
+    def __init__(self, name: str) -> None:
+        plain, self.default = split_default(name)
+        owner, _, self.output = plain.removeprefix(SERVICE_OUTPUT).partition(".")
+        self.service, _, self.stage = owner.partition("@")
+
+    @property
+    def phase(self) -> str:
+        """Return the phase of the stack that has the output; empty for outputs of the release."""
+        longest = reversed(STACK_PREFIXES.items())
+        return next((phase for phase, prefix in longest if self.output.startswith(prefix)), "")
+
+
+def list_service_outputs(config: Config) -> tuple[str, ...]:
+    """List the outputs of other services that a service uses, by their names in the config."""
+    stacks = (value for one in config.supplies.stacks for _, value in one.parameters)
+    texts = (text for one in config.functions for text in list_late_names(one))
+    extensions = find_late_names(encode_deploy_extensions(config))
+    names = {*_list_names(stacks), *texts, *extensions}
+    return tuple(sorted(one for one in names if one.startswith(SERVICE_OUTPUT)))
+
+
+def find_output_task(unit: ServiceUnit, name: str) -> TaskId | None:
+    """Find the task whose result has an output of another service. In another stage, its
+    provider ends with the stage."""
+    one = OutputName(name)
+    release = dict(unit.needs.names).get(one.service)
+    if release is None:
+        return None
+    owner = name_of(release)
+    label = f"{owner.provider}@{one.stage}" if one.stage else owner.provider
+    if one.phase:
+        return build_task_id("stack", owner.service, one.phase, label)
+    return build_task_id("release", owner.service, provider=label)
+
+
+def list_optional_tasks(unit: ServiceUnit) -> frozenset[str]:
+    """List the tasks of other stages all of whose used outputs have a default."""
+    names = list_service_outputs(unit.config)
+    required = {find_output_task(unit, one) for one in names if OutputName(one).default is None}
+    found = {find_output_task(unit, one) for one in names if OutputName(one).stage}
+    return frozenset(one for one in found - required if one)
+
+
+def list_output_tasks(unit: ServiceUnit, names: Iterable[str]) -> tuple[TaskId, ...]:
+    found = (find_output_task(unit, one) for one in names)
+    return tuple(dict.fromkeys(one for one in found if one))
+
+
+def require_outputs(values: Pairs) -> Pairs:
+    """Raise if a value uses an output that the deployed stack or service does not have."""
+    missing = {name for _, value in values for name in find_late_names(value)}
+    for name in sorted(missing):
+        if name.startswith((STACK_OUTPUT, SERVICE_OUTPUT)):
+            raise FabricError(missing_output_problem(name))
+    return values
+
+
+def missing_output_problem(name: str) -> Problem:
+    if name.startswith(STACK_OUTPUT):
+        message = f"the stack of the service has no output `{name.removeprefix(STACK_OUTPUT)}`"
+        hint = "add it to `Outputs` of the template"
+    else:
+        one = OutputName(name)
+        stage = f" in stage `{one.stage}`" if one.stage else ""
+        message = f"`{one.service}`{stage} has no output `{one.output}`"
+        hint = f"run: fabric compose outputs {one.service}"
+    return Problem("config/unresolved-reference", message, hint)
