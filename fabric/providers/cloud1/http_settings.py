@@ -179,8 +179,7 @@ def build_authorizer_fields(
     authorizer: JwtAuthorizer | RequestAuthorizer, function_arn: str
 ) -> dict[str, Any]:
     """Build the fields of the API calls."""
-    given = authorizer.identity_source
-    sources = [given] if isinstance(given, str) else list(given)
+    sources = list_identity_sources(authorizer)
     if isinstance(authorizer, JwtAuthorizer):
         tokens = {"Issuer": authorizer.issuer, "Audience": list(authorizer.audience)}
         return {"AuthorizerType": "JWT", "IdentitySource": sources, "JwtConfiguration": tokens}
@@ -190,8 +189,7 @@ def build_authorizer_fields(
         "AuthorizerPayloadFormatVersion": "2.0",
         "EnableSimpleResponses": authorizer.simple is not False,
         "AuthorizerResultTtlInSeconds": authorizer.ttl,
-        # A cache needs a key.
-        "IdentitySource": sources or ([_HEADER] if authorizer.ttl else []),
+        "IdentitySource": sources,
     }
 
 
@@ -200,6 +198,15 @@ def build_invocation_uri(function_arn: str) -> str:
     _, partition, _, region, *_ = function_arn.split(":")
     path = f"lambda:path/2015-03-31/functions/{function_arn}/invocations"
     return f"arn:{partition}:apigateway:{region}:{path}"
+
+
+def list_identity_sources(authorizer: Authorizer) -> list[str]:
+    """List the places of the credentials in a request."""
+    given = authorizer.identity_source
+    sources = [given] if isinstance(given, str) else list(given)
+    # A cache needs a key.
+    has_cache = isinstance(authorizer, RequestAuthorizer) and bool(authorizer.ttl)
+    return sources or ([_HEADER] if has_cache else [])
 
 
 def parse_authorizer_function(uri: str) -> str:

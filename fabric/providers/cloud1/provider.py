@@ -18,14 +18,18 @@ from fabric.providers.cloud1.client import (
     convert_client_errors,
     ignore_codes,
 )
+from fabric.providers.cloud1.executions import start_machine
 from fabric.providers.cloud1.functions import deploy_function, find_function
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
+from fabric.providers.cloud1.machine_limits import find_workflow_problems
+from fabric.providers.cloud1.machine_release import delete_machine
+from fabric.providers.cloud1.machines import deploy_machine
 from fabric.providers.cloud1.observe import Cloud1Observer
 from fabric.providers.cloud1.ownership import (
+    find_own_addresses,
     find_region_problem,
     locate_deployment,
-    locate_functions,
 )
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
 from fabric.providers.cloud1.routes import (
@@ -41,6 +45,7 @@ from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeployedStack,
+    DeployedWorkflow,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
@@ -48,6 +53,9 @@ from fabric.providers.core.contract import (
     LiveFunction,
     StackOrder,
     Unsupported,
+    WorkflowAnswer,
+    WorkflowDraft,
+    WorkflowOrder,
 )
 from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
 from fabric.providers.core.provider import Provider, ProviderContext
@@ -144,11 +152,9 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
 
-    def locate_functions(
-        self, address: DeploymentAddress, names: Sequence[str]
-    ) -> Mapping[str, str]:
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
-            return locate_functions(work, address, names)
+            return find_own_addresses(work, address, names)
 
     def publish_layer(
         self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT
@@ -174,6 +180,31 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> None:
         with self._call(f"stack `{name}`", locate_deployment(address), watch) as work:
             delete_stack(work, name)
+
+    def find_unfit_workflows(
+        self, address: DeploymentAddress, workflows: Sequence[WorkflowDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_workflow_problems(address, workflows))
+
+    def deploy_workflow(
+        self, address: DeploymentAddress, order: WorkflowOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedWorkflow:
+        with self._call(f"workflow `{order.name}`", address, watch) as work:
+            return deploy_machine(work, address, order)
+
+    def delete_workflow(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        there = locate_deployment(address)
+        with self._call(f"workflow `{name}`", there, watch) as work:
+            delete_machine(work, there, name)
+
+    def start_workflow(
+        self, address: DeploymentAddress, name: str, event: bytes, *, wait: bool
+    ) -> WorkflowAnswer:
+        there = locate_deployment(address)
+        with self._call(f"workflow `{name}`", there) as work:
+            return start_machine(work, there, name, event, wait=wait)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

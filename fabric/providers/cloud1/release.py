@@ -44,6 +44,7 @@ from fabric.providers.cloud1.gateway_calls import GatewayOrder
 from fabric.providers.cloud1.gateway_plan import plan_gateway
 from fabric.providers.cloud1.http_settings import decode_authorizers
 from fabric.providers.cloud1.images import delete_repositories
+from fabric.providers.cloud1.machine_release import build_machine_outputs, release_machines
 from fabric.providers.cloud1.mappings import FoundQueue, find_queue
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
 from fabric.providers.cloud1.rest_gateway import RestOrder
@@ -105,6 +106,7 @@ def release_service(
     api = prepare_service_api(releasing.apis)
     cut = cut_over(work, functions, kept)
     beside = release_attributes(work, address, functions, kept)
+    machines = release_machines(work, address, kept)
     roles = release_roles(work, address, functions, kept)
     settings = {**prepared, **release_settings(work, functions, kept)}
     now = _inspect_wires(releasing, cut)
@@ -118,6 +120,7 @@ def release_service(
         **format_kept_versions(functions),
         **beside,
         **roles,
+        **machines,
         **settings,
         **encode_wiring(wiring, kept.salt),
         **prune_versions(work, address, functions, cut, kept),
@@ -126,7 +129,10 @@ def release_service(
     urls = read_function_urls(settings)
     domain = read_stored_domain(gateway).url
     more = (("domain_url", domain),) if domain else ()
-    outputs = (*_build_outputs(address, endpoint, functions, urls), *more)
+    outputs = (
+        *_build_outputs(address, endpoint, functions, urls),
+        *(*more, *build_machine_outputs(address)),
+    )
     return Released(endpoint, outputs, tuple(left.items()))
 
 

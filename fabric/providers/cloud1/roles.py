@@ -32,43 +32,52 @@ _POLICY = "fabric"
 _KEPT = "role:"
 _KEY = "permissions"
 _NAME_LENGTH = 64
-_TRUST = format_json(
-    {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "lambda.amazonaws.com"},
-                "Action": "sts:AssumeRole",
-            }
-        ],
-    }
-)
 
 
-class _Role(Struct, frozen=True):
-    """The role of one function."""
+class RoleUse(Struct, frozen=True):
+    """The use of a role: the end of its name, the tag of its owner, and the assuming services."""
+
+    suffix: str
+    noun: str
+    principals: tuple[str, ...]
+
+    @property
+    def trust(self) -> str:
+        services = self.principals if len(self.principals) > 1 else self.principals[0]
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": services},
+            "Action": "sts:AssumeRole",
+        }
+        return format_json({"Version": "2012-10-17", "Statement": [statement]})
+
+
+_FUNCTIONS = RoleUse("-role", "function", ("lambda.amazonaws.com",))
+
+
+class OwnRole(Struct, frozen=True):
+    """A role that fabric creates, for one function or workflow."""
 
     work: Cloud1Work
     address: DeploymentAddress
-    function: str
+    owner: str
+    use: RoleUse = _FUNCTIONS
 
     @property
     def name(self) -> str:
-        return shorten_name(
-            f"{format_resource_name(self.address, self.function)}-role", _NAME_LENGTH
-        )
+        own = format_resource_name(self.address, self.owner)
+        return shorten_name(f"{own}{self.use.suffix}", _NAME_LENGTH)
 
     @property
     def tags(self) -> dict[str, str]:
-        return {**build_ownership_tags(self.address), "fabric:function": self.function}
+        return {**build_ownership_tags(self.address), f"fabric:{self.use.noun}": self.owner}
 
     @property
     def iam(self) -> Any:
         return self.work.clients.of("iam")
 
 
-class _RoleState(Struct, frozen=True):
+class RoleState(Struct, frozen=True):
     """The ARN and the permissions of a role."""
 
     arn: str
@@ -99,9 +108,15 @@ def prepare_role(work: Cloud1Work, address: DeploymentAddress, order: FunctionOr
     settings = dict(order.settings)
     if not has_own_role(settings):
         return settings.get("role") or work.own.role_arn
-    role, place = _Role(work, address, order.name), _find_place(work, address)
+    role, place = OwnRole(work, address, order.name), find_place(work, address)
     wanted = build_policies(settings, order.triggers, place)
-    there = _read_released_role(address, order.name, place) or _open_role(role)
+    there = _read_released_role(address, order.name, place) or open_role(role)
+    grow_role(role, wanted, there)
+    return there.arn
+
+
+def grow_role(role: OwnRole, wanted: RolePolicies, there: RoleState) -> None:
+    """Add permissions to a role that allows `there`. None is removed."""
     joined = wanted.join(there.policies)
     _refuse_long(role, joined)
     if joined.document != there.policies.document:
@@ -109,7 +124,6 @@ def prepare_role(work: Cloud1Work, address: DeploymentAddress, order: FunctionOr
     for arn in joined.managed:
         if arn not in there.policies.managed:
             role.iam.attach_role_policy(RoleName=role.name, PolicyArn=arn)
-    return there.arn
 
 
 def release_roles(
@@ -135,7 +149,7 @@ def release_roles(
             attach_error_spot(name),
             convert_client_errors(f"the role of function `{name}`", work.scope.quoted),
         ):
-            arn = _replace_policies(_Role(work, address, name), wanted[name])
+            arn = replace_policies(OwnRole(work, address, name), wanted[name])
         return _KeptRole(wanted[name].digest, arn, work.own.iam.boundary).format()
 
     changed = [name for name in wanted if is_changed(name)]
@@ -156,10 +170,10 @@ def delete_roles(
         return is_recorded or _KEPT + name in kept.texts
 
     names = [one.name for one in functions if is_possible(one.name)]
-    run_parallel(lambda name: _delete_role(_Role(work, address, name)), names, MAX_PARALLEL)
+    run_parallel(lambda name: delete_role(OwnRole(work, address, name)), names, MAX_PARALLEL)
 
 
-def _find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
+def find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
     home = read_home(address)
     if home is not None:
         return home
@@ -167,7 +181,7 @@ def _find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
     return Arn(meta.partition, meta.region_name, work.clients.account())
 
 
-def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -> _RoleState | None:
+def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -> RoleState | None:
     """Return the role as the last release left it. Between a deploy and its release it allows
     more, and has to be read."""
     record = address.previous.function(function) if address.previous else None
@@ -176,25 +190,25 @@ def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -
         return None
     policies = build_policies(settings, record.triggers, place)
     last = _parse_kept(read_kept_state(address).sure(_KEPT + function))
-    return _RoleState(last.arn, policies) if last.digest == policies.digest else None
+    return RoleState(last.arn, policies) if last.digest == policies.digest else None
 
 
-def _open_role(role: _Role) -> _RoleState:
+def open_role(role: OwnRole) -> RoleState:
     """Read the role. It is created if it does not exist."""
     found = _find_role(role) or _create_role(role)
     tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
     if any(tags.get(name) != text for name, text in role.tags.items()):
         message = (
-            f"the role `{role.name}` already exists at AWS and does not belong to the function "
-            f"`{role.function}`"
+            f"the role `{role.name}` already exists at AWS and does not belong to the "
+            f"{role.use.noun} `{role.owner}`"
         )
         hint = "delete it, or set `role` instead of `permissions`; it was not changed"
         raise FabricError(Problem("deploy/foreign", message, hint))
     policies = RolePolicies(tuple(_read_statements(role)), tuple(_list_attached(role)))
-    return _RoleState(str(found["Arn"]), policies)
+    return RoleState(str(found["Arn"]), policies)
 
 
-def _find_role(role: _Role) -> Mapping[str, Any]:
+def _find_role(role: OwnRole) -> Mapping[str, Any]:
     """Describe the role; empty if it does not exist."""
     found: dict[str, Any] = {}
     with ignore_codes(GONE):
@@ -202,7 +216,7 @@ def _find_role(role: _Role) -> Mapping[str, Any]:
     return found
 
 
-def _create_role(role: _Role) -> Mapping[str, Any]:
+def _create_role(role: OwnRole) -> Mapping[str, Any]:
     from botocore.exceptions import ClientError
 
     boundary = role.work.own.iam.boundary
@@ -211,8 +225,8 @@ def _create_role(role: _Role) -> Mapping[str, Any]:
         answer = role.iam.create_role(
             RoleName=role.name,
             Path=role.work.own.iam.path,
-            AssumeRolePolicyDocument=_TRUST,
-            Description=f"Execution role of the function {role.function}, managed by fabric",
+            AssumeRolePolicyDocument=role.use.trust,
+            Description=f"Role of the {role.use.noun} {role.owner}, managed by fabric",
             Tags=tags,
             **({"PermissionsBoundary": boundary} if boundary else {}),
         )
@@ -221,11 +235,11 @@ def _create_role(role: _Role) -> Mapping[str, Any]:
         if read_error_code(error) != "EntityAlreadyExists":
             raise
         return _find_role(role)
-    role.work.scope.watch.hear(f"{role.function}: created the role `{role.name}`")
+    role.work.scope.watch.hear(f"{role.owner}: created the role `{role.name}`")
     return {**answer["Role"], "Tags": tags}
 
 
-def _read_statements(role: _Role) -> Iterator[str]:
+def _read_statements(role: OwnRole) -> Iterator[str]:
     with ignore_codes(GONE):
         found = role.iam.get_role_policy(RoleName=role.name, PolicyName=_POLICY)
         document = found["PolicyDocument"]
@@ -233,13 +247,13 @@ def _read_statements(role: _Role) -> Iterator[str]:
         yield from (format_json(one) for one in said["Statement"])
 
 
-def _list_attached(role: _Role) -> Iterator[str]:
+def _list_attached(role: OwnRole) -> Iterator[str]:
     pages = role.iam.get_paginator("list_attached_role_policies")
     for page in pages.paginate(RoleName=role.name):
         yield from (one["PolicyArn"] for one in page["AttachedPolicies"])
 
 
-def _refuse_long(role: _Role, policies: RolePolicies) -> None:
+def _refuse_long(role: OwnRole, policies: RolePolicies) -> None:
     if len(policies.document) > LONGEST_POLICY:
         message = (
             f"the policy of the role `{role.name}` would have {len(policies.document):,} "
@@ -249,7 +263,7 @@ def _refuse_long(role: _Role, policies: RolePolicies) -> None:
         raise FabricError(Problem("deploy/policy-too-large", message, hint))
 
 
-def _put_policy(role: _Role, policies: RolePolicies) -> None:
+def _put_policy(role: OwnRole, policies: RolePolicies) -> None:
     asked = {
         "RoleName": role.name,
         "PolicyName": _POLICY,
@@ -258,7 +272,7 @@ def _put_policy(role: _Role, policies: RolePolicies) -> None:
     retry_on_conflict(role.work, lambda: role.iam.put_role_policy(**asked))
 
 
-def _replace_policies(role: _Role, wanted: RolePolicies) -> str:
+def replace_policies(role: OwnRole, wanted: RolePolicies) -> str:
     """Make the role allow exactly this, and return its ARN."""
     found = _find_role(role)
     if wanted.document:
@@ -279,12 +293,12 @@ def _replace_policies(role: _Role, wanted: RolePolicies) -> str:
     return str(found.get("Arn", ""))
 
 
-def _delete_policy(role: _Role, name: str) -> None:
+def _delete_policy(role: OwnRole, name: str) -> None:
     with ignore_codes(GONE):
         role.iam.delete_role_policy(RoleName=role.name, PolicyName=name)
 
 
-def _delete_role(role: _Role) -> None:
+def delete_role(role: OwnRole) -> None:
     found = _find_role(role)
     tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
     if any(tags.get(name) != text for name, text in role.tags.items()):
@@ -294,4 +308,4 @@ def _delete_role(role: _Role) -> None:
     _delete_policy(role, _POLICY)
     with ignore_codes(GONE):
         role.iam.delete_role(RoleName=role.name)
-    role.work.scope.watch.hear(f"{role.function}: deleted the role `{role.name}`")
+    role.work.scope.watch.hear(f"{role.owner}: deleted the role `{role.name}`")

@@ -12,6 +12,7 @@ from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.faults import Faults
 from tests.support.servers.strict_cloud1.functions import Function, Reference
 from tests.support.servers.strict_cloud1.gateways import Domain, Gateway
+from tests.support.servers.strict_cloud1.machines import Machine
 from tests.support.servers.strict_cloud1.refusals import not_found
 from tests.support.servers.strict_cloud1.rest_apis import RestApi, RestPlans
 from tests.support.servers.strict_cloud1.stacks import Stack
@@ -67,6 +68,7 @@ class Region:
     rest_plans: RestPlans = field(default_factory=RestPlans)
     repositories: dict[str, Repository] = field(default_factory=dict)
     stacks: list[Stack] = field(default_factory=list)
+    machines: dict[str, Machine] = field(default_factory=dict)
 
     def has_layer(self, arn: str) -> bool:
         return arn in self.layers and not self.layers[arn].is_deleted

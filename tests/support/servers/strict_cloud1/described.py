@@ -30,6 +30,7 @@ _SIGNED_AS = {
     "apigateway": "apigatewayv2",
     "apigateway-v1": "apigateway",
     "monitoring": "cloudwatch",
+    "states": "stepfunctions",
 }
 _CODES = dict.fromkeys(("apigatewayv2", "apigateway"), "BadRequestException")
 

@@ -33,6 +33,7 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("functions", name) for name in region.functions)
     yield from (("layers", arn) for arn in region.layers if region.has_layer(arn))
     yield from (("stacks", one.name) for one in region.stacks if one.status != "DELETE_COMPLETE")
+    yield from (("machines", one.name) for one in region.machines.values() if one.leaving is None)
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
     for ident, rest in region.rest_apis.items():
