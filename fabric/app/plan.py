@@ -254,6 +254,7 @@ def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
         summary=_summarize_plan(work.services, made),
         warnings=tuple(encode_problem(one) for one in work.info.warnings),
         stacks=work.stacks,
+        workflows=work.workflows,
     )
 
 

@@ -46,6 +46,7 @@ from fabric.config.values import (
     Targets,
     Workflow,
 )
+from fabric.config.workflows import parse_machines
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
@@ -129,6 +130,7 @@ def parse_config(loaded: Loaded) -> Config:
             *(supply.resources, supply.addons, _parse_workflows(root)),
             *(parse_steps(root, build.ignore), parse_layers(root)),
             stacks=parse_stacks(root, loaded.scope),
+            machines=parse_machines(root, loaded.scope),
         ),
         targets=_TARGETS.read(
             find_child(root, "fabric"),

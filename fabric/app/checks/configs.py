@@ -41,11 +41,12 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import redact_values
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
-from fabric.providers.core.contract import LayerPublisher, Unsupported
+from fabric.providers.core.contract import LayerPublisher, Unsupported, WorkflowDeployer
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
 from fabric.tasks.stack import no_stacks_problem
+from fabric.tasks.workflow import no_workflows_problem
 
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 _CODE = "deploy/whole-service"
@@ -165,6 +166,7 @@ def _find_mode_problems(
     if mode == Mode.COMMAND:
         yield from _find_unpublished_layers(config)
         yield from _find_unsupported_stacks(config)
+        yield from _find_unsupported_workflows(config)
         return
     yield from _find_unsupported_settings(config)
     if mode == Mode.REAL:
@@ -207,6 +209,11 @@ def _find_deployer_problems(
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
             *(() if isinstance(deployer, LayerPublisher) else _find_unpublished_layers(config)),
+            *(
+                deployer.find_unfit_workflows(address, scope.values.workflow_drafts(ref))
+                if isinstance(deployer, WorkflowDeployer)
+                else ()
+            ),
         ]
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
@@ -302,6 +309,12 @@ def _find_unsupported_stacks(config: Config) -> Iterator[Unsupported]:
     for one in config.supplies.stacks:
         keys = ("extensions", config.provider.id, "stack", one.phase)
         yield Unsupported("", no_stacks_problem(config.service), keys=keys)
+
+
+def _find_unsupported_workflows(config: Config) -> Iterator[Unsupported]:
+    """Find state machines, which a custom command does not deploy."""
+    for _ in config.supplies.machines:
+        yield Unsupported("", no_workflows_problem(config.service), keys=("workflows",))
 
 
 def _build_function_path(one: Unsupported) -> FunctionPath:

@@ -55,6 +55,25 @@ THROTTLE = Fields(
         Field("burst", Integer(0, 1_000_000), "Requests at the same time.", 200, required=True),
     )
 )
+_REQUEST = Fields(
+    (
+        Field(
+            "schema",
+            Anything(),
+            "JSON schema of the body: a mapping, `${file:PATH}`, or one of them by media type.",
+            {"type": "object", "required": ["id"]},
+        ),
+        Field(
+            "parameters",
+            Table(
+                OneOf(("query", "header"), "a place of a parameter"),
+                sample="page",
+            ),
+            "Required parameters by name: `query` or `header`.",
+            {"page": "query"},
+        ),
+    )
+)
 # Keys that only some providers support. They are part of a trigger as one JSON value.
 HTTP_OPTIONS = (
     Field(
@@ -68,6 +87,25 @@ HTTP_OPTIONS = (
         THROTTLE,
         "Limit of the requests of this route (AWS Lambda only).",
         {"rate": 10, "burst": 20},
+    ),
+    Field("apiKey", Flag(), "Whether a request needs an API key (REST API of AWS).", example=True),
+    Field(
+        "request",
+        _REQUEST,
+        "Validation of requests (REST API of AWS).",
+        {"parameters": {"page": "query"}},
+    ),
+    Field(
+        "timeout",
+        Number(0.05, 900),
+        "How long the API waits for the function, in seconds (REST API of AWS). Default: 29.",
+        60,
+    ),
+    Field(
+        "stream",
+        Flag(),
+        "Whether the API streams the response (REST API of AWS). Default: false.",
+        example=True,
     ),
 )
 _RETRY = Field(

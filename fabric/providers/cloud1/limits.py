@@ -8,6 +8,7 @@ from typing import Any
 
 from fabric.config.schema.triggers import SCHEDULER_OPTIONS
 from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
@@ -24,6 +25,7 @@ from fabric.providers.cloud1.images import changed_type_problem
 from fabric.providers.cloud1.layers import LAYER_VERSION
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
+from fabric.providers.cloud1.rest_limits import find_rest_problems
 from fabric.providers.cloud1.scaling import SCALING, build_actions
 from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
 from fabric.providers.core.contract import (
@@ -73,7 +75,11 @@ def find_unsupported(
     yield from find_http_problems(own.http, [one.name for one in functions], address.region)
     yield from find_bucket_overlaps(functions)
     yield from _find_cors_conflicts(functions)
-    yield from _find_excess_routes(functions)
+    yield from find_rest_problems(own.http, address, functions)
+    if own.http.is_rest:
+        yield from _find_origin_conflicts(functions)
+    else:
+        yield from _find_excess_routes(functions)
 
 
 def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
@@ -214,15 +220,31 @@ def _find_wire_problems(address: DeploymentAddress, one: FunctionDraft) -> Itera
             fitting = (*fitting, text)
 
 
-def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    """Check the CORS settings of routes, which share one configuration per API."""
-    allowed = [
+def _list_cors(functions: Sequence[FunctionDraft]) -> list[tuple[str, int, Cors]]:
+    return [
         (one.name, number, cors)
         for one in functions
         for number, text in enumerate(one.triggers)
         if (trigger := json.loads(text)).get("type") == "http"
         and (cors := parse_trigger_cors(trigger))
     ]
+
+
+def _find_origin_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Check that a REST API allows one origin: its responses have fixed headers."""
+    origins: set[str] = set()
+    for name, number, cors in _list_cors(functions):
+        origins |= set(cors.origins)
+        if len(origins) > 1:
+            why = "allows a second origin (CORS), and REST APIs send one"
+            hint = "allow one origin or all in all triggers, or answer OPTIONS in a function"
+            yield Unsupported(name, function_problem(name, why, hint), number)
+            return
+
+
+def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Check the CORS settings of routes, which share one configuration per API."""
+    allowed = _list_cors(functions)
     if any(cors.credentials for *_, cors in allowed):
         for name, number, cors in allowed:
             if "*" in cors.origins:

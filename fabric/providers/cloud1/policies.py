@@ -68,11 +68,11 @@ def build_policies(
     destinations need more. `triggers` are JSON texts."""
     entries = json.loads(settings["permissions"])
     rows = [json.loads(text) for text in triggers]
-    statements = [one for entry in entries for one in _build_statements(entry, place)]
+    statements = [one for entry in entries for one in build_statements(entry, place)]
     statements += _build_destination_statements(settings, rows)
     statements += (one for row in rows for one in _build_broker_statements(row))
-    managed = (_build_managed_arn(one, place) for one in entries if isinstance(one, str))
-    needed = (_build_managed_arn(one, place) for one in _list_needed(settings, rows))
+    managed = (build_managed_arn(one, place) for one in entries if isinstance(one, str))
+    needed = (build_managed_arn(one, place) for one in _list_needed(settings, rows))
     return RolePolicies(
         tuple(dict.fromkeys(format_json(one) for one in statements)),
         tuple(dict.fromkeys((*needed, *managed))),
@@ -175,7 +175,7 @@ _SID = re.compile(r"[A-Za-z0-9]*")
 _PLAIN = {field: key for key, field in _KEYS.items()}
 
 
-def _build_statements(entry: Any, place: Arn) -> Iterator[dict[str, object]]:
+def build_statements(entry: Any, place: Arn) -> Iterator[dict[str, object]]:
     if not isinstance(entry, dict):
         return
     templates = entry.keys() & POLICY_TEMPLATES.keys()
@@ -212,7 +212,7 @@ def _list_needed(
         yield "service-role/AWSLambdaDynamoDBExecutionRole"
 
 
-def _build_managed_arn(name: str, place: Arn) -> str:
+def build_managed_arn(name: str, place: Arn) -> str:
     """Build the ARN of a managed policy. Names without a path are below the root."""
     return name if name.startswith("arn:") else f"arn:{place.partition}:iam::aws:policy/{name}"
 

@@ -21,7 +21,7 @@ from fabric.providers.cloud1.aliases import (
     read_kept_state,
     read_live_version,
 )
-from fabric.providers.cloud1.api_domain import check_domain, read_stored_domain
+from fabric.providers.cloud1.api_domain import read_stored_domain
 from fabric.providers.cloud1.authorizers import AUTHORIZERS
 from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
@@ -41,19 +41,15 @@ from fabric.providers.cloud1.event_sources import (
 from fabric.providers.cloud1.events import plan_wires
 from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
-from fabric.providers.cloud1.gateway import (
-    is_gateway_current,
-    read_api_endpoint,
-    read_api_id,
-    release_gateway,
-    remove_gateway,
-)
 from fabric.providers.cloud1.gateway_calls import GatewayOrder
-from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
+from fabric.providers.cloud1.gateway_plan import plan_gateway
 from fabric.providers.cloud1.http_settings import decode_authorizers
 from fabric.providers.cloud1.images import delete_repositories
+from fabric.providers.cloud1.machine_release import build_machine_outputs, release_machines
 from fabric.providers.cloud1.mappings import FoundQueue, find_queue
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
+from fabric.providers.cloud1.rest_gateway import RestOrder
+from fabric.providers.cloud1.rest_plan import plan_rest_api
 from fabric.providers.cloud1.roles import delete_roles, release_roles
 from fabric.providers.cloud1.rules import (
     drop_statements,
@@ -66,6 +62,14 @@ from fabric.providers.cloud1.scheduler_role import (
     SchedulerRole,
     choose_scheduler_role,
     drop_scheduler_role,
+)
+from fabric.providers.cloud1.service_apis import (
+    ServiceApis,
+    check_service_api,
+    prepare_service_api,
+    read_service_endpoint,
+    release_service_api,
+    remove_service_apis,
 )
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
@@ -87,7 +91,7 @@ class _Releasing(Struct, frozen=True):
     address: DeploymentAddress
     functions: Sequence[LiveFunction]
     kept: StoredReleaseState
-    gateway: DesiredGateway
+    apis: ServiceApis
     wiring: Wiring
     scheduler: SchedulerRole
 
@@ -102,20 +106,21 @@ def release_service(
     releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
-    if releasing.gateway.domain and not is_gateway_current(releasing.gateway, kept):
-        check_domain(work, address, releasing.gateway.domain)
+    check_service_api(releasing.apis)
     new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(
         lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, MAX_PARALLEL
     )
     prepared = prepare_settings(work, functions, kept)
+    api = prepare_service_api(releasing.apis)
     cut = cut_over(work, functions, kept)
     beside = release_attributes(work, address, functions, kept)
+    machines = release_machines(work, address, kept)
     roles = release_roles(work, address, functions, kept)
     settings = {**prepared, **release_settings(work, functions, kept)}
     now = _inspect_wires(releasing, cut)
-    gateway = _release_api(releasing, cut, now)
+    gateway = release_service_api(releasing.apis, api, cut, now)
     releasing.scheduler.prepare()
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
     left = {
@@ -127,15 +132,19 @@ def release_service(
         **format_kept_versions(functions),
         **beside,
         **roles,
+        **machines,
         **settings,
         **encode_wiring(wiring, kept.salt),
         **prune_versions(work, address, functions, cut, kept),
     }
-    endpoint = read_api_endpoint(gateway)
+    endpoint = read_service_endpoint(gateway)
     urls = read_function_urls(settings)
     domain = read_stored_domain(gateway).url
     more = (("domain_url", domain),) if domain else ()
-    outputs = (*_build_outputs(address, endpoint, functions, urls), *more)
+    outputs = (
+        *_build_outputs(address, endpoint, functions, urls),
+        *(*more, *build_machine_outputs(address)),
+    )
     return Released(endpoint, outputs, tuple(left.items()))
 
 
@@ -148,9 +157,14 @@ def _plan_release(
     role = choose_scheduler_role(work, address, functions)
     wiring = Wiring(work, aliases, plan_wires(address, functions, role))
     kept = read_kept_state(address)
-    gateway = plan_gateway(address, functions, decode_authorizers(kept.texts.get(AUTHORIZERS, "")))
+    former = decode_authorizers(kept.texts.get(AUTHORIZERS, ""))
+    apis = ServiceApis(
+        http=GatewayOrder(work, address, plan_gateway(address, functions, former)),
+        rest=RestOrder(work, address, plan_rest_api(address, functions, former)),
+        kept=kept,
+    )
     scheduler = SchedulerRole(wiring, address, role, kept)
-    return _Releasing(address, functions, kept, gateway, wiring, scheduler)
+    return _Releasing(address, functions, kept, apis, wiring, scheduler)
 
 
 def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
@@ -160,13 +174,6 @@ def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
     wiring = releasing.wiring
     older = {name: alias for name, alias in wiring.aliases.items() if name not in cut.fresh}
     return fetch_wires(wiring.work, releasing.address, older)
-
-
-def _release_api(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, str]:
-    wiring, kept = releasing.wiring, releasing.kept
-    closed = cut.fresh | now.unknown_to(read_api_id(kept.texts))
-    order = GatewayOrder(wiring.work, releasing.address, releasing.gateway)
-    return release_gateway(order, closed, kept)
 
 
 def _keep_leaving(releasing: _Releasing) -> dict[str, str]:
@@ -213,7 +220,7 @@ def delete_service(
     refuse_other_account(work, address)
     kept = read_kept_state(address)
     unwiring = plan_unwiring(work, address, functions, kept)
-    remove_gateway(work, address, kept)
+    remove_service_apis(work, address, kept)
     unwire_service(unwiring)
     _delete(work, address, functions)
     delete_roles(work, address, functions)

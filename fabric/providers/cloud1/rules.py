@@ -44,16 +44,19 @@ def has_schedule_group(work: Cloud1Work, group: str) -> bool:
     return bool(found)
 
 
-def set_rule(work: Cloud1Work, wire: RuleWire, alias: str) -> None:
-    """Write all fields of a rule: the API resets omitted ones."""
+def set_rule(work: Cloud1Work, wire: RuleWire, alias: str, role: str = "") -> None:
+    """Write all fields of a rule: the API resets omitted ones. A target other than a function
+    needs a role."""
     events = work.clients.of("events")
     when = {"ScheduleExpression": wire.schedule} if wire.schedule else {}
     asked = when or {"EventPattern": wire.pattern}
     which = {"Name": wire.name, "EventBusName": wire.bus}
     state = "ENABLED" if read_options(wire).get("enabled", True) else "DISABLED"
     retry_on_conflict(work, lambda: events.put_rule(**which, **asked, State=state))
-    let_in(work, alias, build_rule_permission(alias, wire.bus, wire.name))
-    targets = [{"Id": _TARGET, "Arn": alias, **_build_target_options(read_options(wire))}]
+    if not role:
+        let_in(work, alias, build_rule_permission(alias, wire.bus, wire.name))
+    target = {"Id": _TARGET, "Arn": alias, **({"RoleArn": role} if role else {})}
+    targets = [{**target, **_build_target_options(read_options(wire))}]
     answer = retry_on_conflict(
         work,
         lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
@@ -95,7 +98,7 @@ def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
     if not answer["FailedEntryCount"]:
         return
     why = "; ".join(one.get("ErrorMessage", "") for one in answer.get("FailedEntries") or ())
-    message = f"cannot add the function as a target of the rule `{wire.name}`: {why}"
+    message = f"cannot add the target of the rule `{wire.name}`: {why}"
     raise FabricError(Problem("provider/refused", message, "deploy again"))
 
 

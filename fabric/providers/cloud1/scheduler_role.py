@@ -20,7 +20,14 @@ from fabric.providers.cloud1.event_sources import (
 from fabric.providers.cloud1.events import name_prefix
 from fabric.providers.cloud1.permissions import parse_arn_home
 from fabric.providers.cloud1.policies import LONGEST_POLICY, RolePolicies
-from fabric.providers.cloud1.roles import Role, claim_role, delete_role, put_policy, set_boundary
+from fabric.providers.cloud1.roles import (
+    OwnRole,
+    RoleUse,
+    claim_role,
+    delete_role,
+    put_policy,
+    set_boundary,
+)
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, build_alias_arn
 from fabric.providers.cloud1.wires import ScheduleWire, read_options
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
@@ -32,6 +39,13 @@ _DIGEST = 16
 Schedules: TypeAlias = Mapping[str, Sequence[ScheduleWire]]
 
 
+_USE = RoleUse("", "purpose", ("scheduler.amazonaws.com",), "`schedulerRoleArn`")
+
+
+def _open(work: Cloud1Work, address: DeploymentAddress) -> OwnRole:
+    return OwnRole(work, address, "scheduler", _USE)
+
+
 def choose_scheduler_role(
     work: Cloud1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> str:
@@ -39,7 +53,7 @@ def choose_scheduler_role(
     if work.own.scheduler_role_arn or not functions:
         return work.own.scheduler_role_arn
     home = parse_arn_home(functions[0].resource_id)
-    name = Role(work, address, "").name
+    name = _open(work, address).name
     return f"arn:{home.partition}:iam::{home.account}:role{work.own.iam.path}{name}"
 
 
@@ -84,7 +98,7 @@ class SchedulerRole(Struct, frozen=True):
         return build_schedule_policies(self.address, _list_schedules(self.wiring), more)
 
     def _write(self, policies: RolePolicies) -> None:
-        role = Role(self.work, self.address, "")
+        role = _open(self.work, self.address)
         with convert_client_errors(f"the role `{role.name}`", self.work.scope.quoted):
             found = claim_role(role)
             if found["Arn"] != self.arn:  # its path changed
@@ -97,7 +111,7 @@ class SchedulerRole(Struct, frozen=True):
 def drop_scheduler_role(work: Cloud1Work, address: DeploymentAddress, *, is_known: bool) -> None:
     """Delete the role. Without permission to read it, an interrupted release has created none."""
     with ignore_codes(frozenset() if is_known else REFUSED):
-        delete_role(Role(work, address, ""))
+        delete_role(_open(work, address))
 
 
 def _list_schedules(wiring: Wiring) -> Schedules:

@@ -35,8 +35,14 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("functions", name) for name in region.functions)
     yield from (("layers", arn) for arn in region.layers if region.has_layer(arn))
     yield from (("stacks", one.name) for one in region.stacks if one.status != "DELETE_COMPLETE")
+    yield from (("machines", one.name) for one in region.machines.values() if one.leaving is None)
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
+    for ident, rest in region.rest_apis.items():
+        yield "rest apis", f"{rest.shown['name']} {ident}"
+        yield from (("deployments", f"{ident}/{one}") for one in rest.deployments)
+    yield from (("api keys", one["name"]) for one in region.rest_plans.keys.values())
+    yield from (("usage plans", one["name"]) for one in region.rest_plans.plans.values())
     for name, domain in region.domains.items():
         yield "domains", name
         for row in domain.mappings.values():

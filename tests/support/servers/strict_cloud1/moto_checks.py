@@ -129,6 +129,10 @@ def _targets(cloud: Cloud, region: Region, asked: Asked) -> None:
         }
         if ":lambda:" in one["Arn"] and unheeded:
             raise not_written(f"{sorted(unheeded)} of a target")
+        if ":states:" in one["Arn"]:
+            refused = RefusalError(400, "ValidationException", f"RoleArn is required: {one['Arn']}")
+            role = one.get("RoleArn", "")
+            must_be_assumable(region, role, "events.amazonaws.com", refused)
 
 
 def _record_sets(cloud: Cloud, region: Region, asked: Asked) -> None:

@@ -15,6 +15,7 @@ from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.functions import Reference
 from tests.support.servers.strict_cloud1.gateway_access import Answer
+from tests.support.servers.strict_cloud1.machine_calls import base_of
 from tests.support.servers.strict_cloud1.moto_checks import CHECKS, Asked
 from tests.support.servers.strict_cloud1.queues import Carrier
 from tests.support.servers.strict_cloud1.refusals import RefusalError
@@ -100,6 +101,9 @@ class MotoServices:
         return made
 
     def _is_there(self, region: Region, arn: str) -> bool:
+        if ":states:" in arn:
+            found = region.machines.get(base_of(arn))
+            return found is not None and found.qualified(arn) is not None
         if ":lambda:" not in arn:
             return True
         reference = Reference.of(arn)
@@ -157,7 +161,7 @@ def _with_log_classes(made: Answer, region: Region) -> Answer:
 
 
 def _failed(target: Fields) -> Fields:
-    message = f"Function not found: {target['Arn']}"
+    message = f"Target not found: {target['Arn']}"
     return {
         "TargetId": target["Id"],
         "ErrorCode": "ResourceNotFoundException",
