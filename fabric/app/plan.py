@@ -124,6 +124,7 @@ def look(
 def _plan_with_state(
     stack: contextlib.ExitStack, command: Command, work: Compiled, *, blind: bool = False
 ) -> tuple[Session, Preview]:
+    from fabric.app.checks.configs import find_simulated_limits
     from fabric.app.checks.table import (
         Candidate,
         Use,
@@ -150,7 +151,7 @@ def _plan_with_state(
     seen = preview(opened)
     changing = replace(one, plan=seen.plan, refs=list_changing_refs(seen.plan))
     refused = (*found.warnings, *find_change_problems(Use.PLAN, changing).warnings)
-    seen = _add_warnings(seen, *refused)
+    seen = _add_warnings(seen, *refused, *find_simulated_limits(opened.scope))
     return opened.session, replace(seen, refused=drop_repeated_problems(refused))
 
 
@@ -253,6 +254,7 @@ def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
         summary=_summarize_plan(work.services, made),
         warnings=tuple(encode_problem(one) for one in work.info.warnings),
         stacks=work.stacks,
+        workflows=work.workflows,
     )
 
 

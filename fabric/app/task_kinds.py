@@ -63,6 +63,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
     from fabric.tasks.stack import StackKind
+    from fabric.tasks.workflow import WorkflowKind
 
     hooked = {
         "deploy": PlacedKind(DeployKind(tools), tools.places),
@@ -75,6 +76,7 @@ def list_deploy_kinds(tools: "DeployTools", env: Mapping[str, str]) -> Registry:
         ),
         "layer": PlacedKind(LayerKind(tools), tools.places),
         "stack": PlacedKind(StackKind(tools), tools.places),
+        "workflow": PlacedKind(WorkflowKind(tools), tools.places),
         "remove": PlacedKind(RemoveKind(tools), tools.places),
         "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),

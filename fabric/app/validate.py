@@ -7,7 +7,7 @@ from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.config.rules.deployable import plan_problems
+from fabric.config.rules.deployable import has_provider_settings, plan_problems
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.steps import find_outside_inputs
@@ -29,17 +29,19 @@ def validate(where: Where, settings: Settings) -> Report:
     outside = [problem for unit in project.units for problem in find_outside_inputs(unit)]
     if outside:
         raise FabricError(*outside)
-    _require_supported(project, settings)
+    limits = _require_supported(project, settings)
     services = tuple(_describe_service(unit.config) for unit in project.units)
     outcome = ValidOutcome(project.stage, services)
-    return Report("validate", outcome, warnings=project.warnings)
+    return Report("validate", outcome, warnings=(*project.warnings, *limits))
 
 
-def _require_supported(project: Project, settings: Settings) -> None:
-    """Raise for settings that a deploy would refuse. No state is read."""
+def _require_supported(project: Project, settings: Settings) -> tuple[Problem, ...]:
+    """Raise for settings that a deploy would refuse, and return the limits of real deploys. No
+    state is read."""
     if not any(_can_be_unsupported(unit) for unit in project.units):
-        return
+        return ()
     # Deployers are imported only where something can be wrong.
+    from fabric.app.checks.configs import find_simulated_limits
     from fabric.app.checks.table import Candidate, Use, require
     from fabric.app.project.place_services import build_placement
     from fabric.app.records.scope import ScopeOptions, open_deploy_scope
@@ -48,14 +50,12 @@ def _require_supported(project: Project, settings: Settings) -> None:
     options = ScopeOptions(lambda: project.units, without_state=True)
     with open_deploy_scope(placements, settings, options) as scope:
         require(Use.VALIDATE, Candidate(scope=scope))
+        return tuple(find_simulated_limits(scope))
 
 
 def _can_be_unsupported(unit: ServiceUnit) -> bool:
     """Return whether a deploy is real, or some keys are not supported by each provider."""
-    return unit.mode != Mode.SIMULATED or any(
-        one.settings or any(getattr(trigger, "options", "") for trigger in one.triggers)
-        for one in unit.config.functions
-    )
+    return unit.mode != Mode.SIMULATED or has_provider_settings(unit.config)
 
 
 def _validate_text(config: Config) -> Report:

@@ -89,9 +89,24 @@ class ServeFlags(Struct, frozen=True):
         ),
     ]
 
+    jwks: Annotated[
+        str,
+        click.option(
+            "--jwks",
+            default="",
+            metavar="FILE",
+            help="With --serve: public keys (JWKS) to check tokens of JWT authorizers.",
+        ),
+    ]
+
     @property
     def given(self) -> tuple[str, ...]:
-        said = {"--watch": self.watch or None, "--port": self.port, "--instances": self.instances}
+        said = {
+            "--watch": self.watch or None,
+            "--port": self.port,
+            "--instances": self.instances,
+            "--jwks": self.jwks or None,
+        }
         return tuple(name for name, value in said.items() if value is not None)
 
 

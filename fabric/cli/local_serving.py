@@ -1,6 +1,7 @@
 """Progress output of local servers and the dev loop."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from fabric.views.served_text import (
 if TYPE_CHECKING:
     from fabric.app.local.rebuilds import Round
     from fabric.cli.local_options import DevFlags, LocalFlags
+    from fabric.local.access import TokenKeys
 
 _PORT, _INSTANCES = 8787, 4
 
@@ -47,6 +49,7 @@ def serve_until_exit(flags: "LocalFlags") -> int:
             flags.serving.watch,
             template,
             flags.serving.instances or _INSTANCES,
+            keys=_read_keys(flags.serving.jwks, caller.settings.cwd),
         )
         return serve(
             request,
@@ -57,6 +60,19 @@ def serve_until_exit(flags: "LocalFlags") -> int:
         )
 
     return perform(Order(build_local_request(flags), flags.screen), use_case)
+
+
+def _read_keys(name: str, folder: Path) -> "TokenKeys | None":
+    if not name:
+        return None
+    from fabric.system.key_sets import read_key_set
+
+    try:
+        content = (folder / name).read_bytes()
+    except OSError as error:
+        message = f"invalid value for --jwks: `{name}` cannot be read"
+        raise FabricError(Problem("usage/bad-value", message, "use a JWKS file")) from error
+    return read_key_set(name, content)
 
 
 def build_serve_listeners(screen: Screen) -> ServeListeners:

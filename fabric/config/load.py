@@ -41,12 +41,13 @@ from fabric.config.rules.strangers import check_untrusted_config
 from fabric.config.rules.value_sources import (
     find_misplaced_late_values,
     find_missing_supplies,
-    find_unknown_names,
+    find_unknown_services,
 )
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
 from fabric.config.stacks import check_stacks
 from fabric.config.values import Config
+from fabric.config.workflows import check_workflows
 from fabric.config.yaml.nodes import (
     KeyValue,
     Mapping,
@@ -75,6 +76,8 @@ _LATER = ("stages", "providerOverrides", "secrets", "params")
 _KEPT = frozenset(
     {"service", "provider", "providerOverrides", "backend", "stages", "secrets", "params"}
 )
+# How bindings of ARNs of the service begin.
+_OWN_ARNS = (b"${function:", b"${workflow:")
 _CAUSES = frozenset({"config/late-value", "config/unresolved-reference"})
 # What says where one name leads to.
 _ROUTED = ("fabric", "extensions")
@@ -172,6 +175,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
     # Shapes are checked before `defaults` is merged, so that its mistakes are reported once.
     shape_findings = list(islice(check(CONFIG, root), MAX_FINDINGS))
     root = apply_defaults(root)
+    has_own = any(one in source.text for one in _OWN_ARNS)
     findings = [
         *map(Finding, problems),
         *shape_findings,
@@ -180,6 +184,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *islice(find_misplaced_references(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),
         *islice(check_stacks(root, scope), MAX_FINDINGS),
+        *islice(check_workflows(root, scope, has_own=has_own), MAX_FINDINGS),
         *_find_late_values(root, source),
         *_find_untrusted_settings(source, root),
     ]
@@ -225,7 +230,7 @@ def _find_late_values(root: Mapping, source: ConfigText) -> Iterator[Finding]:
     if is_bound or any(find_late_names(value) for value in source.env.values()):
         yield from islice(find_misplaced_late_values(root), MAX_FINDINGS)
     if is_bound:
-        yield from islice(find_unknown_names(root, source.bindings.services), MAX_FINDINGS)
+        yield from islice(find_unknown_services(root, source.bindings.services), MAX_FINDINGS)
 
 
 def _drop_consequences(findings: list[Finding]) -> list[Finding]:

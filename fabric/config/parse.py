@@ -46,6 +46,7 @@ from fabric.config.values import (
     Targets,
     Workflow,
 )
+from fabric.config.workflows import parse_machines
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child
 from fabric.model.backends import BackendKind, back_end_facts
@@ -67,7 +68,18 @@ _CUSTOM = Section(CustomBuild, BUILD, readers={"tools": find_commands})
 _BUNDLE = Section(BundleSettings, BUILD)
 _OPTIONAL = Section(OptionalDependencies, BUILD)
 _PACKAGE = Section(PackageSettings, PACKAGE)
-_CAPACITY = Section(Capacity, FUNCTION)
+_PROVISIONED = "provisionedConcurrency"
+
+
+def _find_provisioned(node: Node | None, key: str) -> int | None:
+    """Find the number of instances, or the minimum of their scaling."""
+    found = find_child(node, key)
+    if isinstance(found, Mapping):
+        return read.read_optional_integer(found, "min")
+    return read.read_optional_integer(node, key)
+
+
+_CAPACITY = Section(Capacity, FUNCTION, readers={"provisioned_concurrency": _find_provisioned})
 _FUNCTION = Section(
     Function,
     FUNCTION,
@@ -118,6 +130,7 @@ def parse_config(loaded: Loaded) -> Config:
             *(supply.resources, supply.addons, _parse_workflows(root)),
             *(parse_steps(root, build.ignore), parse_layers(root)),
             stacks=parse_stacks(root, loaded.scope),
+            machines=parse_machines(root, loaded.scope),
         ),
         targets=_TARGETS.read(
             find_child(root, "fabric"),
@@ -180,6 +193,8 @@ def _list_function_settings(function: Mapping) -> Iterator[tuple[str, str]]:
     """Yield the given settings. `false` is the same as no setting: it cancels a default."""
     for one in FUNCTION_SETTINGS:
         node = find_child(function, one.name)
+        if one.name == _PROVISIONED and isinstance(node, Scalar):
+            continue  # a count is part of the capacity
         plain = read.read_as(node) if isinstance(node, Scalar) else None
         text = plain if isinstance(plain, str) else read.encode_node(node)
         if text not in ("", "false", "null"):

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minute|hour|day)s?\s*\)")
+_AT = re.compile(r"at\(\s*([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)\s*\)")
 _CRON = re.compile(r"cron\(([^()]*)\)")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -51,10 +52,26 @@ def normalize_schedule(schedule: str) -> str:
     text = schedule.strip()
     if text.startswith("rate"):
         return _normalize_rate(text)
+    if text.startswith("at("):
+        return _normalize_time(text)
     inner = _CRON.fullmatch(text)
     if inner:
         return f"cron({_normalize_fields(inner[1], _SIX)})"
     return _normalize_fields(text, _FIVE)
+
+
+def _normalize_time(text: str) -> str:
+    """Normalize one point in time."""
+    from datetime import datetime  # few schedules have one
+
+    found = _AT.fullmatch(text)
+    try:
+        time = datetime.fromisoformat(found[1]) if found else None
+    except ValueError:
+        time = None
+    if time is None:
+        raise ScheduleError("expected `at(<date>T<time>)`, such as `at(2030-01-31T08:00:00)`")
+    return f"at({time:%Y-%m-%dT%H:%M:%S})"
 
 
 def _normalize_rate(text: str) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Mapping as Mapping_
 from fabric.config.schedule import normalize_schedule
 from fabric.config.schema.shapes import Field
 from fabric.config.schema.triggers import (
+    AMQP_OPTIONS,
     CRON_OPTIONS,
     EVENTBUS_OPTIONS,
     HTTP_OPTIONS,
     PUBSUB_OPTIONS,
     QUEUE_OPTIONS,
+    STORAGE_OPTIONS,
     STREAM_OPTIONS,
     TRIGGER,
 )
@@ -111,7 +113,9 @@ _READERS: dict[TriggerKind, Callable[[Node], Trigger]] = {
         keys=_QUEUE,
         readers=_read_options(QUEUE_OPTIONS),
     ).read,
-    TriggerKind.STORAGE: Section(StorageTrigger, _KEYS[TriggerKind.STORAGE]).read,
+    TriggerKind.STORAGE: Section(
+        StorageTrigger, _KEYS[TriggerKind.STORAGE], readers=_read_options(STORAGE_OPTIONS)
+    ).read,
     TriggerKind.EVENTBUS: Section(
         EventbusTrigger, _KEYS[TriggerKind.EVENTBUS], readers=_read_options(EVENTBUS_OPTIONS)
     ).read,
@@ -121,5 +125,7 @@ _READERS: dict[TriggerKind, Callable[[Node], Trigger]] = {
     TriggerKind.LOGSTREAM: Section(
         LogstreamTrigger, _KEYS[TriggerKind.LOGSTREAM], readers=_read_options(STREAM_OPTIONS)
     ).read,
-    TriggerKind.AMQP: Section(AmqpTrigger, _KEYS[TriggerKind.AMQP]).read,
+    TriggerKind.AMQP: Section(
+        AmqpTrigger, _KEYS[TriggerKind.AMQP], readers=_read_options(AMQP_OPTIONS)
+    ).read,
 }

@@ -48,6 +48,7 @@ class StorageTrigger(Struct, frozen=True):
     prefix: str = ""
     suffix: str = ""
     existing_bucket: bool = False
+    options: str = ""
 
 
 class EventbusTrigger(Struct, frozen=True):
@@ -81,6 +82,7 @@ class AmqpTrigger(Struct, frozen=True):
     routing_key: str = ""
     virtual_host: str = ""
     batch_size: int = 0
+    options: str = ""
 
 
 Trigger: TypeAlias = (
@@ -219,6 +221,21 @@ class Workflow(Struct, frozen=True):
 
     name: str
     steps: str = "[]"
+
+
+class StateMachine(Struct, frozen=True, kw_only=True):
+    """A workflow with a definition. `permissions` and `logs` are canonical JSON."""
+
+    name: str
+    # JSON in the Amazon States Language. `${Name}` of substitutions are not filled yet.
+    definition: str = "{}"
+    type: str = "standard"
+    permissions: str = ""
+    role: str = ""
+    logs: str = ""
+    tracing: str = ""
+    substitutions: Pairs = ()
+    triggers: tuple[Trigger, ...] = ()
 
 
 class ProviderOverride(Struct, frozen=True):
@@ -370,7 +387,8 @@ class Stack(Struct, frozen=True, kw_only=True):
 
 class Supplies(Struct, frozen=True):
     """The resources, addons and workflows of the functions, the commands of the service in the
-    order of their events, the layers of the project, and the stacks of the service."""
+    order of their events, the layers of the project, the stacks of the service, and its state
+    machines, whose names are also in `workflows`."""
 
     resources: tuple[Resource, ...] = ()
     addons: tuple[Addon, ...] = ()
@@ -378,6 +396,7 @@ class Supplies(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     layers: tuple[Layer, ...] = ()
     stacks: tuple[Stack, ...] = ()
+    machines: tuple[StateMachine, ...] = ()
 
 
 class BindingUse(Struct, frozen=True):

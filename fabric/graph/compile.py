@@ -46,6 +46,7 @@ from fabric.graph.steps import (
     list_step_ids,
 )
 from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.workflows import build_workflow_tasks, list_workflow_ids
 from fabric.model.catalog import DeployUnit, find_provider_facts
 from fabric.model.hashing import hash_fields
 from fabric.model.names import CACHED_EVENTS, StepEvent, Verb
@@ -340,6 +341,15 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
         )
 
 
+def _workflows(
+    _services: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
+    """Build the tasks of state machines. They wait for the functions, so that a failed deploy
+    changes none."""
+    deploys = (_deploy_id(unit, name) for name, _ in _group_deploy_units(unit, functions))
+    return build_workflow_tasks(unit, deploys)
+
+
 def _release(
     services: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
@@ -354,10 +364,14 @@ def _release(
     inputs = ReleaseInputs(
         service=unit.service, provider=config.provider.label, stage=config.stage, mode=unit.mode,
         place=(*describe_release_place(unit), *checks), functions=names, outside=unit.needs.outside,
+        workflows=tuple(one.name for one in config.supplies.machines),
     )  # fmt: skip
     hooks = list_hook_ids(config, StepEvent.BEFORE_RELEASE)
     stacks = list_stack_ids(unit, "before") if is_stack_used_by_release(config) else ()
-    needs = (*deploys, *stacks, *_list_upstream_releases(services, unit), *hooks)
+    needs = (
+        *(*deploys, *list_workflow_ids(unit), *stacks),
+        *(*_list_upstream_releases(services, unit), *hooks),
+    )
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
@@ -396,7 +410,7 @@ RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.PACKAGE: (*_ARCHIVES, _layer_archives),
     Verb.DEPLOY: (
         *(*_ARCHIVES, _layer_archives, _layers),
-        *(_stacks, _deploy, _release, _hooks, _name),
+        *(_stacks, _deploy, _workflows, _release, _hooks, _name),
     ),
 }
 

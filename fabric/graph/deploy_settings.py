@@ -1,6 +1,6 @@
 """What deploy tasks compare of a function and of its place: values in plain text or as hashes."""
 
-from fabric.config.values import Function
+from fabric.config.values import Config, Function, Workflow
 from fabric.graph.bundling import (
     encode_deploy_extensions,
     encode_function_extensions,
@@ -73,12 +73,18 @@ def describe_release_place(unit: ServiceUnit) -> Pairs:
     return _describe_place(unit, encode_deploy_extensions(unit.config))
 
 
+def _list_step_workflows(config: Config) -> tuple[Workflow, ...]:
+    """List the workflows without a definition. State machines have separate tasks."""
+    machines = {one.name for one in config.supplies.machines}
+    return tuple(one for one in config.supplies.workflows if one.name not in machines)
+
+
 def _describe_place(unit: ServiceUnit, extensions: str) -> Pairs:
     config = unit.config
     return (
         ("provider-id", config.provider.id),
         ("region", config.provider.region),
         ("extensions", hash_fields((extensions,))),
-        ("workflows", hash_fields((repr(config.supplies.workflows),))),
+        ("workflows", hash_fields((repr(_list_step_workflows(config)),))),
         *unit.account,
     )

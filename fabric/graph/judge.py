@@ -204,7 +204,10 @@ def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> D
     upstream = tuple(pair for pair in known.upstream or () if parse_task_kind(pair[0]) in kinds)
     live = build_live_output(record, inputs.functions).digest if record else ""
     static = compute_static_hash(inputs.kind, (*known.code, *inputs.entries()))
-    return compute_full_key(static, (("functions", live),), upstream)
+    found = (one for one in (record.workflows if record else ()) if one.name in inputs.workflows)
+    facts = tuple(fact for one in found for fact in one.facts)
+    workflows = (("workflows", hash_fields(facts)),) if facts else ()
+    return compute_full_key(static, (("functions", live), *workflows), upstream)
 
 
 def release_output(record: Record) -> Output:

@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from fabric.graph.judge import hash_declared_values
-from fabric.model.late_values import fill_placeholders, find_late_names, format_placeholder
+from fabric.model.late_values import (
+    OWN_ADDRESSES,
+    fill_placeholders,
+    find_late_names,
+    format_placeholder,
+)
 from fabric.model.records.record import FunctionRecord
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
@@ -79,6 +84,8 @@ def fill_past_addresses(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
 def _find_address(name: str, addresses: Mapping[str, str]) -> str | None:
     if name in addresses:
         return addresses[name]
+    if name.startswith(OWN_ADDRESSES):
+        return format_placeholder(name)  # the deployer fills it
     return next(_list_other_names(name, addresses), None)
 
 

@@ -1,6 +1,6 @@
 """Tasks that restore an earlier deployment, or delete everything of a record."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, build_task_id
-from fabric.model.task_inputs import RemoveInputs, RestoreInputs, StackInputs
+from fabric.model.task_inputs import RemoveInputs, RestoreInputs, StackInputs, WorkflowInputs
 
 
 class StackUndo(StrEnum):
@@ -30,8 +30,10 @@ def plan_rollback(
     then = {one.name: one for one in target.functions}
     moved = tuple(name for name, one in then.items() if record.function(name) != one)
     service = build_task_id("restore", ref.service, provider=ref.provider)
+    kept = {one.name for one in target.workflows}
+    left = plan_workflow_removal(record, (service,), kept)
     if is_whole_service_deploy(record.provider_id, record.mode):
-        return [Task(service, _restore(record, target, "", tuple(then)))]
+        return [Task(service, _restore(record, target, "", tuple(then))), *left]
     first = _plan_stack_return(record, target, "before", stacks)
     begin = tuple(task.id for task in first)
     restores = [
@@ -47,7 +49,7 @@ def plan_rollback(
     ]
     end = _plan_stack_return(record, target, "after", stacks)
     end = [replace(one, needs=(service,)) for one in end]
-    return [*first, *restores, last, *removes, *end]
+    return [*first, *restores, last, *left, *removes, *end]
 
 
 def _plan_stack_return(
@@ -77,6 +79,8 @@ def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     ref = record.ref
     first = _plan_stack_removal(record, "after", after)
     after = tuple(task.id for task in first) or tuple(after)
+    workflows = plan_workflow_removal(record, after)
+    after = tuple(task.id for task in workflows) or after
     whole = is_whole_service_deploy(record.provider_id, record.mode)
     single = () if whole else tuple(one.name for one in record.functions)
     tasks = [
@@ -87,7 +91,25 @@ def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     last = Task(
         build_task_id("remove", ref.service, provider=ref.provider), _remove(record, ""), needs
     )
-    return [*first, *tasks, last, *_plan_stack_removal(record, "before", (last.id,))]
+    return [*first, *workflows, *tasks, last, *_plan_stack_removal(record, "before", (last.id,))]
+
+
+def plan_workflow_removal(
+    record: Record, needs: Sequence[TaskId], kept: Collection[str] = ()
+) -> list[Task]:
+    """Plan the deletion of the state machines of a record, except for those to keep."""
+    ref = record.ref
+    return [
+        Task(
+            _build_task_id("workflow", ref, one.name),
+            WorkflowInputs(
+                *(ref.service, one.name, ref.provider, ref.stage, record.mode), is_removed=True
+            ),
+            tuple(needs),
+        )
+        for one in record.workflows
+        if one.name not in kept
+    ]
 
 
 def _plan_stack_removal(record: Record, phase: str, needs: Sequence[TaskId]) -> list[Task]:

@@ -4,13 +4,33 @@ responses."""
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from fabric.local.access import (
+    ERROR,
+    OPEN,
+    UNAUTHORIZED,
+    AccessState,
+    Denied,
+    FunctionRule,
+    TokenKeys,
+    TokenRule,
+    Verdict,
+    build_authorizer_event,
+    check_token,
+    read_identity,
+    read_verdict,
+)
 from fabric.local.exchange import Exchange, ServedCall, build_failure_answer, build_problem_answer
 from fabric.local.http_answer import BadAnswerError, convert_answer
-from fabric.local.http_event import Arrival, convert_request_to_event
+from fabric.local.http_event import (
+    Arrival,
+    convert_request_to_event,
+    convert_to_older_event,
+)
 from fabric.local.http_service import TunnelEnd, is_loopback
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.cors import Cors, parse_cors_setting
@@ -48,6 +68,8 @@ class Surroundings(Struct, frozen=True):
     tell: Callable[[ServedCall], None]
     template: JsonObject = {}
     tunnel: TunnelEnd | None = None
+    # The public keys of JWT authorizers; without keys, tokens are not checked.
+    keys: TokenKeys | None = None
 
 
 AnswerTo = Callable[[CallEnd], tuple[ServedAnswer, str]]
@@ -60,6 +82,7 @@ class LocalApi:
         self._pool = pool
         self._around = surroundings
         self.functions = functions
+        self._access = AccessState(surroundings.now)
         self._said_once: set[str] = set()
 
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
@@ -109,16 +132,102 @@ class LocalApi:
         return not (cors and cors.admits(head.header("origin")))
 
     def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
-        head, name = exchange.head, found.route.function
-        shared = build_answer_headers(cors, head.header("origin")) if cors else ()
+        """Call the function of a route, if its limit and its authorizer allow the request."""
+        access = found.route.access if self._around.tunnel is None else OPEN
+        if access.limit and self._access.is_over(found.route.key, access.limit):
+            exchange.refuse(HTTPStatus.TOO_MANY_REQUESTS, "Too Many Requests")
+            return
         arrival = Arrival(self._around.now(), self._around.new_id())
         event = convert_request_to_event(exchange.request, found, arrival)
+
+        def go_on(verdict: Verdict) -> None:
+            if isinstance(verdict, Denied):
+                answer = build_json_answer(verdict.status, {"message": verdict.message})
+                exchange.send(answer, warning=verdict.why)
+            else:
+                self._call_authorized(exchange, found, cors, _add_authorizer(event, verdict))
+
+        self._authorize(exchange, found, event, go_on)
+
+    def _authorize(
+        self,
+        exchange: Exchange,
+        found: Matched,
+        event: JsonObject,
+        go_on: Callable[[Verdict], None],
+    ) -> None:
+        """Report the verdict on a request. The function of an authorizer answers later."""
+        rule, keys = found.route.access.rule, self._around.keys
+        if self._around.tunnel is not None:
+            go_on({})  # the API in front has applied it
+        elif isinstance(rule, TokenRule) and keys is not None:
+            go_on(check_token(exchange.head, rule, keys, self._around.now()))
+        elif isinstance(rule, FunctionRule) and rule.function in self.functions.memory:
+            self._ask(exchange.head, rule, event, go_on)
+        else:
+            go_on({})
+
+    def _note_open_route(self, found: Matched) -> str:
+        """Return a note on an authorizer that is not applied, once for each."""
+        access = found.route.access
+        rule, name = access.rule, access.unchecked
+        hint = ""
+        if isinstance(rule, TokenRule) and self._around.keys is None:
+            name, hint = rule.name, ": pass the keys of its issuer with --jwks FILE"
+        elif isinstance(rule, FunctionRule) and rule.function not in self.functions.memory:
+            name = rule.name
+        text = f"the authorizer `{name}` is not applied{hint}"
+        if not name or text in self._said_once or self._around.tunnel is not None:
+            return ""
+        self._said_once.add(text)
+        return text
+
+    def _ask(
+        self,
+        head: RequestHead,
+        rule: FunctionRule,
+        event: JsonObject,
+        go_on: Callable[[Verdict], None],
+    ) -> None:
+        if rule.function in self.functions.broken:
+            go_on(Denied(ERROR, f"the authorizer `{rule.function}` cannot be built"))
+            return
+        identity = read_identity(head, rule.sources)
+        known = self._access.find(rule, identity)
+        if not all(identity):
+            go_on(Denied(UNAUTHORIZED, f"the request has not all of {', '.join(rule.sources)}"))
+            return
+        if known is not None:
+            go_on(known)
+            return
+
+        def take(end: CallEnd) -> None:
+            failure = build_failure_answer(head, rule.function, end)
+            if failure is not None:
+                go_on(Denied(ERROR, f"the authorizer `{rule.function}` failed"))
+                return
+            verdict = read_verdict(rule, decode_response(end))
+            self._access.keep(rule, identity, verdict)
+            go_on(verdict)
+
+        asked = build_authorizer_event(event, identity, _build_route_arn(event))
+        self._pool.call(rule.function, encode_call_event(asked), take)
+
+    def _call_authorized(
+        self, exchange: Exchange, found: Matched, cors: Cors | None, event: JsonObject
+    ) -> None:
+        head, name = exchange.head, found.route.function
+        shared = build_answer_headers(cors, head.header("origin")) if cors else ()
+        note = self._note_open_route(found)
+        if found.route.payload == "1.0":
+            event = convert_to_older_event(event)
 
         def convert_end(end: CallEnd) -> tuple[ServedAnswer, str]:
             answer, warning = _convert_response(head, name, end)
             own = {one for one, _ in answer.headers}
             more = tuple(one for one in shared if one[0] not in own)
-            return ServedAnswer(answer.status, (*answer.headers, *more), answer.body), warning
+            full = ServedAnswer(answer.status, (*answer.headers, *more), answer.body)
+            return full, warning or note
 
         self._run(exchange, name, merge_event(self._around.template, event), convert_end)
 
@@ -162,6 +271,19 @@ class LocalApi:
         most = self.functions.memory.get(name, 0)
         used = end.memory // (1024 * 1024)
         return f"it uses {used} MB; its `memory` is {most} MB" if most and used > most else ""
+
+
+def _add_authorizer(event: JsonObject, verdict: JsonObject) -> JsonObject:
+    context = event["requestContext"]
+    if not verdict or not isinstance(context, dict):
+        return event
+    return {**event, "requestContext": {**context, "authorizer": verdict}}
+
+
+def _build_route_arn(event: JsonObject) -> str:
+    context: Any = event["requestContext"]
+    api = f"{context['apiId']}/{context['stage']}/{context['http']['method']}"
+    return f"arn:aws:execute-api:local:{context['accountId']}:{api}{event['rawPath']}"
 
 
 def merge_event(template: Json, event: Json) -> Json:

@@ -4,6 +4,7 @@ import base64
 import functools
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
@@ -45,6 +46,54 @@ def convert_request_to_event(
         "httpMethod": head.method,
         "path": path,
     }
+
+
+def convert_to_older_event(event: JsonObject) -> JsonObject:
+    """Convert an event to version 1.0, as the HTTP API sends it."""
+    context: Any = event["requestContext"]
+    http, headers = context["http"], _read_map(event.get("headers"))
+    if event.get("cookies"):
+        cookies: Any = event["cookies"]
+        headers["cookie"] = "; ".join(cookies)
+    lists: dict[str, list[str]] = {}
+    for name, value in parse_qsl(str(event["rawQueryString"]), keep_blank_values=True):
+        lists.setdefault(name, []).append(value)
+    said = context.get("authorizer") or {}
+    older = {
+        "accountId": context["accountId"],
+        "apiId": context["apiId"],
+        "authorizer": said.get("jwt") or said.get("lambda"),
+        "domainName": context["domainName"],
+        "domainPrefix": context["domainPrefix"],
+        "httpMethod": http["method"],
+        "identity": {"sourceIp": http["sourceIp"], "userAgent": http["userAgent"]},
+        "path": http["path"],
+        "protocol": http["protocol"],
+        "requestId": context["requestId"],
+        "requestTime": context["time"],
+        "requestTimeEpoch": context["timeEpoch"],
+        "resourcePath": context["routeKey"].partition(" ")[2],
+        "stage": context["stage"],
+    }
+    return {
+        "version": "1.0",
+        "resource": older["resourcePath"],
+        "path": event["rawPath"],
+        "httpMethod": http["method"],
+        "headers": headers,
+        "multiValueHeaders": {name: [text] for name, text in headers.items()},
+        "queryStringParameters": {name: one[-1] for name, one in lists.items()} or None,
+        "multiValueQueryStringParameters": {name: [*one] for name, one in lists.items()} or None,
+        "requestContext": older,
+        "pathParameters": event.get("pathParameters"),
+        "stageVariables": None,
+        "body": event.get("body"),
+        "isBase64Encoded": event["isBase64Encoded"],
+    }
+
+
+def _read_map(value: Json) -> dict[str, Json]:
+    return dict(value) if isinstance(value, dict) else {}
 
 
 def _omit_empty(name: str, value: Json) -> JsonObject:

@@ -5,6 +5,8 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from fabric.local.access import OPEN, RouteAccess
+
 ANY = "ANY"
 
 
@@ -16,6 +18,9 @@ class HttpRoute(Struct, frozen=True):
     function: str
     # The text of the trigger: empty, or the CORS settings.
     cors: str = ""
+    access: RouteAccess = OPEN
+    # The version of its events.
+    payload: str = "2.0"
 
     @property
     def key(self) -> str:

@@ -18,6 +18,9 @@ OLDEST_GLIBC = 17
 FUNCTION_SETTINGS = (
     *("permissions", "description", "role", "vpc", "ephemeralStorage", "tracing", "logs"),
     *("async", "deadLetter", "kmsKey", "fileSystem", "snapStart", "url"),
+    # Only as settings of the scaling. A count is part of the capacity.
+    "provisionedConcurrency",
+    *("durable", "recursiveLoop"),
 )
 
 
@@ -94,6 +97,8 @@ class ProviderTraits(Struct, frozen=True):
     attaches_layers: bool = False
     # Whether services can have CloudFormation stacks.
     deploys_stacks: bool = False
+    # Whether workflows can be state machines.
+    deploys_machines: bool = False
     # Deploy commands get queues and rules.
     tells_documents: bool = False
     # A large batch needs a window.
@@ -192,6 +197,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             cron_leaves_a_day_open=True,
             attaches_layers=True,
             deploys_stacks=True,
+            deploys_machines=True,
             tells_documents=True,
             long_batches_wait=True,
             deletes_by_own_switch=True,

@@ -1,4 +1,5 @@
-"""Placeholders for values that are known only after an upstream's release or a stack.
+"""Placeholders for values that are known only after an upstream's release or a stack, and for ARNs
+of the service, which contain the account.
 
 A placeholder is a name between two characters that no config can contain. Texts must pass
 `all_known` before they leave this process to a child, a file or an address.
@@ -19,11 +20,12 @@ WHERE_LATE = (
     "`env`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
     "the address of a resource and the secrets of an addon"
 )
-# How the names of outputs of the service's own stack, of addresses of its functions and of outputs
-# of other services begin.
-STACK_OUTPUT, FUNCTION_ADDRESS, SERVICE_OUTPUT = "stack:", "function:", "service:"
-_BINDINGS = (STACK_OUTPUT, FUNCTION_ADDRESS, SERVICE_OUTPUT)
-_BOUND = re.compile(rb"\$\{(?:stack|function|service):")
+# How the names of outputs of the service's own stack, of addresses of its functions and workflows,
+# and of outputs of other services begin.
+STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"
+OWN_ADDRESSES = ("function:", "workflow:")
+_BINDINGS = (STACK_OUTPUT, *OWN_ADDRESSES, SERVICE_OUTPUT)
+_BOUND = re.compile(rb"\$\{(?:stack|function|workflow|service):")
 
 
 def has_late_bindings(text: bytes) -> bool:

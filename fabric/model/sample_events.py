@@ -185,8 +185,12 @@ def sample_event(kind: str, fields: Fields, provider_id: str = "") -> JsonObject
     """Build a sample event. `fields` are the trigger's config fields; each has a default. Topics of
     AWS have their own events.
 
-    An eventbus pattern can be JSON text. A schedule appears in no platform event.
+    An eventbus pattern can be JSON text. A schedule appears in no platform event. An `input` of the
+    config replaces the event.
     """
+    given = fields.get("input")
+    if isinstance(given, Mapping):
+        return dict(given)
     if provider_id == SNS_PROVIDER and kind == TriggerKind.PUBSUB:
         return _build_sns_event(fields)
     return _SAMPLES[TriggerKind(kind)](fields)
@@ -232,6 +236,8 @@ def _queue(fields: Fields) -> JsonObject:
 
 
 def _build_storage_event(fields: Fields) -> JsonObject:
+    if fields.get("viaEventBus"):
+        return _build_bucket_bus_event(fields)
     from urllib.parse import quote_plus  # an event of any other kind is there sooner
 
     bucket = _read_text(fields, "bucket", "my-bucket")
@@ -253,6 +259,29 @@ def _build_storage_event(fields: Fields) -> JsonObject:
         },
     }
     return {"Records": [record]}
+
+
+def _build_bucket_bus_event(fields: Fields) -> JsonObject:
+    """Build an event of a bucket in the form of EventBridge, which does not encode keys."""
+    bucket = _read_text(fields, "bucket", "my-bucket")
+    told = _read_first_text(fields, "events", "objstore1:ObjectCreated:*")
+    is_removed = "Removed" in told
+    key = f"{_read_text(fields, 'prefix', '')}sample{_read_text(fields, 'suffix', '.txt')}"
+    detail: JsonObject = {
+        "version": "0",
+        "bucket": {"name": bucket},
+        "object": {
+            "key": key,
+            **({} if is_removed else {"size": len(_BODY), "etag": _BODY_MD5}),
+            "sequencer": "0000000000000001",
+        },
+        "request-id": "SAMPLE",
+        "requester": _ACCOUNT,
+        "reason": "DeleteObject" if is_removed else "PutObject",
+    }
+    kind = "Object Deleted" if is_removed else "Object Created"
+    event = _build_bus_event(kind, "aws.s3", detail, (f"arn:aws:s3:::{bucket}",))
+    return {**event, "account": _ACCOUNT}
 
 
 def _build_bus_event(
@@ -357,10 +386,13 @@ def _build_logstream_event(fields: Fields) -> JsonObject:
         "value": _encode_base64(_BODY),
         "headers": [],
     }
-    return {
+    event: JsonObject = {
         "bootstrapServers": ",".join(map(str, addresses)) or "localhost:9092",
         "records": {f"{topic}-0": [record]},
     }
+    if fields.get("cluster"):
+        return {"eventSource": "aws:kafka", "eventSourceArn": str(fields["cluster"]), **event}
+    return {"eventSource": "SelfManagedKafka", **event} if fields.get("access") else event
 
 
 def _build_amqp_event(fields: Fields) -> JsonObject:
@@ -376,9 +408,12 @@ def _build_amqp_event(fields: Fields) -> JsonObject:
         "redelivered": False,
         "data": _encode_base64(_BODY),
     }
-    return {
-        "amqpMessagesByQueue": {f"{queue}::{_read_text(fields, 'virtualHost', '/')}": [message]},
-    }
+    messages: JsonObject = {f"{queue}::{_read_text(fields, 'virtualHost', '/')}": [message]}
+    if fields.get("broker"):
+        # The form of RabbitMQ: an ARN does not contain the engine.
+        source = {"eventSource": "aws:rmq", "eventSourceArn": str(fields["broker"])}
+        return {**source, "rmqMessagesByQueue": messages}
+    return {"amqpMessagesByQueue": messages}
 
 
 _SAMPLES: Mapping[TriggerKind, Callable[[Fields], JsonObject]] = {

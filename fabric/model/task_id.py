@@ -47,6 +47,8 @@ def passes_output(need: str, task_kind: str, uses: Collection[str] = ()) -> bool
     are the needs whose outputs the parameters of a stack contain."""
     if is_kind(need, "hook"):
         return False
+    if task_kind == "workflow":
+        return is_kind(need, "stack")
     if task_kind == "stack":
         return need in uses
     return not is_kind(need, "before") or task_kind in ("before", "build", "layer-archive")

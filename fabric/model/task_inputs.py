@@ -394,6 +394,27 @@ class StackInputs(_Inputs, frozen=True):
         )
 
 
+class WorkflowInputs(_Inputs, frozen=True):
+    """A state machine of a service. With `is_removed` it is to be deleted."""
+
+    kind = "workflow"
+
+    service: str
+    name: str
+    provider: str
+    stage: str
+    mode: str
+    place: Pairs = ()
+    # The definition and the triggers as hashes.
+    settings: Pairs = ()
+    is_removed: bool = False
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
+        pairs = (("name", self.name), *shared, *self.place, *self.settings)
+        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in pairs)
+
+
 class ImageLayersInputs(_Inputs, frozen=True):
     """The layers of vendored packages for images. Only the packages affect them."""
 
@@ -494,6 +515,8 @@ class ReleaseInputs(_Inputs, frozen=True):
     # All functions of the config, even if only some are deployed.
     functions: tuple[str, ...]
     outside: tuple[str, ...] = ()
+    # All state machines of the config.
+    workflows: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
@@ -580,7 +603,7 @@ def is_late_hook(inputs: TaskInputs) -> bool:
 RECORD_KINDS = frozenset(
     cls.kind
     for cls in (
-        *(LayerInputs, StackInputs, DeployInputs),
+        *(LayerInputs, StackInputs, DeployInputs, WorkflowInputs),
         *(ReleaseInputs, RemoveInputs, RestoreInputs),
     )
 )
@@ -599,6 +622,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         LayerInputs,
         StackInputs,
         DeployInputs,
+        WorkflowInputs,
         ReleaseInputs,
         RemoveInputs,
         RestoreInputs,

@@ -4,12 +4,14 @@ use."""
 from collections.abc import Mapping, Sequence
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.records.changes import name_workflow_output
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     Deployed,
     DeployedStack,
+    DeployedWorkflow,
     DeploymentAddress,
     FunctionOrder,
     LayerOrder,
@@ -17,8 +19,12 @@ from fabric.providers.core.contract import (
     LiveFunctions,
     Released,
     StackOrder,
+    Unsupported,
+    WorkflowDraft,
+    WorkflowOrder,
 )
 from fabric.providers.core.deployer import UnqueriedDeployer
+from fabric.providers.core.own_arns import locate_stand_ins
 from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
@@ -52,18 +58,13 @@ class Simulated(UnqueriedDeployer, frozen=True):
             if one.endpoint:
                 outputs[f"url_{one.name}"] = one.endpoint
             outputs[f"arn_{one.name}"] = one.resource_id
+        for row in address.previous.workflows if address.previous else ():
+            outputs[name_workflow_output(row.name)] = row.address
         return Released(endpoint, tuple(outputs.items()))
 
-    def locate_functions(
-        self, address: DeploymentAddress, names: Sequence[str]
-    ) -> Mapping[str, str]:
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         """Return addresses that stand for the real ones."""
-        there = f"{address.provider_id}:{_choose_region(address)}:function"
-        known = {one: format_resource_name(address, one) for one in names}
-        return {
-            **{f"{one}.name": name for one, name in known.items()},
-            **{f"{one}.arn": f"{there}:{name}" for one, name in known.items()},
-        }
+        return locate_stand_ins(names, address)
 
     def publish_layer(
         self,
@@ -94,6 +95,28 @@ class Simulated(UnqueriedDeployer, frozen=True):
         return DeployedStack(there, tuple((name, f"{there}:{name}") for name in order.outputs))
 
     def delete_stack(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete nothing."""
+
+    def find_unfit_workflows(
+        self,
+        address: DeploymentAddress,  # noqa: ARG002 - the protocol
+        workflows: Sequence[WorkflowDraft],  # noqa: ARG002
+    ) -> Sequence[Unsupported]:
+        return ()
+
+    def deploy_workflow(
+        self,
+        address: DeploymentAddress,
+        order: WorkflowOrder,
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
+    ) -> DeployedWorkflow:
+        name = f"workflow:{order.name}.arn"
+        there = locate_stand_ins((name,), address)[name]
+        return DeployedWorkflow(there, f"{there}:{order.mark[:_MARK]}")
+
+    def delete_workflow(
         self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
     ) -> None:
         """Delete nothing."""

@@ -110,6 +110,8 @@ def open_boto_client(
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         s3={"addressing_style": "path" if account.endpoint else "auto"},
+        # The host of a given endpoint is complete.
+        **({"inject_host_prefix": False} if account.endpoint else {}),
     )
     client = session.client(
         service,

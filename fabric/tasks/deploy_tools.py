@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fabric.config.values import Stack
+from fabric.config.values import Stack, StateMachine
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.model.names import Digest
@@ -66,6 +66,9 @@ class Records(Protocol):
 
 class Deployers(Protocol):
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
+    def open_limits(self, ref: RecordRef) -> Deployer:
+        """Open the provider's own deployer for its limits, which need no role."""
+
     def address(self, ref: RecordRef) -> DeploymentAddress:
         """Return the minimal identity of a deployment, sufficient to delete it."""
 
@@ -129,10 +132,24 @@ class StackValues(Struct, frozen=True):
     secret: frozenset[str] = frozenset()
 
 
+class WorkflowValues(Struct, frozen=True):
+    """A state machine of the config: its description, its definition with known values, and its
+    triggers as JSON texts."""
+
+    machine: StateMachine
+    settings: Pairs
+    definition: str
+    permissions: str = ""
+    triggers: tuple[str, ...] = ()
+
+
 class FunctionValues(Protocol):
     def values(self, ref: RecordRef, function: str) -> Values: ...
     def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
         """Return a stack of the config; None if it has none of this phase."""
+
+    def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
+        """Return a state machine of the config; None if it has none of this name."""
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         """Map variables to the current outputs of a service's upstreams."""

@@ -11,15 +11,24 @@ from fabric.graph.plan import Known
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
     RecordChange,
     ReleaseDone,
     UnitDone,
+    WorkflowDone,
     record_failed_release,
 )
-from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
+from fabric.model.records.record import (
+    Deployment,
+    FunctionRecord,
+    Mode,
+    Record,
+    RecordRef,
+    WorkflowRecord,
+)
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
@@ -130,13 +139,18 @@ class RestoreKind:
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         given = locked_record.record.outputs if inputs.functions else target.outputs
         record = locked_record.record
-        full_address = replace(self._tools.deployers.full_address(ref), previous=record)
+        _refuse_deleted_workflows(target)
+        # The release reads the state machines of that deployment. Their rows are recorded with it.
+        then = replace(record, workflows=_merge_workflows(record, target))
+        full_address = replace(self._tools.deployers.full_address(ref), previous=then)
         functions = list_functions_to_release(self._tools.values, locked_record, names)
         doubts = (record_failed_release(task.id, record),) if inputs.mode == Mode.REAL else ()
         with record_doubt_on_failure(locked_record, *doubts), task_tools.away():
             released = deployer.release(full_address, functions, given, watch_of(task, task_tools))
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
-        locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
+        rows = (WorkflowDone(task.id, one) for one in target.workflows)
+        done = ReleaseDone(task.id, endpoint, outputs, target.release_key, kept)
+        locked_record.add(*rows, done)
 
     def _return_kept_version(
         self, ref: RecordRef, one: FunctionRecord, version: str, salt: str
@@ -210,6 +224,21 @@ class RestoreKind:
             return then
         parts = (part for pair in upstream for part in pair)
         return replace(then, upstream=upstream, key=hash_fields(("restored", then.key, *parts)))
+
+
+def _refuse_deleted_workflows(target: Deployment) -> None:
+    """Raise for state machines that were deleted since, because their versions do not exist."""
+    gone = [one.name for one in target.workflows if not one.version]
+    if gone:
+        message = f"the workflow `{gone[0]}` was deleted since this deployment"
+        hint = "deploy the commit of that deployment again"
+        raise FabricError(Problem("rollback/no-way-back", message, hint))
+
+
+def _merge_workflows(record: Record, target: Deployment) -> tuple[WorkflowRecord, ...]:
+    """Return the state machines to release. Newer ones are deleted after the release."""
+    names = {one.name for one in target.workflows}
+    return (*target.workflows, *(one for one in record.workflows if one.name not in names))
 
 
 def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:

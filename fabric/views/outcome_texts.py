@@ -139,6 +139,11 @@ def _invoke_text(called: queried.InvokeOutcome, _style: Style) -> str:
     return json.dumps(called.response)
 
 
+def _format_execution(ran: queried.ExecutionOutcome, _style: Style) -> str:
+    """Format the output of an execution, or its address if it was started only."""
+    return json.dumps(ran.output) if ran.status else ran.execution
+
+
 def _format_served(served: queried.ServedOutcome, _style: Style) -> str:
     calls = format_count(served.calls, "call")
     return f"{calls}, {served.failed} failed" if served.failed else calls
@@ -205,6 +210,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     queried.ConfigOutcome: _format_config,
     queried.ServicesOutcome: _format_services,
     queried.InvokeOutcome: _invoke_text,
+    queried.ExecutionOutcome: _format_execution,
     queried.ServedOutcome: _format_served,
     queried.StreamedOutcome: served_text.format_streamed,
     queried.RestoredOutcome: served_text.format_restoration,

@@ -16,6 +16,7 @@ from fabric.model.outcomes.planned import (
     PlannedService,
     PlannedStack,
     PlannedTask,
+    PlannedWorkflow,
     PlanOutcome,
     PlanSummary,
 )
@@ -38,6 +39,7 @@ def plan_text(plan: PlanOutcome, style: Style) -> str:
     blocks = [
         *(_format_service(service, style) for service in plan.services),
         *(_format_stack(stack, style) for stack in plan.stacks),
+        *(_format_workflow(workflow, style) for workflow in plan.workflows),
     ]
     busy = [task for task in plan.tasks if task.action != "skip"]
     busy.sort(key=lambda task: (task.level, make_natural_key(task.id)))
@@ -92,6 +94,16 @@ def _format_stack(stack: PlannedStack, style: Style) -> str:
         for one in stack.resources
     )
     return "\n".join([head, *rows, ""])
+
+
+def _format_workflow(workflow: PlannedWorkflow, style: Style) -> str:
+    if workflow.change == "none":
+        return ""
+    sign = _SIGNS[workflow.change]
+    head = f"{sign} workflow {style.strong(workflow.name)} of {workflow.service}"
+    changes = workflow.fields if workflow.change == "update" else {}
+    lines = (f"    {name}: {_change(name, *pair, style)}" for name, pair in changes.items())
+    return "\n".join([head, *lines, ""])
 
 
 def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:

@@ -83,7 +83,8 @@ def _encode_call(outcome: InvokeOutcome | DevOutcome) -> JsonObject:
 
 def _encode_plan(outcome: PlanOutcome) -> JsonObject:
     fields = _list_fields(outcome)
-    return {name: value for name, value in fields.items() if name != "stacks" or value}
+    hidden = ("stacks", "workflows")
+    return {name: value for name, value in fields.items() if name not in hidden or value}
 
 
 _KINDS: Mapping[type[JsonStruct], Callable[..., Mapping[str, object]]] = {

@@ -93,7 +93,7 @@ def test_every_key_of_a_trigger_is_read(kind: str, shape: Fields, field: Field) 
 
 
 def test_section_without_its_required_keys_has_empty_values() -> None:
-    storage = Section(StorageTrigger, dict(TRIGGER.kinds)["storage"])
+    storage = Section(StorageTrigger, dict(TRIGGER.kinds)["storage"], given=("options",))
     assert storage.read(EMPTY) == StorageTrigger("", ())
 
 

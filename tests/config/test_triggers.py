@@ -72,6 +72,14 @@ _SAMPLES = {
             "batchSize: 2}",
             AmqpTrigger("q", "u", "e", "r", "v", 2),
         ),
+        (
+            "{type: storage, bucket: b, events: [e], viaEventBus: true}",
+            StorageTrigger("b", ("e",), options='{"viaEventBus":true}'),
+        ),
+        (
+            "{type: cron, schedule: 'at(2030-01-31T08:00)', method: scheduler}",
+            CronTrigger("at(2030-01-31T08:00:00)", options='{"method":"scheduler"}'),
+        ),
     ],
 )
 def test_a_trigger_is_read_with_its_defaults(text: str, trigger: Trigger) -> None:
@@ -94,6 +102,12 @@ def test_a_pubsub_trigger_is_read() -> None:
         ("{type: http, route: FETCH:/x}", "config/bad-value"),
         ("{type: http, path: x}", "config/bad-value"),
         ("{type: cron}", "config/missing-key"),
+        ("{type: cron, schedule: at(noon)}", "config/bad-schedule"),
+        ("{type: cron, schedule: 'at(2030-02-31T08:00:00)'}", "config/bad-schedule"),
+        ("{type: cron, schedule: rate(1 hour), start: tomorrow}", "config/bad-value"),
+        ("{type: logstream, topic: t, cluster: clicks}", "config/bad-value"),
+        ("{type: logstream, topic: t, access: [{type: magic}]}", "config/bad-value"),
+        ("{type: amqp, queue: q, broker: jobs}", "config/bad-value"),
         ("{type: cron, schedule: ''}", "config/bad-value"),
         ("{type: queue}", "config/missing-key"),
         ("{type: queue, queue: q, batchSize: 0}", "config/bad-value"),

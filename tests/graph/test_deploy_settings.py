@@ -6,6 +6,7 @@ from fabric.graph.deploy_settings import (
     describe_release_place,
 )
 from fabric.graph.service_unit import ServiceUnit
+from fabric.model.hashing import hash_fields
 from tests.support.config_texts import HEAD, ONE, loaded
 
 
@@ -50,3 +51,26 @@ def test_a_function_setting_is_an_option_only_where_it_is_given() -> None:
     given = dict(build_spec(unit, unit.config.functions[0])[1])
     assert "tracing" not in plain
     assert given == {**plain, "tracing": "active"}
+
+
+def spec_of(keys: str) -> dict[str, str]:
+    function = f"functions: [{{name: one, entry: one.ts, {keys}}}]\n"
+    unit = ServiceUnit(loaded(HEAD + function), "")
+    return dict(build_spec(unit, unit.config.functions[0])[1])
+
+
+def test_a_number_of_instances_is_no_scaling() -> None:
+    count = spec_of("provisionedConcurrency: 2")
+    scaling = spec_of("provisionedConcurrency: {min: 2, max: 5}")
+    assert "provisionedConcurrency" not in count
+    assert scaling == {**count, "provisionedConcurrency": '{"max":5,"min":2}'}
+
+
+def test_triggers_without_newer_keys_are_hashed_as_before() -> None:
+    triggers = "{type: storage, bucket: b, events: [e]}, {type: amqp, queue: q}"
+    old = (
+        "(StorageTrigger(bucket='b', events=('e',), prefix='', suffix='', existing_bucket=False), "
+        "AmqpTrigger(queue='q', url='', exchange='', routing_key='', virtual_host='', "
+        "batch_size=0))"
+    )
+    assert spec_of(f"triggers: [{triggers}]")["triggers"] == hash_fields((old,))

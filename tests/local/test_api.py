@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
+from fabric.local.access import FunctionRule, Limit, RouteAccess, TokenRule
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings, merge_event
 from fabric.local.exchange import ServedCall
 from fabric.local.http_service import build_local_service
@@ -33,14 +34,22 @@ def handler(event, context):
         raise ValueError("no")
     if mode == "lies":
         return {"statusCode": 1}
+    if isinstance(event, dict) and event.get("type") == "REQUEST":
+        return {"isAuthorized": event["identitySource"] == ["yes"], "context": {"who": "me"}}
     if mode == "typed":
         return {"statusCode": 200, "headers": {"access-control-allow-origin": "mine"}}
     return event
 """
+CHECK = FunctionRule(name="check", function="echo", sources=("$request.header.X",))
+TOKEN = TokenRule(name="users", source="$request.header.A", issuer="i", audience=("a",))
 ROUTES = (
     HttpRoute("GET", "/open/{id}", "echo", "true"),
     HttpRoute("ANY", "/closed", "echo"),
     HttpRoute("GET", "/broken", "broken"),
+    HttpRoute("GET", "/older/{id}", "echo", payload="1.0"),
+    HttpRoute("GET", "/checked", "echo", access=RouteAccess(CHECK)),
+    HttpRoute("GET", "/limited", "echo", access=RouteAccess(limit=Limit(0, 1))),
+    HttpRoute("GET", "/token", "echo", access=RouteAccess(TOKEN)),
 )
 FOREIGN = {"Origin": "https://elsewhere.example"}
 BROKEN = Problem("build/failed", "it does not parse", where=Place("a.py", 1, 2), frame="1 | (")
@@ -179,3 +188,41 @@ def test_template_fills_only_missing_event_fields() -> None:
         "d": 3,
     }
     assert merge_event({"a": 1}, [1]) == [1]
+
+
+def test_an_older_event_has_the_shape_of_version_1() -> None:
+    with api() as client:
+        _, _, body = client.ask("GET", "/older/7?a=1&a=2", headers={"Cookie": "c=1"})
+    event = json.loads(body)
+    assert (event["version"], event["resource"], event["path"]) == (
+        "1.0",
+        "/older/{id}",
+        "/older/7",
+    )
+    assert event["queryStringParameters"] == {"a": "2"}
+    assert event["multiValueQueryStringParameters"] == {"a": ["1", "2"]}
+    assert (event["headers"]["cookie"], event["pathParameters"]) == ("c=1", {"id": "7"})
+    assert event["requestContext"]["identity"]["sourceIp"] == "127.0.0.1"
+
+
+def test_the_function_of_an_authorizer_decides_before_that_of_the_route() -> None:
+    with api() as client:
+        assert client.status("GET", "/checked") == 401
+        assert client.status("GET", "/checked", {"X": "no"}) == 403
+        status, _, body = client.ask("GET", "/checked", headers={"X": "yes"})
+    context = json.loads(body)["requestContext"]
+    assert (status, context["authorizer"]) == (200, {"lambda": {"who": "me"}})
+
+
+def test_requests_above_the_limit_of_a_route_are_refused() -> None:
+    with api() as client:
+        assert [client.status("GET", "/limited") for _ in range(2)] == [200, 429]
+
+
+def test_an_authorizer_without_keys_is_reported_once() -> None:
+    with api() as client:
+        assert [client.status("GET", "/token") for _ in range(2)] == [200, 200]
+        until(lambda: len(client.calls) > 1)
+        warnings = [one.warning for one in client.calls]
+    assert "`users` is not applied: pass the keys" in warnings[0]
+    assert "users" not in warnings[1]

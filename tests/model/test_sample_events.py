@@ -158,3 +158,31 @@ def test_a_broker_message_is_by_queue_and_virtual_host() -> None:
 def test_a_sample_is_the_same_each_time_and_needs_no_field(kind: TriggerKind) -> None:
     assert made(kind) == made(kind)
     assert made(kind)
+
+
+def test_a_bucket_by_the_event_bus_sends_an_event_of_the_bus() -> None:
+    fields = {"bucket": "up", "prefix": "a b/", "suffix": ".png", "viaEventBus": True}
+    event = made("storage", events=["objstore1:ObjectCreated:*"], **fields)
+    assert set(event) == _ON_BUS | {"account"}
+    assert (event["source"], event["detail-type"]) == ("aws.s3", "Object Created")
+    assert event["detail"]["object"]["key"] == "a b/sample.png"
+    assert event["resources"] == ["arn:aws:s3:::up"]
+    removed = made("storage", events=["objstore1:ObjectRemoved:*"], **fields)
+    assert removed["detail-type"] == "Object Deleted"
+
+
+def test_brokers_of_aws_name_their_source() -> None:
+    cluster = made("logstream", topic="t", cluster="arn:aws:kafka:x")
+    assert (cluster["eventSource"], cluster["eventSourceArn"]) == ("aws:kafka", "arn:aws:kafka:x")
+    assert list(cluster["records"]) == ["t-0"]
+    assert made("logstream", topic="t", access=[])["records"]
+    own = made("logstream", topic="t", brokers=["b:1"], access=[{"type": "vpcSubnet"}])
+    assert (own["eventSource"], own["bootstrapServers"]) == ("SelfManagedKafka", "b:1")
+    queue = made("amqp", queue="q", broker="arn:aws:mq:x", virtualHost="v")
+    assert set(queue) == {"eventSource", "eventSourceArn", "rmqMessagesByQueue"}
+    assert list(queue["rmqMessagesByQueue"]) == ["q::v"]
+
+
+@pytest.mark.parametrize("kind", ["cron", "eventbus"])
+def test_the_input_of_the_config_is_the_event(kind: str) -> None:
+    assert made(kind, input={"job": "report"}) == {"job": "report"}

@@ -179,7 +179,8 @@ def test_a_release_depends_on_mode_and_place_and_not_on_its_functions() -> None:
 
 def test_every_kind_that_changes_a_record_has_an_inputs_class() -> None:
     assert set(INPUTS_BY_KIND) > RECORD_KINDS
-    assert {"layer", "stack", "deploy", "release", "remove", "restore"} == RECORD_KINDS
+    kinds = {"layer", "stack", "deploy", "workflow", "release", "remove", "restore"}
+    assert kinds == RECORD_KINDS
 
 
 @pytest.mark.parametrize(

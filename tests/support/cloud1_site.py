@@ -20,6 +20,7 @@ from tests.support.servers.strict_cloud1.samples import role_of
 from tests.support.service_site import LostAnswer, ServiceSite
 
 _STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
+_CLUSTER = "arn:aws:kafka:us-east-1:123456789012:cluster/clicks/1"
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 
 
@@ -76,6 +77,7 @@ class Cloud1Site(ServiceSite):
             trigger("cron", schedule="rate(5 minutes)"),
             trigger("cron", schedule="0 12 * * 1-5", timezone="Europe/Berlin"),
             trigger("queue", queue="work", batchSize=5),
+            trigger("logstream", topic="clicks", cluster=_CLUSTER, startingPosition="LATEST"),
             self._stored("ObjectCreated"),
         )
         return (self.order("hello", *hello), self.order("bye"))
@@ -101,7 +103,7 @@ class Cloud1Site(ServiceSite):
         if "iam" not in self.extension:
             make_queue(self.cloud1)
             more = {"iam": {"role": {"statements": [_STATEMENT]}}}
-            self.extension |= {"schedulerRoleArn": role_of(self.cloud1), **more}
+            self.extension |= more
 
     def beside(self, service: str) -> "Cloud1Site":
         return Cloud1Site(self.cloud1, self.folder, service)

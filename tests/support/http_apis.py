@@ -45,10 +45,10 @@ def token(**claims: object) -> str:
     return f"{text}.{_encoded(signature)}"
 
 
-def trust(cloud1: StrictCloud1) -> None:
+def trust(cloud1: StrictCloud1, issuer: str = ISSUER) -> None:
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     pem = _key().public_key().public_bytes(serialization.Encoding.PEM, form)
-    cloud1.trust_issuer(ISSUER, {"one": pem.decode()})
+    cloud1.trust_issuer(issuer, {"one": pem.decode()})
 
 
 def api(site: Cloud1Site) -> Any:

@@ -33,7 +33,7 @@ from fabric.providers.core.contract import (
     Released,
     Unsupported,
 )
-from fabric.tasks.deploy_tools import DeployTools, StackValues, Values
+from fabric.tasks.deploy_tools import DeployTools, StackValues, Values, WorkflowValues
 from tests.support.records import record
 from tests.tasks.tools import HeldRecord
 
@@ -123,6 +123,7 @@ class Deploys:
     provider: FakeDeployer = field(default_factory=FakeDeployer)
     known: dict[str, Values] = field(default_factory=dict)
     stacks: dict[str, StackValues] = field(default_factory=dict)
+    workflows: dict[str, WorkflowValues] = field(default_factory=dict)
     outside: Pairs = ()
     urls: dict[str, str] = field(default_factory=dict)
     archive: Path = Path("/nowhere")
@@ -167,6 +168,9 @@ class Deploys:
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
         return replace(self.address(ref), region="eu-west-1")
 
+    def open_limits(self, ref: RecordRef) -> FakeDeployer:
+        return self.deployer(ref, Mode.REAL)
+
     def list_hidden_values(self, ref: RecordRef) -> Secret[frozenset[str]]:
         assert ref == REF
         return NO_SECRETS
@@ -180,6 +184,9 @@ class Deploys:
 
     def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
         return self.stacks.get(phase)
+
+    def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
+        return self.workflows.get(name)
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self.urls

@@ -16,6 +16,7 @@ from fabric.app.records.known_records import (
 )
 from fabric.app.records.placed_deployers import find_health_misfits
 from fabric.app.records.scope import DeployScope
+from fabric.config.rules.deployable import has_provider_settings
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys
 from fabric.config.values import Config, Function
@@ -37,13 +38,15 @@ from fabric.model.catalog import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
+from fabric.model.secrecy import redact_values
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
-from fabric.providers.core.contract import LayerPublisher, Unsupported
+from fabric.providers.core.contract import LayerPublisher, Unsupported, WorkflowDeployer
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
 from fabric.tasks.stack import no_stacks_problem
+from fabric.tasks.workflow import no_workflows_problem
 
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 _CODE = "deploy/whole-service"
@@ -163,10 +166,35 @@ def _find_mode_problems(
     if mode == Mode.COMMAND:
         yield from _find_unpublished_layers(config)
         yield from _find_unsupported_stacks(config)
+        yield from _find_unsupported_workflows(config)
         return
     yield from _find_unsupported_settings(config)
     if mode == Mode.REAL:
         yield from _find_deployer_problems(scope, ref, config)
+
+
+def find_simulated_limits(scope: DeployScope) -> Iterator[Problem]:
+    """Find settings of simulated services that a real deploy would refuse. A simulated deploy
+    succeeds."""
+    for ref in sorted(scope.placements):
+        config = scope.work.config(ref)
+        is_simulated = scope.placements[ref].mode == Mode.SIMULATED
+        if config is None or not is_simulated or not has_provider_settings(config):
+            continue
+        found: Sequence[Unsupported] = ()
+        with contextlib.suppress(FabricError):  # a provider without a deployer has no limits
+            deployers = scope.tools.deployers
+            address = deployers.address(ref)
+            found = deployers.open_limits(ref).unfit(address, scope.values.drafts(ref))
+        # Unread references have a text in place of their value.
+        unread = [one.text for one in config.document.bindings.references]
+        found = [one for one in found if not any(text in one.problem.message for text in unread)]
+        for problem in _place_problems(scope, ref, config, found) if found else ():
+            message = f"a real deploy would fail: {problem.message}"
+            yield replace(problem, code=_SIMULATED_LIMIT, message=message)
+
+
+_SIMULATED_LIMIT = "plan/provider-limit"
 
 
 def _find_deployer_problems(
@@ -181,6 +209,11 @@ def _find_deployer_problems(
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
             *(() if isinstance(deployer, LayerPublisher) else _find_unpublished_layers(config)),
+            *(
+                deployer.find_unfit_workflows(address, scope.values.workflow_drafts(ref))
+                if isinstance(deployer, WorkflowDeployer)
+                else ()
+            ),
         ]
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
@@ -194,12 +227,28 @@ def _find_deployer_problems(
 def _place_problems(
     scope: DeployScope, ref: RecordRef, config: Config, found: Sequence[Unsupported]
 ) -> Sequence[Problem]:
+    found = _redact(found, scope.tools.deployers.list_hidden_values(ref).reveal())
     with contextlib.suppress(OSError, FabricError):  # it was there a moment ago
         text = read_bytes(Path(scope.placements[ref].folder, Path(config.document.file).name))
         return with_places(
             config, text, [(_build_function_path(one), one.problem) for one in found]
         )
     return [one.problem for one in found]
+
+
+def _redact(found: Sequence[Unsupported], hidden: frozenset[str]) -> Sequence[Unsupported]:
+    """Redact secrets: a limit can quote the setting."""
+    return [
+        replace(
+            one,
+            problem=replace(
+                one.problem,
+                message=redact_values(one.problem.message, hidden),
+                hint=redact_values(one.problem.hint, hidden),
+            ),
+        )
+        for one in found
+    ]
 
 
 def _find_unknown_keys(config: Config) -> Iterator[Unsupported]:
@@ -260,6 +309,12 @@ def _find_unsupported_stacks(config: Config) -> Iterator[Unsupported]:
     for one in config.supplies.stacks:
         keys = ("extensions", config.provider.id, "stack", one.phase)
         yield Unsupported("", no_stacks_problem(config.service), keys=keys)
+
+
+def _find_unsupported_workflows(config: Config) -> Iterator[Unsupported]:
+    """Find state machines, which a custom command does not deploy."""
+    for _ in config.supplies.machines:
+        yield Unsupported("", no_workflows_problem(config.service), keys=("workflows",))
 
 
 def _build_function_path(one: Unsupported) -> FunctionPath:

@@ -204,10 +204,19 @@ def _format_field_changes(
     if change.kind != EntryKind.OPTION or not is_json:
         yield _format_field_change(change, row, was)
         return
+    yield from format_setting_changes(change)
+
+
+def format_setting_changes(change: Change) -> Iterator[tuple[str, tuple[Json, Json]]]:
+    """Format the change of a setting, with one row for each changed key of a map."""
     old, new = (dict(_list_values(change.name, text)) for text in (change.old, change.new))
     for name in dict.fromkeys((*old, *new)):
         if old.get(name) != new.get(name):
-            yield name, (old.get(name) or None, new.get(name) or None)
+            yield name, (_shorten(old.get(name)), _shorten(new.get(name)))
+
+
+def _shorten(value: Json) -> Json:
+    return _shorten_hash(value) if isinstance(value, str) else value or None
 
 
 def _format_field_change(

@@ -11,6 +11,7 @@ from fabric.app.command import Command
 from fabric.app.deploy.changes import compare_with_deployed
 from fabric.app.deploy.orphans import warn_of_orphans
 from fabric.app.deploy.stack_changes import list_planned_stacks, warn_of_left_stacks
+from fabric.app.deploy.workflow_changes import list_planned_workflows
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.files import build_client_environment
@@ -25,13 +26,14 @@ from fabric.graph.compile import is_whole_service_deploy
 from fabric.graph.name_tasks import is_managing_dns
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.undo import plan_workflow_removal
 from fabric.model.backends import BackendKind
 from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
-from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
+from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, WorkflowInputs
 from fabric.providers.core.contract import PerFunctionEndpoints
 from fabric.state.backends.registry import is_on_this_machine
 from fabric.state.contract import build_state_key, build_traces_key
@@ -112,7 +114,14 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
     looked_at = {**{ref: scope.record(ref) for ref in scope.dependencies}, **records}
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(looked_at.items())}
     stacks = list_planned_stacks(made, scope)
-    live = replace(work, info=info, services=rows, serials=serials, stacks=stacks)
+    live = replace(
+        work,
+        info=info,
+        services=rows,
+        serials=serials,
+        stacks=stacks,
+        workflows=tuple(list_planned_workflows(made, scope)),
+    )
     told = (
         *warn_of_orphans(scope),
         *warn_of_left_stacks(scope),
@@ -165,7 +174,14 @@ def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
         return work
     deployed = _group_deployed_functions(work.graph)
     releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
-    removals = [task for release in releases for task in _list_removals(release, deployed, scope)]
+    removals = [
+        task
+        for release in releases
+        for task in (
+            *_list_removals(release, deployed, scope),
+            *_list_workflow_removals(release, work.graph, scope),
+        )
+    ]
     if not removals:
         return work
     from fabric.graph.build_graph import build_graph  # networkx: only when the graph changes
@@ -201,6 +217,14 @@ def _list_removals(
         own = build_task_id("remove", inputs.service, name, inputs.provider)
         remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
         yield Task(own, remove, (release.id,))
+
+
+def _list_workflow_removals(release: Task, graph: TaskGraph, scope: DeployScope) -> Iterable[Task]:
+    """List the recorded state machines that the config no longer contains."""
+    record = scope.record(get_record_ref(release.inputs))
+    wanted = {one.name for one in graph.inputs_of("workflow") if isinstance(one, WorkflowInputs)}
+    rows = record.workflows if record else ()
+    return plan_workflow_removal(record, (release.id,), wanted) if record and rows else ()
 
 
 def _list_removed_functions(record: Record, inputs: ReleaseInputs) -> set[str]:

@@ -62,7 +62,8 @@ def compute_final_record(
 ) -> Record | None:
     """Compute the final record, or None if nothing of it is left."""
     base, record = locked.base, locked.record
-    if ending.is_as_before and (base.deployment_id or not record.stacks):
+    is_left = bool(record.stacks or record.workflows)
+    if ending.is_as_before and (base.deployment_id or not is_left):
         return restore_base(base, record) if base.deployment_id else None
     if ending.is_as_before or not ending.ok:
         # After a rollback of a first deploy, a stack stays if its policy is to keep it.
@@ -86,4 +87,4 @@ def has_moved(locked: LockedRecord) -> bool:
 
 def _list_facts(record: Record) -> tuple[object, ...]:
     released = (record.endpoint, record.outputs, record.release_key)
-    return record.functions, *released, record.layers, record.stacks
+    return record.functions, *released, record.layers, record.stacks, record.workflows

@@ -60,11 +60,17 @@ def _select_function(call: OneCall, config: Config, settings: Settings) -> tuple
         raise FabricError(unknown_function_problem(call.function, names))
     if call.http is None:
         return call.function or _require_single_function(names), call.event
-    from fabric.local.http_event import Arrival, convert_request_to_event
+    from fabric.local.http_event import (
+        Arrival,
+        convert_request_to_event,
+        convert_to_older_event,
+    )
 
     matched = _match_route(call, config, call.http)
     arrival = Arrival(settings.clock.now(), settings.chance(8))
-    return matched.route.function, convert_request_to_event(call.http.request(), matched, arrival)
+    event = convert_request_to_event(call.http.request(), matched, arrival)
+    is_older = matched.route.payload == "1.0"
+    return matched.route.function, convert_to_older_event(event) if is_older else event
 
 
 def _require_single_function(names: Sequence[str]) -> str:
@@ -76,7 +82,7 @@ def _require_single_function(names: Sequence[str]) -> str:
 
 def _match_route(call: OneCall, config: Config, http: HttpInput) -> Matched:
     wanted = (one for one in config.functions if call.function in ("", one.name))
-    table = RouteTable(list_routes(tuple(wanted)))
+    table = RouteTable(list_routes(config, wanted))
     found = table.find(http.method, http.target.partition("?")[0])
     if isinstance(found, Matched):
         return found

@@ -17,6 +17,7 @@ from fabric.app.observing.noted_calls import open_local_calls
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.bus import MakeListeners
+from fabric.local.access import TokenKeys
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
 from fabric.local.exchange import ServedCall
 from fabric.local.http_service import TunnelEnd, build_local_service, listen
@@ -44,6 +45,8 @@ class ServeOptions(Struct, frozen=True):
     # Limits the processes per function.
     instances: int = 4
     tunnel: TunnelEnd | None = None
+    # The public keys of JWT authorizers.
+    keys: TokenKeys | None = None
 
 
 class ServeListeners(Struct, frozen=True):
@@ -110,6 +113,7 @@ class ServedService:
             self._report_call,
             options.template,
             options.tunnel,
+            options.keys,
         )
         self._hosts = frozenset({options.tunnel.host} if options.tunnel else ())
         self._api = LocalApi(self._pool, _build_served_functions(first.service), around)

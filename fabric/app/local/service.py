@@ -1,8 +1,10 @@
 """A service on this machine: its functions from their archives, and its problems."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 
 from fabric.app.invoking.function_clients import build_simulated_caller
 from fabric.app.invoking.installed_packages import add_layers, find_installed_packages
@@ -13,6 +15,7 @@ from fabric.app.project.place_services import build_placement
 from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.service_unit import ServiceUnit
+from fabric.local.access import OPEN, FunctionRule, Limit, RouteAccess, TokenRule
 from fabric.local.routes import HttpRoute
 from fabric.model.hashing import hash_bytes
 from fabric.model.host_facts import find_host_facts
@@ -20,9 +23,16 @@ from fabric.model.late_values import fill_placeholders, find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.own_arns import fill_stand_in_arns
 from fabric.providers.core.redaction import build_redaction
 from fabric.runtimes.calls.function import CodeArchive, InstalledPackages, LocalFunction
 from fabric.system.disk import read_bytes
+
+if TYPE_CHECKING:
+    from fabric.providers.cloud1.http_settings import HttpSettings
+
+_AWS = "cloud1-lambda"
 
 
 class LocalService(Struct, frozen=True):
@@ -74,7 +84,7 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
         name=config.service,
         provider=config.provider.label,
         functions=functions,
-        routes=tuple(list_routes(chosen)),
+        routes=tuple(list_routes(config, chosen)),
         memory={one.name: one.capacity.memory for one in chosen},
         broken=broken,
         warnings=given.warnings,
@@ -125,11 +135,71 @@ def _read_code_archive(package: PackagedFunction, name: str) -> CodeArchive:
     return CodeArchive(package.sha256, read)
 
 
-def list_routes(functions: tuple[Function, ...]) -> Iterator[HttpRoute]:
+def list_routes(config: Config, functions: Iterable[Function]) -> Iterator[HttpRoute]:
+    """List the routes of functions, with the authorizers and limits of the HTTP API of AWS."""
+    settings = _read_http_settings(config)
     for function in functions:
         for trigger in function.triggers:
             if isinstance(trigger, HttpTrigger):
-                yield HttpRoute(trigger.method.upper(), trigger.path, function.name, trigger.cors)
+                yield HttpRoute(
+                    method=trigger.method.upper(),
+                    path=trigger.path,
+                    function=function.name,
+                    cors=trigger.cors,
+                    access=_build_access(settings, trigger) if settings else OPEN,
+                    payload=settings.event_format if settings else "2.0",
+                )
+
+
+def _read_http_settings(config: Config) -> "HttpSettings | None":
+    """Read the settings of the HTTP API; None if the service has none."""
+    if config.provider.id != _AWS:
+        return None
+    said = (json.loads(config.provider.extensions).get(_AWS) or {}).get("http") or {}
+    triggers = [one for function in config.functions for one in function.triggers]
+    http = [one for one in triggers if isinstance(one, HttpTrigger)]
+    if not said and not any(one.authorizer or one.options for one in http):
+        return None
+    from fabric.providers.cloud1.http_settings import HttpSettings  # few services have these
+
+    return convert(said, HttpSettings)
+
+
+def _build_access(settings: "HttpSettings", trigger: HttpTrigger) -> RouteAccess:
+    from fabric.providers.cloud1.http_settings import (
+        JwtAuthorizer,
+        RequestAuthorizer,
+        list_identity_sources,
+        read_authorizer_name,
+    )
+
+    options = json.loads(trigger.options or "{}")
+    said = options.get("throttle") or (to_builtins(settings.throttle) if settings.throttle else {})
+    limit = Limit(said["rate"], said["burst"]) if said else None
+    name = read_authorizer_name(settings, {"authorizer": trigger.authorizer})
+    found = settings.authorizers.get(name)
+    if found is None:
+        return RouteAccess(limit=limit, unchecked=name)
+    sources = tuple(list_identity_sources(found))
+    if isinstance(found, JwtAuthorizer):
+        rule = TokenRule(
+            name=name,
+            source=sources[0],
+            issuer=found.issuer,
+            audience=found.audience,
+            scopes=tuple(options.get("scopes") or ()),
+        )
+        return RouteAccess(rule, limit)
+    if settings.is_rest or not isinstance(found, RequestAuthorizer) or not found.function:
+        return RouteAccess(limit=limit, unchecked=name)
+    check = FunctionRule(
+        name=name,
+        function=found.function,
+        sources=sources,
+        ttl=found.ttl,
+        is_simple=found.simple is not False,
+    )
+    return RouteAccess(check, limit)
 
 
 class Environments(Struct, frozen=True):
@@ -144,8 +214,12 @@ def _build_environments(project: Project, unit: ServiceUnit, settings: Settings)
     known = _list_upstream_addresses(project, unit, settings)
     values: dict[str, Secret[Pairs]] = {}
     missing: dict[str, str] = {}
-    for function in unit.config.functions:
-        filled = [(name, fill_placeholders(value, known)) for name, value in function.env]
+    config = unit.config
+    place = (config.provider.label, config.provider.id, config.provider.region)
+    address = DeploymentAddress(config.service, config.stage, *place)
+    for function in config.functions:
+        env = [(name, fill_stand_in_arns(value, address)) for name, value in function.env]
+        filled = [(name, fill_placeholders(value, known)) for name, value in env]
         missing |= {
             name: find_late_names(value)[0] for name, value in filled if find_late_names(value)
         }

@@ -1,7 +1,7 @@
 """Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -10,12 +10,13 @@ from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.config.rules.env_size import find_excess_problem
-from fabric.config.values import Config, Function
+from fabric.config.values import Config, Function, Trigger
 from fabric.graph.deploy_settings import build_spec
 from fabric.graph.late_outputs import list_late_names, list_late_texts, require_outputs
 from fabric.graph.stacks import describe_policy, find_stack, hash_parameters
+from fabric.graph.workflows import describe_machine, fill_definition, find_machine
 from fabric.model.late_values import (
-    FUNCTION_ADDRESS,
+    OWN_ADDRESSES,
     fill_document,
     fill_placeholders,
     find_late_names,
@@ -25,8 +26,8 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import is_secret_name, redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.core.contract import FunctionDraft
-from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values
+from fabric.providers.core.contract import FunctionDraft, WorkflowDraft
+from fabric.tasks.deploy_tools import ShownTexts, StackValues, Values, WorkflowValues
 
 _TOO_LARGE = "deploy/environment-too-large"
 
@@ -46,13 +47,13 @@ class ConfigValues:
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.document.secret_values.reveal()
-        known = {**self._upstreams.all(ref), **self._locate_functions(ref, found)}
+        known = {**self._upstreams.all(ref), **self._locate_own(ref, found)}
         env = require_outputs(with_values(found.env, known))
         crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            triggers=_encode_triggers(found, frozenset(), known),
+            triggers=_encode_triggers(found.triggers, frozenset(), known),
             layers=tuple(fill_placeholders(one, known) for one in found.layers),
             env=Secret(env),
             declared=Secret(found.env),
@@ -62,7 +63,7 @@ class ConfigValues:
             provisioned_concurrency=found.capacity.provisioned_concurrency,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
-                triggers=_encode_triggers(found, hidden, known),
+                triggers=_encode_triggers(found.triggers, hidden, known),
                 layers=tuple(
                     fill_placeholders(redact_values(layer, hidden), known) for layer in found.layers
                 ),
@@ -70,10 +71,10 @@ class ConfigValues:
             late=_list_late_values(found, known),
         )
 
-    def _locate_functions(self, ref: RecordRef, function: Function) -> Mapping[str, str]:
+    def _locate_own(self, ref: RecordRef, function: Function) -> Mapping[str, str]:
         """Return the addresses of functions that a function uses."""
-        names = (one for one in list_late_names(function) if one.startswith(FUNCTION_ADDRESS))
-        return self._deployers.locate_functions(ref, tuple(names))
+        names = (one for one in list_late_names(function) if one.startswith(OWN_ADDRESSES))
+        return self._deployers.locate_own(ref, tuple(names))
 
     def read_environment(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
         """Return the function's environment from the config, with open upstream placeholders.
@@ -90,10 +91,10 @@ class ConfigValues:
         if config is None or stack is None:
             return None
         late = {name for _, value in stack.parameters for name in find_late_names(value)}
-        names = tuple(one for one in sorted(late) if one.startswith(FUNCTION_ADDRESS))
+        names = tuple(one for one in sorted(late) if one.startswith(OWN_ADDRESSES))
         known = {
             **self._upstreams.list_own_outputs(ref),
-            **self._deployers.locate_functions(ref, names),
+            **self._deployers.locate_own(ref, names),
         }
         return StackValues(
             stack=stack,
@@ -101,6 +102,33 @@ class ConfigValues:
             declared=hash_parameters(stack),
             policy=describe_policy(config, stack),
             secret=_list_secret_names(stack.parameters, config),
+        )
+
+    def workflow(self, ref: RecordRef, name: str) -> WorkflowValues | None:
+        """Return a state machine of the config, with known outputs of the stack."""
+        config = self._work.config(ref)
+        machine = find_machine(config, name) if config else None
+        if config is None or machine is None:
+            return None
+        known = self._upstreams.list_own_outputs(ref)
+        definition = fill_definition(machine, known)
+        permissions = fill_placeholders(machine.permissions, known)
+        require_outputs((("definition", definition), ("permissions", permissions)))
+        return WorkflowValues(
+            machine=machine,
+            settings=describe_machine(machine),
+            definition=definition,
+            permissions=permissions,
+            triggers=_encode_triggers(machine.triggers, frozenset(), {}),
+        )
+
+    def workflow_drafts(self, ref: RecordRef) -> tuple[WorkflowDraft, ...]:
+        config = self._work.config(ref)
+        return tuple(
+            WorkflowDraft(
+                one.name, describe_machine(one), _encode_triggers(one.triggers, frozenset(), {})
+            )
+            for one in (config.supplies.machines if config else ())
         )
 
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
@@ -115,7 +143,7 @@ class ConfigValues:
             FunctionDraft(
                 name=one.name,
                 settings=build_spec(unit, one)[1],
-                triggers=_encode_triggers(one, hidden, {}),
+                triggers=_encode_triggers(one.triggers, hidden, {}),
                 layers=tuple(name for name in one.layers if name not in own),
                 own_layers=tuple(name for name in one.layers if name in own),
                 variables=tuple(name for name, _ in one.env),
@@ -132,12 +160,12 @@ class ConfigValues:
         own = tuple(self._upstreams.list_own_outputs(ref))
         if unit is None:
             return own
-        functions = (
-            f"{FUNCTION_ADDRESS}{one.name}.{key}"
-            for one in unit.config.functions
-            for key in ("arn", "name")
+        names = (
+            *(f"function:{one.name}" for one in unit.config.functions),
+            *(f"workflow:{one.name}" for one in unit.config.supplies.machines),
         )
-        return (*(name for name, _ in unit.needs.outputs), *own, *functions)
+        addresses = (f"{name}.{key}" for name in names for key in ("arn", "name"))
+        return (*(name for name, _ in unit.needs.outputs), *own, *addresses)
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return {**self._upstreams.all(ref), **self._locate_used_functions(ref)}
@@ -145,8 +173,8 @@ class ConfigValues:
     def _locate_used_functions(self, ref: RecordRef) -> Mapping[str, str]:
         config = self._work.config(ref)
         late = (one for each in config.functions for one in list_late_names(each)) if config else ()
-        names = sorted({one for one in late if one.startswith(FUNCTION_ADDRESS)})
-        return self._deployers.locate_functions(ref, tuple(names))
+        names = sorted({one for one in late if one.startswith(OWN_ADDRESSES)})
+        return self._deployers.locate_own(ref, tuple(names))
 
     def find_upstream_addresses(self, ref: RecordRef) -> Mapping[str, str]:
         """Map the variables of deployed upstreams to their addresses. Addresses of functions are
@@ -191,9 +219,9 @@ def _list_known_values(config: Config, function: Function) -> Secret[Pairs]:
 
 
 def _encode_triggers(
-    function: Function, hidden: frozenset[str], known: Mapping[str, str]
+    triggers: Iterable[Trigger], hidden: frozenset[str], known: Mapping[str, str]
 ) -> tuple[str, ...]:
-    rows = (fill_document(encode_trigger(one, hidden), known) for one in function.triggers)
+    rows = (fill_document(encode_trigger(one, hidden), known) for one in triggers)
     return tuple(json.dumps(row, sort_keys=True) for row in rows)
 
 

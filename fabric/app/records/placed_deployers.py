@@ -15,7 +15,6 @@ from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.values import Config, HttpTrigger
 from fabric.model.catalog import format_provider_title
 from fabric.model.late_values import (
-    FUNCTION_ADDRESS,
     fill_document,
     find_late_names,
     format_binding,
@@ -27,7 +26,7 @@ from fabric.model.secret import Secret
 from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
-    FunctionLocator,
+    OwnLocator,
     PerFunctionEndpoints,
     Released,
     ResourceAddress,
@@ -60,6 +59,9 @@ class PlacedDeployers:
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         return open_deployer(self._build_context(ref), mode)
+
+    def open_limits(self, ref: RecordRef) -> Deployer:
+        return open_deployer(replace(self._build_context(ref), has_roles=True), Mode.REAL)
 
     def observer(self, ref: RecordRef, kind: str) -> Observer:
         """`kind` is logs, metrics or traces."""
@@ -115,19 +117,18 @@ class PlacedDeployers:
         )
         return replace(address, supplies=supplies)
 
-    def locate_functions(self, ref: RecordRef, names: Sequence[str]) -> Mapping[str, str]:
-        """Return addresses of functions by their names in the config, `function:NAME.arn`."""
+    def locate_own(self, ref: RecordRef, names: Sequence[str]) -> Mapping[str, str]:
+        """Return addresses of functions and workflows by their names in the config, such as
+        `function:NAME.arn`."""
         if not names:
             return {}
         deployer = self.deployer(ref, Mode(self._work.placements[ref].mode))
-        if not isinstance(deployer, FunctionLocator):
+        if not isinstance(deployer, OwnLocator):
             message = f"`{ref.service}` uses `{format_binding(names[0])}`"
             hint = "only deploys to AWS Lambda without a custom command support it"
             raise FabricError(Problem("config/unfit", message, hint))
         address = replace(self.address(ref), previous=self._upstreams.find_record(ref))
-        functions = {one.removeprefix(FUNCTION_ADDRESS).partition(".")[0] for one in names}
-        found = deployer.locate_functions(address, sorted(functions))
-        return {f"{FUNCTION_ADDRESS}{name}": text for name, text in found.items()}
+        return deployer.locate_own(address, names)
 
     def list_hidden_values(self, ref: RecordRef) -> Secret[frozenset[str]]:
         return self._build_environment(ref).hide

@@ -26,13 +26,14 @@ MAX_PARTS = 50_000
 MAX_LETTERS = 16 << 20
 _WORDS = (
     *("env", "secret", "stage", "param", "file", "cfn", "cfn-export", "ssm", "secretsmanager"),
-    *("function", "service"),
+    *("function", "workflow", "service"),
 )
 _LOOKUPS = frozenset(LookupKind)
-# Outputs of the service's own stack, addresses of its functions, and outputs of other services:
-# known only after a deploy.
-_LATE = ("stack", "function", "service")
-_WITHOUT_DEFAULT = ("secret", "stage", "stack", "function")
+# Outputs of the service's own stack, addresses of its functions and workflows, and outputs of other
+# services: known only after a deploy.
+_OWN = ("function", "workflow")
+_LATE = ("stack", *_OWN, "service")
+_WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN)
 _OPENING = re.compile(r"\$\{(cfn-export|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
@@ -41,7 +42,7 @@ _NAMES = {
     "param": PARAM_NAME,
     "file": _PATH,
     "stack": re.compile(r"[A-Za-z0-9]{1,255}"),
-    "function": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)"),
+    **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)")),
     "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
 }
 _BRACE = re.compile(r"[{}]")
@@ -183,7 +184,7 @@ def _check_reference_name(word: str, name: str) -> None:
 
 _LOOKUP_HINTS = {
     "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
-    "function": "write ${function:NAME.arn} or ${function:NAME.name}",
+    **{one: f"write ${{{one}:NAME.arn}} or ${{{one}:NAME.name}}" for one in _OWN},
     "service": "write ${service:NAME.OUTPUT} or ${service:NAME@STAGE.OUTPUT}",
     "cfn": "write ${cfn:STACK.OUTPUT}",
     "cfn-export": "write ${cfn-export:NAME}",

@@ -1,5 +1,6 @@
 """Problems that prevent a plan or a deploy although the config loads. Local runs ignore them."""
 
+import json
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
@@ -10,8 +11,10 @@ from fabric.config.values import (
     AmqpTrigger,
     Config,
     ConfigPlace,
+    CronTrigger,
     EventbusTrigger,
     Function,
+    HttpTrigger,
     LogstreamTrigger,
     PubsubTrigger,
     Trigger,
@@ -65,9 +68,7 @@ def _find_trigger_problems(
     config: Config, function: Function, trigger: Trigger
 ) -> Iterator[Problem]:
     match trigger:
-        case LogstreamTrigger(stream=stream) if stream and _takes_options(config):
-            pass
-        case LogstreamTrigger() | AmqpTrigger():
+        case LogstreamTrigger() | AmqpTrigger() if not _can_read(config, trigger):
             yield _trigger_support_problem(config, function, _get_kind(trigger))
         case _:
             pass
@@ -78,9 +79,43 @@ def _find_trigger_problems(
         yield Problem("config/missing-key", message)
 
 
+def _can_read(config: Config, trigger: LogstreamTrigger | AmqpTrigger) -> bool:
+    """Return whether the provider supports the event source. AWS needs to know how to reach it."""
+    if not _takes_options(config):
+        return False
+    is_stream = isinstance(trigger, LogstreamTrigger) and bool(trigger.stream)
+    return is_stream or not _BROKERS.isdisjoint(_list_options(trigger))
+
+
+_BROKERS = frozenset(("access", "broker", "cluster"))
+
+
 def _takes_options(config: Config) -> bool:
     facts = find_provider_facts(config.provider.id)
     return facts is not None and facts.traits.takes_trigger_options
+
+
+def _list_options(trigger: LogstreamTrigger | AmqpTrigger) -> frozenset[str]:
+    return frozenset(json.loads(trigger.options or "{}"))
+
+
+def has_provider_settings(config: Config) -> bool:
+    """Return whether a service uses more than a provider always supports. The limits are only read
+    for such services, because that imports the deployer."""
+    section = json.loads(config.provider.extensions).get(config.provider.id)
+    return bool(section) or any(map(_has_provider_settings, config.functions))
+
+
+def _has_provider_settings(one: Function) -> bool:
+    capacity = (one.capacity.provisioned_concurrency, one.capacity.reserved_concurrency)
+    if one.settings or one.layers or one.build.package.is_image or any(capacity):
+        return True
+    return any(
+        not isinstance(trigger, HttpTrigger | CronTrigger)
+        or trigger.options
+        or getattr(trigger, "authorizer", "")
+        for trigger in one.triggers
+    )
 
 
 def _list_missing_fields(trigger: Trigger) -> tuple[str, ...]:
@@ -91,10 +126,16 @@ def _list_missing_fields(trigger: Trigger) -> tuple[str, ...]:
             needs = {"topic": bool(topic)}
         case LogstreamTrigger(stream=stream, starting_position=position) if stream:
             needs = {"startingPosition": bool(position)}
-        case LogstreamTrigger(topic=topic, brokers=brokers):
-            needs = {"topic": bool(topic), "brokers": bool(brokers)}
+        case LogstreamTrigger(topic=topic, brokers=brokers, starting_position=position):
+            options = _list_options(trigger)
+            needs = {"topic": bool(topic), "brokers": bool(brokers) or "cluster" in options}
+            if not _BROKERS.isdisjoint(options):
+                needs["startingPosition"] = bool(position)
         case AmqpTrigger(queue=queue):
+            options = _list_options(trigger)
             needs = {"queue": bool(queue)}
+            if "broker" in options:
+                needs["secret"] = "secret" in options
         case _:
             needs = {}
     return tuple(key for key, is_there in needs.items() if not is_there)
@@ -117,5 +158,9 @@ def _trigger_support_problem(config: Config, function: Function, kind: TriggerKi
         f"function `{function.name}` has a trigger of type `{kind}`, "
         f"which {format_provider_title(config.provider.id)} does not support"
     )
-    hint = "use it only in local runs: no provider supports this trigger"
+    hint = "use it only in local runs, or deploy the function to AWS Lambda (`cloud1-lambda`)"
+    if _takes_options(config):
+        keys = "`broker`" if kind is TriggerKind.AMQP else "`stream`, `cluster` or `access`"
+        message = f"{message} without {keys}"
+        hint = f"add {keys} to deploy it; local runs do not need it"
     return Problem("config/trigger-unsupported", message, hint)

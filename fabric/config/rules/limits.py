@@ -256,7 +256,17 @@ def _split_route(node: Mapping) -> tuple[str, str]:
 
 def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     leaf = find_child(node, "schedule")
-    if planned.facts is None or not planned.facts.traits.cron_leaves_a_day_open or leaf is None:
+    if planned.facts is None or leaf is None:
+        return
+    traits = planned.facts.traits
+    if read.read_text(node, "schedule").startswith("at(") and not traits.takes_trigger_options:
+        message = (
+            f"function `{format_excerpt(planned.name)}` has a schedule with one time, which "
+            f"{format_provider_title(planned.facts.id)} does not support"
+        )
+        hint = "use a cron schedule with a day and a month"
+        yield Problem("config/bad-schedule", message, hint, place_of(leaf))
+    if not traits.cron_leaves_a_day_open:
         return
     try:
         schedule = normalize_schedule(read.read_text(node, "schedule"))

@@ -107,9 +107,20 @@ def _list_open_extensions(root: Mapping) -> Iterator[tuple[str, Node | None]]:
             yield f"extensions.{name}.stack.{phase}", remove_keys(stack, "parameters")
 
 
+def _list_open_workflows(root: Mapping) -> Iterator[tuple[str, Node | None]]:
+    """List the places of state machines, which are readable at the provider."""
+    for _, node in list_named_entries(find_child(root, "workflows")):
+        for key in _IN_WORKFLOWS if find_child(node, "definition") is not None else ():
+            yield f"workflows[].{key}", find_child(node, key)
+
+
 _IN_FUNCTIONS = (
     *("name", "entry", "include", "runtime", "build"),
     *(one.name for one in FUNCTION_SETTINGS),
+)
+
+_IN_WORKFLOWS = (
+    *("name", "definition", "substitutions", "permissions", "role", "logs", "triggers"),
 )
 
 
@@ -168,6 +179,7 @@ def _open_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
     for _, layer in list_layer_nodes(root):
         yield "layers[]", layer
     yield from _list_open_extensions(root)
+    yield from _list_open_workflows(root)
     for _, node in list_named_entries(find_child(root, "functions")):
         for key in _IN_FUNCTIONS:
             yield f"functions[].{key}", find_child(node, key)

@@ -22,7 +22,7 @@ from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
 from fabric.model.late_values import (
-    FUNCTION_ADDRESS,
+    OWN_ADDRESSES,
     SERVICE_OUTPUT,
     find_late_names,
     format_binding,
@@ -37,6 +37,7 @@ _FREE_IN = {
     "functions": frozenset({"env"}),
     "resources": frozenset({"connectionString", "default"}),
     "addons": frozenset({"secrets"}),
+    "workflows": frozenset({"definition", "permissions", "substitutions"}),
 }
 # Further keys where the deployer fills late values: only deploys and releases read them.
 _FILLED_IN = {
@@ -83,13 +84,13 @@ def _check_extensions(node: Node) -> Iterator[Finding]:
             if entry.key in _KNOWN_IN_EXTENSIONS:
                 yield from _find_late_below(path, entry.value)
             elif entry.key != "stack":
-                yield from _find_late_below(path, entry.value, FUNCTION_ADDRESS)
+                yield from _find_late_below(path, entry.value, OWN_ADDRESSES)
 
 
-def _find_late_below(path: str, node: Node, kind: str = "") -> Iterator[Finding]:
+def _find_late_below(path: str, node: Node, kinds: tuple[str, ...] = ("",)) -> Iterator[Finding]:
     for leaf in _list_leaves(node):
         found = find_late_names(leaf.value) if isinstance(leaf.value, str) else ()
-        names = [one for one in found if one.startswith(kind)]
+        names = [one for one in found if one.startswith(kinds)]
         if names:
             yield _late_value_finding(path, leaf, names[0])
 
@@ -110,22 +111,12 @@ def _late_value_finding(path: str, leaf: Scalar, name: str) -> Finding:
     return Finding(replace(late_value_problem(path, name), where=place_of(leaf)))
 
 
-def find_unknown_names(root: Mapping, services: frozenset[str]) -> Iterator[Finding]:
-    """Find addresses of functions that the service does not have, and outputs of services that
-    it does not depend on."""
-    functions = frozenset(name for name, _ in list_named_entries(find_child(root, "functions")))
+def find_unknown_services(root: Mapping, services: frozenset[str]) -> Iterator[Finding]:
+    """Find outputs of services that the service does not depend on."""
     for leaf in _list_leaves(root):
         for late in find_late_names(leaf.text):
-            kind = next(
-                (one for one in (FUNCTION_ADDRESS, SERVICE_OUTPUT) if late.startswith(one)), ""
-            )
-            name = late.removeprefix(kind).partition(".")[0].partition("@")[0]
-            if kind == FUNCTION_ADDRESS and name not in functions:
-                message = f"`{format_binding(late)}` is not a function of this service"
-                listed = ", ".join(sorted(functions)[:_SHOWN_NAMES])
-                hint = suggest_spelling(name, functions) or f"use one of {listed}"
-                yield _unresolved_finding(message, hint, leaf)
-            if kind == SERVICE_OUTPUT and name not in services:
+            name = late.removeprefix(SERVICE_OUTPUT).partition(".")[0].partition("@")[0]
+            if late.startswith(SERVICE_OUTPUT) and name not in services:
                 message = f"`{format_binding(late)}` is not an output of a dependency"
                 hint = f"add `{name}` to `dependsOn` of this service in fabric.compose.yml"
                 yield _unresolved_finding(message, suggest_spelling(name, services) or hint, leaf)
@@ -133,9 +124,6 @@ def find_unknown_names(root: Mapping, services: frozenset[str]) -> Iterator[Find
 
 def _unresolved_finding(message: str, hint: str, leaf: Scalar) -> Finding:
     return Finding(Problem("config/unresolved-reference", message, hint, place_of(leaf)))
-
-
-_SHOWN_NAMES = 12
 
 
 def find_missing_supplies(root: Mapping, scope: BindingScope) -> Iterator[Finding]:

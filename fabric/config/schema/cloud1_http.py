@@ -1,7 +1,8 @@
 """The keys of `extensions.cloud1-lambda.http`: authorizers, limits, access logs and domain of the
-HTTP API."""
+HTTP or REST API."""
 
 from fabric.config.schema.shapes import (
+    Anything,
     Either,
     Field,
     Fields,
@@ -93,6 +94,129 @@ _REQUEST = Fields(
     ),
     one_of=("function", "arn"),
 )
+_TTL = Field(
+    "ttl", Integer(0, _LONGEST_TTL), "How long a response is cached, in seconds. Default: 0.", 300
+)
+_TOKEN_SOURCE = Field(
+    "identitySource",
+    FILLED,
+    "Header with the token. Default: `Authorization`.",
+    "$request.header.Authorization",
+)
+_TOKEN = Fields(
+    (
+        _build_type_field("token"),
+        Field("function", FILLED, "Name of the function of this service to call.", "check"),
+        Field(
+            "arn",
+            FILLED,
+            "ARN of a function elsewhere, which must permit API Gateway to call it.",
+            "arn:aws:lambda:eu-central-1:123456789012:function:check:live",
+        ),
+        _TOKEN_SOURCE,
+        _TTL,
+        Field("pattern", FILLED, "Regular expression that a token must match.", "^Bearer .+$"),
+    ),
+    one_of=("function", "arn"),
+)
+_COGNITO = Fields(
+    (
+        _build_type_field("cognito"),
+        Field(
+            "userPoolArn",
+            _SOURCES,
+            "ARN of the user pool, or a list of ARNs.",
+            "arn:aws:cognito-idp:eu-central-1:123456789012:userpool/eu-central-1_abc",
+            True,  # noqa: FBT003
+        ),
+        _TOKEN_SOURCE,
+        _TTL,
+    )
+)
+_QUOTA = Fields(
+    (
+        Field("limit", Integer(1, 2_147_483_647), "Requests per period.", 1000, required=True),
+        Field(
+            "period",
+            OneOf(("day", "week", "month"), "a period"),
+            "Period of the quota.",
+            "month",
+            required=True,
+        ),
+    )
+)
+_USAGE_PLAN = Fields(
+    (
+        Field(
+            "quota", _QUOTA, "Maximum of the requests of a key.", {"limit": 1000, "period": "month"}
+        ),
+        Field("throttle", THROTTLE, "Limit of the requests of a key.", {"rate": 10, "burst": 20}),
+    )
+)
+_STATEMENT = Fields(
+    (
+        Field("effect", OneOf(("Allow", "Deny"), "an effect"), "Default: Allow.", "Deny"),
+        Field("principal", Anything(), "Who. Default: everybody.", "*"),
+        Field("actions", _SOURCES, "Default: execute-api:Invoke.", ["execute-api:Invoke"]),
+        Field("resources", _SOURCES, "Default: the whole API.", ["execute-api:/*"]),
+        Field(
+            "condition",
+            Anything(),
+            "Condition.",
+            {"IpAddress": {"aws:SourceIp": ["192.0.2.0/24"]}},
+        ),
+    )
+)
+_KEY_NAME = Text(match_whole(r"[A-Za-z0-9_-]{1,64}"), "a name of letters, digits, `_` and `-`")
+_MEDIA_TYPE = Text(match_whole(r"[\w*.+-]+/[\w*.+-]+"), "a media type, such as `image/png`")
+_LARGEST_RESPONSE = 10_485_760
+# For `kind: rest` only.
+_REST = (
+    Field(
+        "endpointType",
+        OneOf(("regional", "edge", "private"), "an endpoint type"),
+        "Endpoint type of the REST API. Default: regional.",
+        "private",
+    ),
+    Field(
+        "vpcEndpointIds",
+        Many(FILLED, least=1),
+        "VPC endpoints of a private REST API.",
+        ["vpce-0a1b2c3d"],
+    ),
+    Field(
+        "resourcePolicy",
+        Many(_STATEMENT, least=1),
+        "Statements of the callers of the REST API.",
+        [{"condition": {"IpAddress": {"aws:SourceIp": ["192.0.2.0/24"]}}}],
+    ),
+    Field(
+        "apiKeys",
+        Many(_KEY_NAME, least=1),
+        "Names of API keys, whose values AWS creates (REST API).",
+        ["mobile"],
+    ),
+    Field(
+        "usagePlan",
+        _USAGE_PLAN,
+        "Limits of each API key (REST API).",
+        {"quota": {"limit": 1000, "period": "month"}},
+    ),
+    Field(
+        "binaryMediaTypes",
+        Many(_MEDIA_TYPE, least=1),
+        "Media types that the REST API treats as binary.",
+        ["image/png"],
+    ),
+    Field(
+        "minimumCompressionSize",
+        Integer(0, _LARGEST_RESPONSE),
+        "Size from which the REST API compresses responses, in bytes. Default: never.",
+        1024,
+    ),
+    Field("metrics", Flag(), "Metrics per method (REST API). Default: false.", example=True),
+    Field("tracing", Flag(), "X-Ray tracing of the REST API. Default: false.", example=True),
+)
 _ACCESS_LOGS = Fields(
     (
         Field(
@@ -133,9 +257,30 @@ _DOMAIN_SETTINGS = Fields(
 CLOUD1_HTTP = Fields(
     (
         Field(
+            "kind",
+            OneOf(("http", "rest"), "a kind of API"),
+            "Kind of the API: an HTTP API or a REST API. Default: http.",
+            "rest",
+        ),
+        Field(
+            "allowReplace",
+            Flag(),
+            "Whether a changed `kind` can replace the address. Default: false.",
+            example=True,
+        ),
+        Field(
             "authorizers",
             Table(
-                Kinds((("jwt", _JWT), ("request", _REQUEST)), "an authorizer", "config/bad-value"),
+                Kinds(
+                    (
+                        ("jwt", _JWT),
+                        ("request", _REQUEST),
+                        ("token", _TOKEN),
+                        ("cognito", _COGNITO),
+                    ),
+                    "an authorizer",
+                    "config/bad-value",
+                ),
                 _NAME,
                 sample="users",
             ),
@@ -160,7 +305,7 @@ CLOUD1_HTTP = Fields(
         Field(
             "payload",
             OneOf(("1.0", "2.0"), "a payload version", suggest=_suggest_quotes),
-            "Format of the events. Default: 2.0.",
+            "Format of the events. Default: 2.0; always 1.0 for a REST API.",
             "2.0",
         ),
         Field(
@@ -184,5 +329,6 @@ CLOUD1_HTTP = Fields(
                 "certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/1a2b",
             },
         ),
+        *_REST,
     )
 )

@@ -154,7 +154,7 @@ def _build_definitions(shape: Shape) -> Json:
 
 
 def _name_of(shape: Kinds) -> str:
-    return shape.noun.rpartition(" ")[2]
+    return shape.definition or shape.noun.rpartition(" ")[2]
 
 
 def _find_definitions(shape: Shape) -> Iterator[tuple[str, Json]]:

@@ -2,19 +2,25 @@
 
 from fabric.config.schema.build import CACHED_STEP
 from fabric.config.schema.function import ENV_NAME
+from fabric.config.schema.permissions import PERMISSIONS
 from fabric.config.schema.shapes import (
     Anything,
     Either,
     Field,
     Fields,
     Flag,
+    Integer,
+    Kinds,
     Many,
     Named,
     OneOf,
     Table,
+    Text,
     Word,
+    match_whole,
 )
-from fabric.config.schema.triggers import FILLED
+from fabric.config.schema.triggers import FILLED, TRIGGER
+from fabric.model.names import TriggerKind
 
 RESOURCE_TYPES = ("database", "cache", "queue", "topic", "bucket")
 _ARN = "arn:aws:lambda:eu-central-1:123456789012:layer:shared"
@@ -138,10 +144,79 @@ _STEP = Fields(
     ),
     is_open=True,
 )
+_WORKFLOW_LOGS = Fields(
+    (
+        Field(
+            "level",
+            OneOf(("ALL", "ERROR", "FATAL", "OFF"), "a log level"),
+            "Events of executions to log. Default: ERROR.",
+            "ALL",
+        ),
+        Field("retentionDays", Integer(1, 3653), "Days until logs are deleted.", 14),
+        Field(
+            "includeExecutionData",
+            Flag(),
+            "Whether logs contain input and output. Default: false.",
+            example=True,
+        ),
+    )
+)
+_WORKFLOW_TRIGGERS = (TriggerKind.CRON, TriggerKind.EVENTBUS)
 WORKFLOW = Fields(
     (
         _name("workflow", "checkout"),
         Field("steps", Many(_STEP), "Steps, in order.", [{"id": "charge", "kind": "function"}]),
+        Field(
+            "definition",
+            Anything(),
+            "State machine in the Amazon States Language (AWS Lambda only): the path of a JSON or "
+            "YAML file, or the machine itself.",
+            "checkout.asl.yml",
+        ),
+        Field(
+            "type",
+            OneOf(("standard", "express"), "a workflow type"),
+            "Type of the state machine. Default: standard.",
+            "express",
+        ),
+        Field(
+            "permissions",
+            PERMISSIONS.shape,
+            "Permissions of the state machine, as those of functions. fabric creates its role.",
+            PERMISSIONS.example,
+        ),
+        Field(
+            "role",
+            Text(match_whole(r"arn:[^\s]+"), "an ARN"),
+            "ARN of the role of the state machine, instead of `permissions`.",
+            "arn:aws:iam::123456789012:role/checkout",
+        ),
+        Field("logs", _WORKFLOW_LOGS, "Logs of executions.", {"level": "ALL"}),
+        Field(
+            "tracing",
+            OneOf(("active", "passThrough"), "a tracing mode"),
+            "X-Ray tracing. Default: passThrough.",
+            "active",
+        ),
+        Field(
+            "substitutions",
+            Table(Word(), sample="Table"),
+            "Values of `${Name}` in the definition.",
+            {"Table": "${stack:Orders}"},
+        ),
+        Field(
+            "triggers",
+            Many(
+                Kinds(
+                    tuple(one for one in TRIGGER.kinds if one[0] in _WORKFLOW_TRIGGERS),
+                    TRIGGER.noun,
+                    TRIGGER.code,
+                    "workflowTrigger",
+                )
+            ),
+            "Events that start the state machine: `cron` and `eventbus`.",
+            [{"type": "cron", "schedule": "rate(1 day)"}],
+        ),
     ),
     is_open=True,
 )
@@ -167,8 +242,8 @@ ADDONS = Field(
 WORKFLOWS = Field(
     "workflows",
     Named(WORKFLOW),
-    "Named sequences of steps.",
-    [{"name": "checkout", "steps": [{"id": "charge", "kind": "function"}]}],
+    "Sequences of steps, and Step Functions state machines (AWS Lambda, `cloud1-lambda`).",
+    [{"name": "checkout", "definition": "checkout.asl.yml"}],
 )
 SECRETS = Field(
     "secrets",

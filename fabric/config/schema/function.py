@@ -115,12 +115,6 @@ _OPTIONAL = (
         "Number of concurrent invocations reserved for the function.",
         10,
     ),
-    Field(
-        "provisionedConcurrency",
-        Integer(0, 1_000_000),
-        "Number of instances that are kept warm.",
-        2,
-    ),
     *FUNCTION_SETTINGS,
 )
 FUNCTION = Fields((_NAME, _ENTRY, *_OPTIONAL), definition="function")

@@ -12,6 +12,7 @@ from fabric.config.schema.shapes import (
     Flag,
     Integer,
     Many,
+    Number,
     OneOf,
     Text,
     match_whole,
@@ -75,6 +76,18 @@ _LOGS = Fields(
             "Days until logs are deleted. Default: never.",
             14,
         ),
+        Field(
+            "class",
+            OneOf(("standard", "infrequentAccess"), "a log class"),
+            "Class of a new log group. AWS cannot change the class later. Default: standard.",
+            "infrequentAccess",
+        ),
+        Field(
+            "kmsKey",
+            _build_arn("kms"),
+            "ARN of the KMS key that encrypts the logs.",
+            "arn:aws:kms:eu-central-1:123456789012:key/1a2b",
+        ),
     )
 )
 _FILE_SYSTEM = Fields(
@@ -118,6 +131,52 @@ _FUNCTION_URL = Fields(
         ),
         Field("cors", CORS, "CORS: `true` for all origins, one origin, or settings.", True),  # noqa: FBT003
         Field("stream", Flag(), "Whether responses are streamed. Default: false.", example=True),
+    )
+)
+_INSTANCES = Integer(1, 1_000_000)
+_SCALING_SCHEDULE = Fields(
+    (
+        Field("cron", _TEXT, "Five cron fields, or `cron(<six fields>)`.", "0 8 * * 1-5"),
+        Field("at", _TEXT, "One time, instead of `cron`.", "2030-01-31T08:00:00"),
+        Field("timezone", _TEXT, "IANA time zone. Default: UTC.", "Europe/Berlin"),
+        Field("min", _INSTANCES, "Minimum number from that time on.", 10),
+        Field("max", _INSTANCES, "Maximum number from that time on.", 50),
+    ),
+    one_of=("cron", "at"),
+)
+_SCALING = Fields(
+    (
+        Field("min", _INSTANCES, "Minimum number of instances.", 2, required=True),
+        Field("max", _INSTANCES, "Maximum number of instances.", 10, required=True),
+        Field(
+            "target",
+            Number(0.1, 0.9),
+            "Share of busy instances to keep. Default: 0.7.",
+            0.7,
+        ),
+        Field(
+            "schedules",
+            Many(_SCALING_SCHEDULE, 1),
+            "Times at which the minimum or maximum changes.",
+            [{"cron": "0 8 * * 1-5", "min": 10}],
+        ),
+    )
+)
+_DURABLE = Fields(
+    (
+        Field(
+            "executionTimeout",
+            Integer(1, 31_622_400),
+            "Maximum duration of one execution, in seconds.",
+            86_400,
+            required=True,
+        ),
+        Field(
+            "retentionDays",
+            Integer(1, 90),
+            "Days until the state of a finished execution is deleted.",
+            14,
+        ),
     )
 )
 
@@ -198,5 +257,24 @@ FUNCTION_SETTINGS = (
         Either((Flag(), _FUNCTION_URL)),
         "URL of the function (AWS Lambda only). `true` lets everybody call it.",
         {"authorizer": "AWS_IAM"},
+    ),
+    Field(
+        "provisionedConcurrency",
+        Either((Integer(0, 1_000_000), _SCALING)),
+        "Number of instances that are kept warm, or their scaling (AWS Lambda only).",
+        2,
+    ),
+    Field(
+        "durable",
+        _DURABLE,
+        "Durable executions (AWS Lambda only). AWS enables them only for a new function.",
+        {"executionTimeout": 86_400},
+    ),
+    Field(
+        "recursiveLoop",
+        OneOf(("allow", "terminate"), "a behavior"),
+        "Whether AWS stops recursive calls between functions and queues (AWS Lambda only). "
+        "Default: terminate.",
+        "allow",
     ),
 )

@@ -138,6 +138,8 @@ class Kinds(Struct, frozen=True):
     kinds: tuple[tuple[str, Fields], ...]
     noun: str
     code: str
+    # The name of its definition in the JSON Schema. Default: the last word of the noun.
+    definition: str = ""
 
 
 class Either(Struct, frozen=True):

@@ -55,6 +55,25 @@ THROTTLE = Fields(
         Field("burst", Integer(0, 1_000_000), "Requests at the same time.", 200, required=True),
     )
 )
+_REQUEST = Fields(
+    (
+        Field(
+            "schema",
+            Anything(),
+            "JSON schema of the body: a mapping, `${file:PATH}`, or one of them by media type.",
+            {"type": "object", "required": ["id"]},
+        ),
+        Field(
+            "parameters",
+            Table(
+                OneOf(("query", "header"), "a place of a parameter"),
+                sample="page",
+            ),
+            "Required parameters by name: `query` or `header`.",
+            {"page": "query"},
+        ),
+    )
+)
 # Keys that only some providers support. They are part of a trigger as one JSON value.
 HTTP_OPTIONS = (
     Field(
@@ -68,6 +87,25 @@ HTTP_OPTIONS = (
         THROTTLE,
         "Limit of the requests of this route (AWS Lambda only).",
         {"rate": 10, "burst": 20},
+    ),
+    Field("apiKey", Flag(), "Whether a request needs an API key (REST API of AWS).", example=True),
+    Field(
+        "request",
+        _REQUEST,
+        "Validation of requests (REST API of AWS).",
+        {"parameters": {"page": "query"}},
+    ),
+    Field(
+        "timeout",
+        Number(0.05, 900),
+        "How long the API waits for the function, in seconds (REST API of AWS). Default: 29.",
+        60,
+    ),
+    Field(
+        "stream",
+        Flag(),
+        "Whether the API streams the response (REST API of AWS). Default: false.",
+        example=True,
     ),
 )
 _RETRY = Field(
@@ -86,7 +124,45 @@ _RETRY = Field(
     "Retries of the delivery (AWS Lambda only).",
     {"maximumRetryAttempts": 3},
 )
-CRON_OPTIONS = (_INPUT, _ENABLED, _RETRY, _DEAD_LETTER)
+_MOMENT = Text(
+    match_whole(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:Z|[+-]\d{2}:\d{2})"),
+    "a time such as `2030-01-31T08:00:00Z`",
+)
+# Keys of schedules that only EventBridge Scheduler supports.
+SCHEDULER_OPTIONS = (
+    Field(
+        "flexibleWindowMinutes",
+        Integer(1, 1440),
+        "Minutes after the scheduled time in which the function can start (AWS Lambda only).",
+        15,
+    ),
+    Field("start", _MOMENT, "First possible start (AWS Lambda only).", "2030-01-01T00:00:00Z"),
+    Field("end", _MOMENT, "Last possible start (AWS Lambda only).", "2030-12-31T00:00:00Z"),
+    Field("group", FILLED, "Existing schedule group (AWS Lambda only).", "reports"),
+)
+CRON_OPTIONS = (
+    _INPUT,
+    _ENABLED,
+    _RETRY,
+    _DEAD_LETTER,
+    Field(
+        "method",
+        OneOf(("rule", "scheduler"), "a method"),
+        "EventBridge service that runs the schedule (AWS Lambda only). Default: a rule if "
+        "possible.",
+        "scheduler",
+    ),
+    *SCHEDULER_OPTIONS,
+)
+STORAGE_OPTIONS = (
+    Field(
+        "viaEventBus",
+        Flag(),
+        "Whether EventBridge delivers the events, in its own form (AWS Lambda only). Default: "
+        "false.",
+        example=True,
+    ),
+)
 QUEUE_OPTIONS = (
     _FILTERS,
     Field(
@@ -135,14 +211,75 @@ PUBSUB_OPTIONS = (
     ),
     _DEAD_LETTER,
 )
+_LOGIN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:broker"
+BROKER_ACCESS = {
+    "saslPlainAuth": "secret",
+    "saslScram256Auth": "secret",
+    "saslScram512Auth": "secret",
+    "clientCertificateTlsAuth": "secret",
+    "serverRootCaCertificate": "secret",
+    "vpcSubnet": "subnet",
+    "vpcSecurityGroup": "securityGroup",
+}
+_ACCESS = Fields(
+    (
+        Field(
+            "type",
+            OneOf(tuple(BROKER_ACCESS), "an access type"),
+            "Type of the access.",
+            "saslScram512Auth",
+            required=True,
+        ),
+        Field("secret", FILLED, "ARN of the secret with the login or certificate.", _LOGIN),
+        Field("subnet", FILLED, "ID of a subnet of the brokers.", "subnet-0a1b2c3d"),
+        Field("securityGroup", FILLED, "ID of a security group.", "sg-0a1b2c3d"),
+    )
+)
+_POLLERS = Fields(
+    (
+        Field("min", Integer(1, 200), "Minimum number of pollers. Default: 1.", 1),
+        Field("max", Integer(1, 2000), "Maximum number of pollers. Default: 200.", 10),
+    )
+)
+_MAXIMUM_WINDOW = Field(
+    "maximumBatchingWindowSeconds",
+    Integer(0, 300),
+    "How long to wait for a full batch, in seconds (AWS Lambda only).",
+    5,
+)
+AMQP_OPTIONS = (
+    Field(
+        "broker",
+        Text(match_whole(r"arn:[a-z-]+:mq:\S+"), "the ARN of an Amazon MQ broker"),
+        "ARN of the Amazon MQ broker (AWS Lambda only).",
+        "arn:aws:mq:eu-central-1:123456789012:broker:jobs:b-1a2b",
+    ),
+    Field("secret", FILLED, "ARN of the secret with the broker login (AWS Lambda only).", _LOGIN),
+    _FILTERS,
+    _MAXIMUM_WINDOW,
+    _ENABLED,
+)
 STREAM_OPTIONS = (
     _FILTERS,
     Field(
-        "maximumBatchingWindowSeconds",
-        Integer(0, 300),
-        "How long to wait for a full batch, in seconds (AWS Lambda only).",
-        5,
+        "cluster",
+        Text(match_whole(r"arn:[a-z-]+:kafka:\S+"), "the ARN of an MSK cluster"),
+        "ARN of the MSK cluster, instead of `brokers` (AWS Lambda only).",
+        "arn:aws:kafka:eu-central-1:123456789012:cluster/clicks/1a2b",
     ),
+    Field(
+        "access",
+        Many(_ACCESS, 1),
+        "Logins and network of the brokers (AWS Lambda only).",
+        [{"type": "saslScram512Auth", "secret": _LOGIN}],
+    ),
+    Field(
+        "pollers",
+        _POLLERS,
+        "Number of pollers that are reserved for the topic (AWS Lambda only).",
+        {"min": 1, "max": 10},
+    ),
+    _MAXIMUM_WINDOW,
     Field(
         "parallelizationFactor",
         Integer(1, 10),
@@ -229,7 +366,8 @@ _CRON = _build_kind(
         Field(
             "schedule",
             FILLED,
-            "`rate(<n> minutes|hours|days)`, five cron fields, or `cron(<six fields>)`.",
+            "`rate(<n> minutes|hours|days)`, five cron fields, `cron(<six fields>)`, or "
+            "`at(<time>)` (AWS Lambda only).",
             "rate(5 minutes)",
             required=True,
         ),
@@ -278,6 +416,7 @@ _STORAGE = _build_kind(
             "Whether the bucket already exists.",
             True,  # noqa: FBT003
         ),
+        *STORAGE_OPTIONS,
     ],
 )
 _EVENTBUS = _build_kind(
@@ -345,6 +484,7 @@ _AMQP = _build_kind(
         Field("routingKey", FILLED, "Routing key of the binding.", "jobs.new"),
         Field("virtualHost", FILLED, "Virtual host of the broker.", "/"),
         _build_batch_field(10_000),
+        *AMQP_OPTIONS,
     ],
 )
 TRIGGER = Kinds(

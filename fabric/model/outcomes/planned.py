@@ -42,6 +42,16 @@ class PlannedStack(JsonStruct, frozen=True):
     resources: tuple[PlannedResource, ...]
 
 
+class PlannedWorkflow(JsonStruct, frozen=True):
+    """A state machine of a service. `change` and `fields` are as those of a function."""
+
+    service: str
+    provider: str
+    name: str
+    change: str
+    fields: dict[str, tuple[Json, Json]] = field(default_factory=dict)
+
+
 class PlannedTask(JsonStruct, frozen=True):
     id: str
     kind: str
@@ -77,8 +87,9 @@ class PlanOutcome(JsonStruct, frozen=True):
     levels: tuple[tuple[str, ...], ...]
     summary: PlanSummary
     warnings: tuple[JsonObject, ...] = ()
-    # Without stacks there is no key for them in JSON.
+    # Without stacks or workflows there is no key for them in JSON.
     stacks: tuple[PlannedStack, ...] = ()
+    workflows: tuple[PlannedWorkflow, ...] = ()
 
 
 class ChangedInput(JsonStruct, frozen=True):

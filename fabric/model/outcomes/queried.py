@@ -53,6 +53,18 @@ class InvokeOutcome(JsonStruct, frozen=True):
     warnings: tuple[JsonObject, ...] = ()
 
 
+class ExecutionOutcome(JsonStruct, frozen=True):
+    """An execution of a workflow. Without a status it was started only."""
+
+    workflow: str
+    provider: str
+    execution: str
+    status: str
+    output: Json
+    error: str
+    cause: str
+
+
 class ServedOutcome(JsonStruct, frozen=True):
     """The result of a server that was stopped."""
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import (
     RELEASE_UNCERTAIN,
+    Deployment,
     FunctionRecord,
     Intent,
     LayerRecord,
@@ -14,6 +15,7 @@ from fabric.model.records.record import (
     Operation,
     Record,
     StackRecord,
+    WorkflowRecord,
 )
 from fabric.model.records.record_document import (
     Document,
@@ -60,6 +62,18 @@ class StackGone(Struct, frozen=True, tag_field="kind", tag="stack-gone"):
     phase: str
 
 
+class WorkflowDone(Struct, frozen=True, tag_field="kind", tag="workflow"):
+    """A state machine with its version, or without a key one whose deploy begins."""
+
+    task: str
+    workflow: WorkflowRecord
+
+
+class WorkflowGone(Struct, frozen=True, tag_field="kind", tag="workflow-gone"):
+    task: str
+    name: str
+
+
 class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
     """A call failed halfway or its end is unknown: the function's key is no longer valid.
 
@@ -87,7 +101,8 @@ class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
 
 LayerChange: TypeAlias = LayerDone | LayersGone
 StackChange: TypeAlias = StackDone | StackGone
-PartChange: TypeAlias = LayerChange | StackChange
+WorkflowChange: TypeAlias = WorkflowDone | WorkflowGone
+PartChange: TypeAlias = LayerChange | StackChange | WorkflowChange
 RecordChange: TypeAlias = (
     FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone | PartChange
 )
@@ -108,17 +123,19 @@ def apply_change(record: Record, entry: RecordChange) -> Record:
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
             unsure = apply_change(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
-        case LayerDone() | LayersGone() | StackDone() | StackGone():
-            return _apply_part_change(record, entry)
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
         case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key, kept=kept):
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
+        case _:
+            return _apply_part_change(record, entry)
 
 
 def _apply_part_change(record: Record, entry: PartChange) -> Record:
     if isinstance(entry, LayerDone | LayersGone):
         return replace(record, layers=_list_layers(record, entry))
+    if isinstance(entry, WorkflowDone | WorkflowGone):
+        return _apply_workflow_change(record, entry)
     return replace(record, stacks=_list_stacks(record, entry))
 
 
@@ -133,6 +150,39 @@ def _list_stacks(record: Record, entry: StackChange) -> tuple[StackRecord, ...]:
     phase = entry.stack.phase if isinstance(entry, StackDone) else entry.phase
     left = tuple(one for one in record.stacks if one.phase != phase)
     return (*left, entry.stack) if isinstance(entry, StackDone) else left
+
+
+def name_kept_workflow(name: str) -> str:
+    """Return the name of a workflow's release state in `kept`."""
+    return f"workflow/{name}"
+
+
+def name_workflow_output(name: str) -> str:
+    return f"workflow_{name}"
+
+
+def _apply_workflow_change(record: Record, entry: WorkflowChange) -> Record:
+    """Apply the change. A deleted workflow has no release state and no output."""
+    name = entry.name if isinstance(entry, WorkflowGone) else entry.workflow.name
+    left = [one for one in record.workflows if one.name != name]
+    if isinstance(entry, WorkflowDone):
+        rows = sorted((*left, entry.workflow), key=lambda one: one.name)
+        return replace(record, workflows=tuple(rows))
+    return replace(
+        record,
+        workflows=tuple(left),
+        history=tuple(_forget_version(one, name) for one in record.history),
+        kept=tuple(pair for pair in record.kept if pair[0] != name_kept_workflow(name)),
+        outputs=tuple(pair for pair in record.outputs if pair[0] != name_workflow_output(name)),
+    )
+
+
+def _forget_version(one: Deployment, name: str) -> Deployment:
+    """Mark the versions of a deleted workflow, which cannot be restored."""
+    if all(row.name != name for row in one.workflows):
+        return one
+    rows = (replace(row, version="") if row.name == name else row for row in one.workflows)
+    return replace(one, workflows=tuple(rows))
 
 
 def mark_intents_unknown(record: Record) -> Record:
@@ -159,9 +209,12 @@ def record_failed_release(task: str, record: Record) -> ReleaseDone:
     return ReleaseDone(task, record.endpoint, record.outputs, "", add_doubt(record.kept))
 
 
+_WITHOUT_FUNCTIONS = (Operation.RELEASE, Operation.LAYER, Operation.STACK, Operation.WORKFLOW)
+
+
 def list_intent_functions(record: Record, intent: Intent) -> list[str]:
     """List the functions of an intent. An intent without names means all."""
-    if intent.operation in (Operation.RELEASE, Operation.LAYER, Operation.STACK):
+    if intent.operation in _WITHOUT_FUNCTIONS:
         return []
     named = [name for name in intent.function.split(",") if name]
     return named or [one.name for one in record.functions]

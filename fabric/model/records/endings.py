@@ -42,6 +42,7 @@ def restore_base(base: Record, record: Record) -> Record:
         kept=record.kept,
         layers=record.layers,
         stacks=record.stacks,
+        workflows=record.workflows,
     )
 
 
@@ -51,7 +52,7 @@ def _index_functions(record: Record) -> dict[str, FunctionRecord]:
 
 def end_rolled_back(record: Record, target: Deployment, deployment_id: str, now: str) -> Record:
     """A rollback: an earlier deployment is the current one again, and first in history."""
-    if record.functions != target.functions:
+    if (record.functions, record.workflows) != (target.functions, target.workflows):
         # Not quite: it has today's variables, or other addresses. That is a deployment of its own.
         return end_deployed(record, replace(record, release_key=""), deployment_id, now)
     rest = tuple(one for one in record.history if one.deployment_id != target.deployment_id)
@@ -86,6 +87,7 @@ def take_snapshot(record: Record) -> Deployment:
         release_key=record.release_key,
         functions=record.functions,
         updated_at=record.updated_at,
+        workflows=record.workflows,
         stacks=record.stacks,
     )
 

@@ -31,6 +31,7 @@ class Operation(StrEnum):
     RELEASE = "release"
     LAYER = "layer"
     STACK = "stack"
+    WORKFLOW = "workflow"
 
 
 class RecordRef(Struct, frozen=True, order=True):
@@ -145,6 +146,28 @@ class StackRecord(Struct, frozen=True, rename="camel", kw_only=True):
         return self.on_remove != "delete"
 
 
+class WorkflowRecord(Struct, frozen=True, rename="camel", kw_only=True):
+    """A state machine of the service. Without a key its state is not known."""
+
+    name: str
+    key: str = ""
+    # The ARN of the state machine, and that of its version.
+    address: str = ""
+    version: str = ""
+    # The hash of everything that belongs to a version.
+    content: str = ""
+    # JSON texts with config names, without secrets.
+    triggers: tuple[str, ...] = ()
+    settings: Pairs = ()
+    updated_at: str = ""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Return everything of it that a release reads."""
+        settings = (text for pair in self.settings for text in pair)
+        return (self.name, self.address, self.version, *self.triggers, *settings)
+
+
 class Deployment(Struct, frozen=True, rename="camel"):
     """A past state of a record that can be restored."""
 
@@ -155,6 +178,7 @@ class Deployment(Struct, frozen=True, rename="camel"):
     release_key: str
     functions: tuple[FunctionRecord, ...]
     updated_at: str
+    workflows: tuple[WorkflowRecord, ...] = ()
     stacks: tuple[StackRecord, ...] = ()
 
     def stack(self, phase: str) -> StackRecord | None:
@@ -207,6 +231,7 @@ class Record(Struct, frozen=True):
     layers: tuple[LayerRecord, ...] = ()
     # The CloudFormation stacks of the service.
     stacks: tuple[StackRecord, ...] = ()
+    workflows: tuple[WorkflowRecord, ...] = ()
 
     def function(self, name: str) -> FunctionRecord | None:
         return next((one for one in self.functions if one.name == name), None)
@@ -217,6 +242,9 @@ class Record(Struct, frozen=True):
 
     def stack(self, phase: str) -> StackRecord | None:
         return next((one for one in self.stacks if one.phase == phase), None)
+
+    def workflow(self, name: str) -> WorkflowRecord | None:
+        return next((one for one in self.workflows if one.name == name), None)
 
     @property
     def named_outputs(self) -> dict[str, str]:
@@ -229,7 +257,7 @@ class Record(Struct, frozen=True):
     def is_stub(self) -> bool:
         """Return whether the record has only a holder's fence: no deploy and no intent."""
         known = (self.functions, self.pending, self.history, self.deployment_id)
-        more = (self.layers, self.stacks)
+        more = (self.layers, self.stacks, self.workflows)
         return self.lifecycle is Lifecycle.DEPLOYING and not any((*known, *more))
 
 

@@ -22,6 +22,7 @@ from fabric.model.records.record import (
     Record,
     RecordRef,
     StackRecord,
+    WorkflowRecord,
 )
 
 VERSION = 1
@@ -52,6 +53,17 @@ class FunctionDocument(Struct, frozen=True, rename="camel"):
     late: _Table = {}
 
 
+class WorkflowDocument(Struct, frozen=True, rename="camel"):
+    name: str
+    key: str
+    address: str
+    version: str
+    content: str
+    triggers: list[Any]
+    settings: _Table
+    updated_at: str
+
+
 class DeploymentDocument(Struct, frozen=True, rename="camel"):
     """`functions` are versions of functions by their digests."""
 
@@ -62,6 +74,7 @@ class DeploymentDocument(Struct, frozen=True, rename="camel"):
     release_key: str
     functions: list[str]
     updated_at: str
+    workflows: list[WorkflowDocument] = []
     stacks: list[StackRecord] = []
 
 
@@ -100,6 +113,7 @@ class RecordDocument(Struct, frozen=True, rename="camel"):
     kept: _Table = {}
     layers: list[LayerRecord] = []
     stacks: list[StackRecord] = []
+    workflows: list[WorkflowDocument] = []
 
 
 def encode_ref(ref: RecordRef) -> dict[str, str]:
@@ -115,6 +129,8 @@ def encode_record(record: Record) -> Document:
         document["layers"] = to_builtins(list(record.layers))
     if record.stacks:
         document["stacks"] = to_builtins(list(record.stacks))
+    if record.workflows:
+        document["workflows"] = [_encode_workflow(one) for one in record.workflows]
     return document
 
 
@@ -167,6 +183,18 @@ def decode_function_record(document: FunctionDocument) -> FunctionRecord:
     return FunctionRecord(**{**_read(document), "triggers": triggers, "layers": layers})
 
 
+def _encode_workflow(one: WorkflowRecord) -> Document:
+    document: Document = to_builtins(one)
+    document["triggers"] = [json.loads(trigger) for trigger in one.triggers]
+    document["settings"] = dict(one.settings)
+    return document
+
+
+def _decode_workflow(document: WorkflowDocument) -> WorkflowRecord:
+    triggers = tuple(json.dumps(one, sort_keys=True) for one in document.triggers)
+    return WorkflowRecord(**{**_read(document), "triggers": triggers})
+
+
 def compute_version_hash(one: FunctionRecord) -> str:
     # Without its seal, which is another one each time: who knows of no seals finds it as well.
     text = json.dumps(encode_function_record(replace(one, sealed_values="")), sort_keys=True)
@@ -187,6 +215,7 @@ def record_read(document: RecordDocument) -> Record:
         "history": tuple(_decode_deployment(one, versions) for one in document.history),
         "layers": tuple(document.layers),
         "stacks": tuple(document.stacks),
+        "workflows": tuple(map(_decode_workflow, document.workflows)),
     }
     ref = RecordRef(document.service, document.stage, document.provider)
     return Record(ref, **{**fields, **changed})
@@ -196,6 +225,9 @@ def _encode_deployment(one: Deployment, versions: Mapping[int, str]) -> Document
     document: Document = to_builtins(replace(one, functions=()))
     document["outputs"] = dict(one.outputs)
     document["functions"] = [versions[id(function)] for function in one.functions]
+    del document["workflows"]
+    if one.workflows:
+        document["workflows"] = [_encode_workflow(row) for row in one.workflows]
     if not one.stacks:
         del document["stacks"]
     return document
@@ -205,8 +237,12 @@ def _decode_deployment(
     document: DeploymentDocument, versions: Mapping[str, FunctionRecord]
 ) -> Deployment:
     functions = tuple(versions[name] for name in document.functions)
-    stacks = tuple(document.stacks)
-    return Deployment(**{**_read(document), "functions": functions, "stacks": stacks})
+    changed = {
+        "functions": functions,
+        "workflows": tuple(map(_decode_workflow, document.workflows)),
+        "stacks": tuple(document.stacks),
+    }
+    return Deployment(**{**_read(document), **changed})
 
 
 def _map_versions(record: Record) -> dict[int, str]:

@@ -1,5 +1,5 @@
-"""Settings of a function that no version contains: log retention, provisioned concurrency,
-asynchronous calls and the function URL.
+"""Settings of a function that no version contains: log groups, provisioned concurrency,
+asynchronous calls, recursion and the function URL.
 
 A release sets them: what callers need before the alias moves, and what belongs to the alias after
 it.
@@ -24,6 +24,23 @@ from fabric.providers.cloud1.client import (
     is_there_already,
 )
 from fabric.providers.cloud1.gateway_plan import merge_cors, parse_trigger_cors
+from fabric.providers.cloud1.log_groups import (
+    read_log_class,
+    read_log_key,
+    read_retention,
+    remove_log_key,
+    remove_retention,
+    set_log_class,
+    set_log_key,
+    set_retention,
+)
+from fabric.providers.cloud1.scaling import (
+    SCALING,
+    read_scaling,
+    read_setting,
+    set_scaling,
+    stop_scaling,
+)
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, retry_on_conflict
 from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.errors import attach_error_spot
@@ -34,6 +51,7 @@ _DIGEST = 16
 # Instances start in a few minutes at most.
 _LONGEST_START = 900.0
 _PROVISIONED = "provisioned"
+_SCALED = "scaling"
 _URL = "url"
 # The answer of a compatible server to a call that it does not have.
 _UNKNOWN_CALL = frozenset(("404",))
@@ -102,33 +120,6 @@ def _apply_change(
     return ""
 
 
-def _read_map(one: LiveFunction, key: str) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(dict(one.settings).get(key, "{}"))
-    return said
-
-
-def _read_retention(one: LiveFunction) -> str:
-    logs = _read_map(one, "logs")
-    group = logs.get("group") or f"/aws/lambda/{one.resource_name}"
-    return f"{logs['retentionDays']} {group}" if "retentionDays" in logs else ""
-
-
-def _set_retention(work: Cloud1Work, _one: LiveFunction, text: str) -> str:
-    """Create the log group, because Lambda would create it without a retention period."""
-    days, _, group = text.partition(" ")
-    logs = work.clients.of("logs")
-    with ignore_codes(frozenset(("ResourceAlreadyExistsException",))):
-        logs.create_log_group(logGroupName=group)
-    logs.put_retention_policy(logGroupName=group, retentionInDays=int(days))
-    return group
-
-
-def _remove_retention(work: Cloud1Work, _one: LiveFunction, stored: str) -> None:
-    group = stored.partition(" ")[2]
-    if group:
-        work.clients.of("logs").delete_retention_policy(logGroupName=group)
-
-
 def _read_provisioned(one: LiveFunction) -> str:
     text = dict(format_settings(one.settings)).get("concurrency", "")
     _, count = parse_concurrency(text)
@@ -139,12 +130,13 @@ def _start_instances(work: Cloud1Work, one: LiveFunction, text: str) -> str:
     """Start the instances of a version, and wait until they are ready."""
     count, _, version = text.partition(" ")
     which = {"FunctionName": one.resource_name, "Qualifier": version}
-    retry_on_conflict(
-        work,
-        lambda: work.functions.put_provisioned_concurrency_config(
-            **which, ProvisionedConcurrentExecutions=int(count)
-        ),
-    )
+    if not _has_scaled(work, one, which):
+        retry_on_conflict(
+            work,
+            lambda: work.functions.put_provisioned_concurrency_config(
+                **which, ProvisionedConcurrentExecutions=int(count)
+            ),
+        )
 
     def look() -> bool | None:
         found = work.functions.get_provisioned_concurrency_config(**which)
@@ -165,8 +157,20 @@ def _start_instances(work: Cloud1Work, one: LiveFunction, text: str) -> str:
     return version
 
 
-def _keep_instances(work: Cloud1Work, one: LiveFunction, stored: str) -> None:
-    """Do nothing: instances of the old version stay until it receives no traffic."""
+def _has_scaled(work: Cloud1Work, one: LiveFunction, which: Mapping[str, str]) -> bool:
+    """Return whether the scaling has chosen a number of instances, which then stays."""
+    scaling = read_setting(one, SCALING)
+    found: dict[str, Any] = {}
+    if scaling:
+        with ignore_codes(GONE):
+            found.update(work.functions.get_provisioned_concurrency_config(**which))
+    count = int(found.get("RequestedProvisionedConcurrentExecutions", 0))
+    return bool(count) and scaling["min"] <= count <= scaling["max"]
+
+
+def _keep(work: Cloud1Work, one: LiveFunction, stored: str) -> None:
+    """Do nothing: instances of the old version stay until it receives no traffic, and log groups
+    keep their class."""
 
 
 def _stop_other_instances(work: Cloud1Work, one: LiveFunction, kept: StoredReleaseState) -> None:
@@ -176,7 +180,10 @@ def _stop_other_instances(work: Cloud1Work, one: LiveFunction, kept: StoredRelea
     if kept.is_sure and stored in ("", wanted):
         return
     found = {stored} if kept.is_sure else {stored, *_list_provisioned_versions(work, one)}
+    is_scaled = bool(kept.texts.get(f"{_SCALED}:{one.name}"))
     for version in sorted(found - {"", wanted}):
+        if is_scaled or not kept.is_sure:
+            stop_scaling(work, one.resource_name, version, is_known=is_scaled)
         with ignore_codes(GONE):
             work.functions.delete_provisioned_concurrency_config(
                 FunctionName=one.resource_name, Qualifier=version
@@ -190,6 +197,25 @@ def _list_provisioned_versions(work: Cloud1Work, one: LiveFunction) -> Iterator[
         for page in pages.paginate(FunctionName=one.resource_name):
             rows = page["ProvisionedConcurrencyConfigs"]
             yield from (row["FunctionArn"].rpartition(":")[2] for row in rows)
+
+
+def _set_recursion(work: Cloud1Work, one: LiveFunction, text: str) -> str:
+    work.functions.put_function_recursion_config(
+        FunctionName=one.resource_name, RecursiveLoop=text.capitalize()
+    )
+    return ""
+
+
+def _remove_recursion(work: Cloud1Work, one: LiveFunction, stored: str) -> None:
+    with ignore_codes(frozenset() if stored else _UNKNOWN_CALL):
+        _set_recursion(work, one, "terminate")
+
+
+def _remove_scaling(work: Cloud1Work, one: LiveFunction, stored: str) -> None:
+    """Stop the scaling of the live version. That of others ends with their instances."""
+    version = stored.partition(" ")[2] or read_live_version(one)
+    if stored or _read_provisioned(one):
+        stop_scaling(work, one.resource_name, version, is_known=bool(stored))
 
 
 def _read_async(one: LiveFunction) -> str:
@@ -297,14 +323,19 @@ def _remove_url(work: Cloud1Work, one: LiveFunction, _stored: str) -> None:
 
 
 _BEFORE = (
-    _Setting(
-        name="retention", read=_read_retention, apply=_set_retention, remove=_remove_retention
-    ),
-    _Setting(
-        name=_PROVISIONED, read=_read_provisioned, apply=_start_instances, remove=_keep_instances
-    ),
+    _Setting(name="retention", read=read_retention, apply=set_retention, remove=remove_retention),
+    _Setting(name="logclass", read=read_log_class, apply=set_log_class, remove=_keep),
+    _Setting(name="logkey", read=read_log_key, apply=set_log_key, remove=remove_log_key),
+    _Setting(name=_PROVISIONED, read=_read_provisioned, apply=_start_instances, remove=_keep),
 )
 _AFTER = (
+    _Setting(name=_SCALED, read=read_scaling, apply=set_scaling, remove=_remove_scaling),
+    _Setting(
+        name="recursion",
+        read=lambda one: dict(one.settings).get("recursiveLoop", ""),
+        apply=_set_recursion,
+        remove=_remove_recursion,
+    ),
     _Setting(name="async", read=_read_async, apply=_set_async, remove=_remove_async),
     _Setting(name=_URL, read=_read_url, apply=_set_url, remove=_remove_url),
 )

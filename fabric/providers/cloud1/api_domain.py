@@ -1,5 +1,5 @@
-"""The custom domain of an HTTP API: the domain name, its Route 53 records, and the mapping that
-points it at the API.
+"""The custom domain of an API: the domain name, its Route 53 records, and the mapping that points
+it at a stage of the API.
 
 A domain can serve several APIs. Only the service whose tags it has changes or deletes it.
 """
@@ -21,7 +21,13 @@ from fabric.providers.cloud1.api_records import (
     read_alias,
 )
 from fabric.providers.cloud1.client import CONFLICT, GONE, convert_client_errors, ignore_codes
-from fabric.providers.cloud1.gateway_calls import GATEWAY, GatewayOrder, create_new, list_pages
+from fabric.providers.cloud1.gateway_calls import (
+    GATEWAY,
+    REST_GATEWAY,
+    create_new,
+    fetch_row,
+    list_pages,
+)
 from fabric.providers.cloud1.http_settings import Domain, read_http_settings
 from fabric.providers.cloud1.versions import Cloud1Work, build_ownership_tags
 from fabric.providers.core.contract import DeploymentAddress
@@ -30,9 +36,20 @@ from fabric.system.cloud1_account import REFUSED
 
 # The name of the stored value.
 DOMAIN = "domain"
-_STAGE = "$default"
 _AVAILABLE = "AVAILABLE"
 Row = Mapping[str, Any]
+
+
+class DomainOrder(Struct, frozen=True, kw_only=True):
+    """A domain to point at a stage of an API. Mappings of `former` APIs of the service are
+    replaced."""
+
+    work: Cloud1Work
+    address: DeploymentAddress
+    domain: Domain | None
+    api: str
+    stage: str
+    former: frozenset[str] = frozenset()
 
 
 class StoredDomain(Struct, frozen=True, omit_defaults=True):
@@ -71,17 +88,17 @@ def check_domain(work: Cloud1Work, address: DeploymentAddress, domain: Domain) -
                     raise FabricError(_foreign_record_problem(domain, record["Type"]))
 
 
-def release_domain(gateway: GatewayOrder, kept: StoredReleaseState) -> dict[str, str]:
+def release_domain(order: DomainOrder, kept: StoredReleaseState) -> dict[str, str]:
     """Create the domain, its records and last its mapping. Then remove the mappings that the
     config no longer contains. Return the values to store."""
-    work, address, domain = gateway.work, gateway.address, gateway.wanted.domain
+    work, address, domain = order.work, order.address, order.domain
     stored, now = read_stored_domain(kept.texts), _NO_DOMAIN
     if domain is not None:
         with convert_client_errors(f"the domain `{domain.name}`", work.scope.quoted):
-            now = _set_domain(gateway, domain, stored)
+            now = _set_domain(order, domain, stored)
     if stored.target and stored.site != now.site:
         delete_aliases(work, stored.site, stored.target)
-    apis = frozenset((gateway.id, kept.texts.get("api", "")))
+    apis = order.former | {order.api}
     for name in _list_domains(work, address, kept):
         path = domain.base_path if domain and domain.name == name else None
         _leave_domain(work, address, name, apis=apis, path=path)
@@ -144,9 +161,9 @@ def _leave_domain(
     work.scope.watch.hear(f"deleted the domain `{name}`")
 
 
-def _set_domain(gateway: GatewayOrder, domain: Domain, stored: StoredDomain) -> StoredDomain:
-    work = gateway.work
-    row = _ensure_domain(work, gateway.address, domain)
+def _set_domain(order: DomainOrder, domain: Domain, stored: StoredDomain) -> StoredDomain:
+    work = order.work
+    row = _ensure_domain(work, order.address, domain)
     now = StoredDomain(domain.name, domain.url)
     if _wants_records(domain):
         site, target = RecordSite(domain.zone, domain.name), _read_target(row)
@@ -154,10 +171,10 @@ def _set_domain(gateway: GatewayOrder, domain: Domain, stored: StoredDomain) -> 
         if not has_aliases(records, target):
             put_aliases(work, site, _read_configuration(row))
         # Equal records of a foreign domain were created by its owner. A secret is not stored.
-        is_made = _is_own(row, gateway.address) or not records or stored.target
+        is_made = _is_own(row, order.address) or not records or stored.target
         if is_made and work.scope.quoted(domain.zone) == domain.zone:
             now = StoredDomain(domain.name, domain.url, domain.zone, target)
-    _map_api(gateway, domain)
+    _map_api(order, domain)
     return now
 
 
@@ -195,29 +212,26 @@ def _await_domain(work: Cloud1Work, name: str) -> Row:
     return row
 
 
-def _map_api(gateway: GatewayOrder, domain: Domain) -> None:
+def _map_api(order: DomainOrder, domain: Domain) -> None:
     """Point the path of the domain at the API, instead of a former API of the service."""
-    work = gateway.work
-    asked = {"ApiId": gateway.id, "DomainName": domain.name, "Stage": _STAGE}
+    work = order.work
+    asked = {"ApiId": order.api, "DomainName": domain.name, "Stage": order.stage}
     found = _fetch_mapping(work, domain)
     if found is None:
-        create = gateway.calls.create_api_mapping
+        create = work.clients.of(GATEWAY).create_api_mapping
         if create_new(lambda: create(**asked, ApiMappingKey=domain.base_path)):
             work.scope.watch.hear(f"{domain.url} now points to the API")
             return
         found = _fetch_mapping(work, domain)  # created meanwhile, by this call or by others
-    if found is None or found["ApiId"] == gateway.id:
+    if found is None or found["ApiId"] == order.api:
         return
-    if _is_foreign_api(work, gateway.address, found["ApiId"]):
+    if _is_foreign_api(work, order.address, found["ApiId"]):
         raise FabricError(_foreign_mapping_problem(domain, found["ApiId"]))
-    gateway.calls.update_api_mapping(**asked, ApiMappingId=found["ApiMappingId"])
+    work.clients.of(GATEWAY).update_api_mapping(**asked, ApiMappingId=found["ApiMappingId"])
 
 
 def _fetch_domain(work: Cloud1Work, name: str) -> Row | None:
-    found: list[Row] = []
-    with ignore_codes(GONE):
-        found.append(work.clients.of(GATEWAY).get_domain_name(DomainName=name))
-    return next(iter(found), None)
+    return fetch_row(lambda: work.clients.of(GATEWAY).get_domain_name(DomainName=name))
 
 
 def _fetch_mappings(work: Cloud1Work, name: str) -> list[Row]:
@@ -238,15 +252,16 @@ def _fetch_mapping(work: Cloud1Work, domain: Domain) -> Row | None:
 
 
 def _is_foreign_api(work: Cloud1Work, address: DeploymentAddress, api: str) -> bool:
-    """Return whether another owner has the API. A deleted API is not foreign."""
-    found: list[Row] = []
-    with ignore_codes(GONE):
-        found.append(work.clients.of(GATEWAY).get_api(ApiId=api))
-    return bool(found) and not _is_own(found[0], address)
+    """Return whether another owner has the API, of either kind. A deleted API is not foreign."""
+    found = fetch_row(lambda: work.clients.of(GATEWAY).get_api(ApiId=api)) or fetch_row(
+        lambda: work.clients.of(REST_GATEWAY).get_rest_api(restApiId=api)
+    )
+    return found is not None and not _is_own(found, address)
 
 
 def _is_own(row: Row, address: DeploymentAddress) -> bool:
-    return build_ownership_tags(address).items() <= (row.get("Tags") or {}).items()
+    tags = row.get("Tags") or row.get("tags") or {}
+    return build_ownership_tags(address).items() <= tags.items()
 
 
 def _read_configuration(row: Row) -> Row:

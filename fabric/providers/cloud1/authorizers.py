@@ -14,17 +14,19 @@ from fabric.providers.cloud1.gateway_calls import (
 )
 from fabric.providers.cloud1.gateway_plan import GatewayAuthorizer
 from fabric.providers.cloud1.http_settings import (
+    Authorizer,
     encode_authorizers,
     is_own_authorizer,
     parse_authorizer_function,
 )
 from fabric.providers.cloud1.permissions import build_authorizer_permission, let_in, shut_out
+from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import REFUSED
 
 # The names of the stored values.
 AUTHORIZERS, STAGE = "authorizers", "stage"
-_DEFAULT_STAGE = "$default"
+DEFAULT_STAGE = "$default"
 _LIMIT, _ROUTES, _LOGS = "DefaultRouteSettings", "RouteSettings", "AccessLogSettings"
 _EXISTS = frozenset(("ResourceAlreadyExistsException",))
 Row = Mapping[str, Any]
@@ -78,13 +80,12 @@ def drop_authorizers(gateway: GatewayOrder, there: Mapping[str, Row]) -> None:
                 gateway.calls.delete_authorizer(ApiId=gateway.id, AuthorizerId=ident)
         alias = parse_authorizer_function(row.get("AuthorizerUri", ""))
         if alias and alias not in wanted.values():
-            close_authorizer(gateway, alias)
+            close_authorizer(gateway.work, alias, gateway.id)
 
 
-def encode_definitions(gateway: GatewayOrder) -> dict[str, str]:
+def encode_definitions(work: Cloud1Work, known: Mapping[str, Authorizer]) -> dict[str, str]:
     """Return the definitions to store, which a rollback can need."""
-    known = gateway.wanted.definitions
-    return {AUTHORIZERS: encode_authorizers(known, gateway.work.scope.quoted)} if known else {}
+    return {AUTHORIZERS: encode_authorizers(known, work.scope.quoted)} if known else {}
 
 
 def close_authorizers(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
@@ -92,22 +93,25 @@ def close_authorizers(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
     if kept.texts.get(AUTHORIZERS):
         with ignore_codes(GONE):
             for row in _fetch_authorizers(gateway).values():
-                close_authorizer(gateway, parse_authorizer_function(row.get("AuthorizerUri", "")))
+                alias = parse_authorizer_function(row.get("AuthorizerUri", ""))
+                close_authorizer(gateway.work, alias, gateway.id)
 
 
-def close_authorizer(gateway: GatewayOrder, alias: str) -> None:
+def close_authorizer(work: Cloud1Work, alias: str, api: str) -> None:
     """Remove a permission. Functions elsewhere have none of fabric, and can be inaccessible."""
     if alias:
         with ignore_codes(REFUSED):
-            shut_out(gateway.work, alias, build_authorizer_permission(alias, gateway.id))
+            shut_out(work, alias, build_authorizer_permission(alias, api))
 
 
 def set_stage(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
     """Create the stage, or update the settings that differ. Limits name routes, which exist then;
     limits of routes that are deleted afterwards are deleted here."""
     wanted = gateway.wanted.stage.settings
-    _prepare_logs(gateway)
-    stage = {"ApiId": gateway.id, "StageName": _DEFAULT_STAGE}
+    prepare_log_group(
+        gateway.work, gateway.wanted.stage.log_group, gateway.wanted.stage.retention_days
+    )
+    stage = {"ApiId": gateway.id, "StageName": DEFAULT_STAGE}
     if create_new(lambda: gateway.calls.create_stage(**stage, AutoDeploy=True, **wanted)):
         return
     if not wanted and kept.is_sure and not kept.texts.get(STAGE):
@@ -133,11 +137,10 @@ def _differs(there: Any, wanted: Any) -> bool:
     return bool(there != wanted)
 
 
-def _prepare_logs(gateway: GatewayOrder) -> None:
+def prepare_log_group(work: Cloud1Work, group: str, days: int) -> None:
     """Create the log group. A removal keeps it, with its logs."""
-    group, days = gateway.wanted.stage.log_group, gateway.wanted.stage.retention_days
     if group:
-        logs = gateway.work.clients.of("logs")
+        logs = work.clients.of("logs")
         with ignore_codes(_EXISTS):
             logs.create_log_group(logGroupName=group)
         if days:

@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import ignore_codes
-from fabric.providers.cloud1.events import BucketWire, read_last_part
+from fabric.providers.cloud1.events import read_last_part
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
+from fabric.providers.cloud1.wires import BucketWire
 from fabric.providers.core.contract import FunctionDraft, Unsupported
 from fabric.system.cloud1_account import read_error_code
 
 _ROWS = "LambdaFunctionConfigurations"
+_BUS = "EventBridgeConfiguration"
 _TRIES = 3
 _NO_BUCKET = frozenset(("404", "NoSuchBucket"))
 _FORBIDDEN = "403"
@@ -33,6 +35,9 @@ class BucketEntries(Struct, frozen=True):
 
     rows: tuple[Row, ...]
     are_ours: Callable[[Row], bool]
+    # Whether EventBridge must receive the events as well. fabric never turns this off, because
+    # other rules can depend on it.
+    needs_bus: bool = False
 
 
 class _BucketLocks:
@@ -89,7 +94,8 @@ def build_entry(wire: BucketWire, alias: str) -> Row:
 def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries) -> None:
     """Write the entries and read them again: other writers change the same document without a
     lock."""
-    with _LOCKS.of(bucket), ignore_codes(_NO_BUCKET if not entries.rows else frozenset()):
+    is_needed = entries.rows or entries.needs_bus
+    with _LOCKS.of(bucket), ignore_codes(frozenset() if is_needed else _NO_BUCKET):
         for _ in range(_TRIES):
             document = _fetch_document(work, bucket)
             if _is_said(document, entries):
@@ -106,7 +112,8 @@ def _fetch_document(work: Cloud1Work, bucket: str) -> dict[str, Any]:
 
 def _with_entries(document: Mapping[str, Any], entries: BucketEntries) -> dict[str, Any]:
     others = [row for row in document.get(_ROWS, ()) if not entries.are_ours(row)]
-    return {**document, _ROWS: [*others, *entries.rows]}
+    bus: dict[str, Any] = {_BUS: {}} if entries.needs_bus else {}
+    return {**document, **bus, _ROWS: [*others, *entries.rows]}
 
 
 def _write(work: Cloud1Work, bucket: str, document: dict[str, Any], entries: BucketEntries) -> None:
@@ -122,6 +129,8 @@ def _write(work: Cloud1Work, bucket: str, document: dict[str, Any], entries: Buc
 
 
 def _is_said(document: Mapping[str, Any], entries: BucketEntries) -> bool:
+    if entries.needs_bus and _BUS not in document:
+        return False
     there = (row for row in document.get(_ROWS, ()) if entries.are_ours(row))
     return sorted(map(_normalize_entry, there)) == sorted(map(_normalize_entry, entries.rows))
 
@@ -174,7 +183,7 @@ def _list_bucket_triggers(functions: Sequence[FunctionDraft]) -> Iterator[_Bucke
     for one in functions:
         for number, text in enumerate(one.triggers):
             trigger = json.loads(text)
-            if trigger.get("type") == "storage":
+            if trigger.get("type") == "storage" and not trigger.get("viaEventBus"):
                 bucket, events = read_last_part(trigger["bucket"]), tuple(trigger["events"])
                 ends = (trigger.get("prefix", ""), trigger.get("suffix", ""))
                 yield _BucketTrigger(one.name, number, bucket, events, *ends)

@@ -43,6 +43,7 @@ class Cloud1Clients:
         self._asking = threading.Lock()
         self._number = ""
         self._refused: dict[str, float] = {}
+        self._roles: dict[str, str] = {}
 
     def has_waited(self, role: str, seconds: float) -> bool:
         """Return whether the wait for a new role is over since it was first rejected. All functions
@@ -50,6 +51,16 @@ class Cloud1Clients:
         with self._guard:
             first = self._refused.setdefault(role, time.monotonic())
         return time.monotonic() - first > seconds
+
+    def remember_role(self, name: str, text: str) -> None:
+        """Remember what a deploy of this run wrote to a role; empty if that is unknown."""
+        with self._guard:
+            self._roles[name] = text
+
+    def take_role(self, name: str) -> str:
+        """Return it once: later changes are not remembered."""
+        with self._guard:
+            return self._roles.pop(name, "")
 
     def of(self, service: str, trying: Trying | None = None, region: str = "") -> Any:
         """Return a client. Without a region it is that of the account."""

@@ -7,27 +7,10 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
-from fabric.providers.cloud1.aliases import StoredReleaseState
+from fabric.providers.cloud1.aliases import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.buckets import BucketEntries, Row, build_entry, set_entries
 from fabric.providers.cloud1.client import MAX_PARALLEL, convert_client_errors
-from fabric.providers.cloud1.events import (
-    BucketWire,
-    QueueWire,
-    RuleWire,
-    ScheduleWire,
-    ServiceWires,
-    StreamWire,
-    TopicWire,
-    Wire,
-    build_owner_prefix,
-    decode_wires,
-    encode_wires,
-    format_wire,
-    is_named_by_hash,
-    list_function_wires,
-    name_prefix,
-    strip_settings,
-)
+from fabric.providers.cloud1.events import build_owner_prefix, list_function_wires, name_prefix
 from fabric.providers.cloud1.mappings import (
     drop_mapping,
     list_mappings,
@@ -50,6 +33,22 @@ from fabric.providers.cloud1.rules import (
 )
 from fabric.providers.cloud1.topics import drop_topic, set_topic
 from fabric.providers.cloud1.versions import Cloud1Work, build_alias_arn
+from fabric.providers.cloud1.wires import (
+    BrokerWire,
+    BucketWire,
+    QueueWire,
+    RuleWire,
+    ScheduleWire,
+    ServiceWires,
+    StreamWire,
+    TopicWire,
+    Wire,
+    decode_wires,
+    encode_wires,
+    format_wire,
+    is_named_by_hash,
+    strip_settings,
+)
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.retry import run_parallel
@@ -71,6 +70,8 @@ class WiredNow(Struct, frozen=True):
 
 
 NOT_LOOKED = WiredNow()
+# The stored name of the role of schedules.
+KEPT_SCHEDULER_ROLE = "scheduler-role"
 
 
 def fetch_wires(
@@ -88,7 +89,11 @@ def fetch_wires(
     listed: dict[str, list[Wire]] = {}
     for mapping in list_mappings(work, only):
         listed.setdefault(mapping["FunctionArn"], []).append(read_mapping(mapping))
-    for alias, schedules in find_schedules(work, name_prefix(address)).items():
+    is_used = bool(work.own.scheduler_role_arn) or (
+        KEPT_SCHEDULER_ROLE in read_kept_state(address).texts
+    )
+    schedules_by_alias = find_schedules(work, name_prefix(address), is_used=is_used)
+    for alias, schedules in schedules_by_alias.items():
         listed.setdefault(alias, []).extend(schedules)
     by_name = dict(zip(names, sources, strict=True))
     wires = {
@@ -192,10 +197,12 @@ def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
             set_rule(work, wire, alias)
         case ScheduleWire():
             set_schedule(work, wire, alias)
-        case QueueWire() | StreamWire():
+        case QueueWire() | StreamWire() | BrokerWire():
             set_mapping(work, wire, alias)
         case TopicWire():
             set_topic(work, wire, alias)
+        case BucketWire(is_via_bus=True):
+            return
         case BucketWire(bucket=bucket):  # which is told of all its functions at once, after this
             let_in(work, alias, build_bucket_permission(alias, bucket))
 
@@ -206,14 +213,18 @@ def _list_buckets(wiring: Wiring, before: _Before) -> list[str]:
 
 
 def _tell(wiring: Wiring, bucket: str) -> None:
-    rows = tuple(
-        build_entry(wire, wiring.aliases[name])
+    wires = [
+        (wire, name)
         for name, wires in sorted(wiring.wanted.functions.items())
         for wire in wires
         if isinstance(wire, BucketWire) and wire.bucket == bucket
+    ]
+    rows = tuple(
+        build_entry(wire, wiring.aliases[name]) for wire, name in wires if not wire.is_via_bus
     )
     owner = wiring.wanted.owner
-    entries = BucketEntries(rows, lambda row: is_of(row, owner))
+    needs_bus = any(wire.is_via_bus for wire, _ in wires)
+    entries = BucketEntries(rows, lambda row: is_of(row, owner), needs_bus=needs_bus)
     with convert_client_errors(f"bucket `{bucket}`", wiring.work.scope.quoted):
         set_entries(wiring.work, bucket, entries)
 
@@ -229,7 +240,7 @@ def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
         match wire:
             case RuleWire(bus=bus, name=rule):
                 shut_out(wiring.work, alias, build_rule_permission(alias, bus, rule))
-            case BucketWire(bucket=bucket):
+            case BucketWire(bucket=bucket, is_via_bus=False):
                 shut_out(wiring.work, alias, build_bucket_permission(alias, bucket))
         wiring.work.scope.watch.hear(f"{name}: disconnected {format_wire(wire)}")
 
@@ -240,7 +251,7 @@ def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:
             drop_rule(work, wire)
         case ScheduleWire():
             drop_schedule(work, wire)
-        case QueueWire() | StreamWire():
+        case QueueWire() | StreamWire() | BrokerWire():
             drop_mapping(work, wire, alias)
         case TopicWire():
             drop_topic(work, wire, alias)
@@ -299,7 +310,8 @@ def unwire_service(unwiring: Unwiring) -> None:
 
 def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
     entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
-    buckets = [wire.bucket for wire in _collect_wires(unwiring) if isinstance(wire, BucketWire)]
+    wires = (one for one in _collect_wires(unwiring) if isinstance(one, BucketWire))
+    buckets = sorted({one.bucket for one in wires if not one.is_via_bus})
     run_parallel(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, MAX_PARALLEL)
     run_parallel(lambda name: _delete_all(unwiring, name), sorted(unwiring.wires), MAX_PARALLEL)
 

@@ -2,17 +2,32 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
-from msgspec import json as typed_json
 from msgspec.structs import replace
 
+from fabric.config.schema.triggers import BROKER_ACCESS, SCHEDULER_OPTIONS
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.permissions import parse_arn_home
-from fabric.providers.cloud1.versions import OwnSettings
+from fabric.providers.cloud1.wires import (
+    BrokerWire,
+    BucketWire,
+    MappingWire,
+    QueueWire,
+    RuleWire,
+    ScheduleWire,
+    ServiceWires,
+    StreamWire,
+    TopicWire,
+    Wire,
+    format_wire,
+    read_options,
+    strip_settings,
+)
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 
@@ -30,7 +45,7 @@ _UTC = frozenset(
 def convert_cron_expression(schedule: str) -> str:
     """Convert five cron fields to the six of AWS. Raises a ValueError if AWS cannot express
     them."""
-    if schedule.startswith(("rate(", "cron(")):
+    if schedule.startswith(("rate(", "cron(", "at(")):
         return schedule
     minute, hour, day, month, weekday = schedule.upper().split()
     if _ANY not in (day, weekday):
@@ -100,94 +115,16 @@ _OWNER_DIGEST = 8
 _OURS, _THEIRS = "objstore1:", "s3:"
 
 
-class RuleWire(Struct, frozen=True, tag="rule", omit_defaults=True):
-    """A rule on an event bus: a UTC schedule, or a pattern as JSON."""
-
-    bus: str
-    name: str
-    schedule: str = ""
-    pattern: str = ""
-    # JSON of the trigger's other keys, as in other event sources.
-    options: str = ""
-
-
-class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
-    """A schedule with a time zone."""
-
-    name: str
-    schedule: str = ""
-    zone: str = ""
-    role: str = ""
-    options: str = ""
-
-
-class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
-    """A queue trigger."""
-
-    queue: str
-    batch_size: int = 0
-    window: int = 0
-    response: str = ""
-    is_enabled: bool = True
-    # Set if the config contains one.
-    arn: str = ""
-    options: str = ""
-
-
-class StreamWire(Struct, frozen=True, tag="stream", omit_defaults=True):
-    """A Kinesis or DynamoDB stream, by its ARN."""
-
-    stream: str
-    position: str = ""
-    options: str = ""
-
-
-class TopicWire(Struct, frozen=True, tag="topic", omit_defaults=True):
-    """A subscription to an SNS topic, by its name or ARN."""
-
-    topic: str
-    options: str = ""
-
-
-class BucketWire(Struct, frozen=True, tag="bucket", omit_defaults=True):
-    bucket: str
-    name: str = ""
-    events: tuple[str, ...] = ()
-    prefix: str = ""
-    suffix: str = ""
-    is_existing: bool = False
-
-
-Wire: TypeAlias = RuleWire | ScheduleWire | QueueWire | StreamWire | TopicWire | BucketWire
-
-
-class Wired(Struct, frozen=True):
-    """The event sources that a release has created for a function: their names and a hash of their
-    settings."""
-
-    digest: str
-    wires: tuple[Wire, ...]
-
-
-class ServiceWires(Struct, frozen=True):
-    """All event sources of a service."""
-
-    # The prefix of its entries in shared documents.
-    owner: str
-    functions: Mapping[str, tuple[Wire, ...]]
-    # The config triggers of the event sources.
-    numbers: Mapping[tuple[str, Wire], int] = {}
-
-
 def plan_wires(
-    address: DeploymentAddress, functions: Sequence[LiveFunction], own: OwnSettings
+    address: DeploymentAddress, functions: Sequence[LiveFunction], role: str
 ) -> ServiceWires:
-    """Plan all event sources. Raises for unsupported ones."""
+    """Plan all event sources. `role` is the role that schedules assume. Raises for unsupported
+    ones."""
     problems: list[Problem] = []
     found: dict[str, tuple[Wire, ...]] = {}
     numbers: dict[tuple[str, Wire], int] = {}
     for one in functions:
-        numbered = _number_wires(address, one, own.scheduler_role_arn)
+        numbered = _number_wires(address, one, role)
         numbers |= {(one.name, wire): number for wire, number in numbered.items()}
         found[one.name] = tuple(numbered)
         problems += _find_conflicts(one.name, found[one.name])
@@ -196,11 +133,9 @@ def plan_wires(
     return ServiceWires(build_owner_prefix(address), found, numbers)
 
 
-def list_function_wires(
-    address: DeploymentAddress, one: LiveFunction, role: str = ""
-) -> tuple[Wire, ...]:
-    """List the event sources of a function. `role` is the role that schedules assume."""
-    return tuple(_number_wires(address, one, role))
+def list_function_wires(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
+    """List the event sources of a function, without the role of schedules."""
+    return tuple(_number_wires(address, one, ""))
 
 
 def _number_wires(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[Wire, int]:
@@ -213,12 +148,10 @@ def _number_wires(address: DeploymentAddress, one: LiveFunction, role: str) -> d
     return found
 
 
-def find_wire_problems(
-    address: DeploymentAddress, one: LiveFunction, role: str
-) -> tuple[Problem, ...]:
+def find_wire_problems(address: DeploymentAddress, one: LiveFunction) -> tuple[Problem, ...]:
     """List triggers that AWS cannot create, independent of existing resources."""
     try:
-        return tuple(_find_conflicts(one.name, list_function_wires(address, one, role)))
+        return tuple(_find_conflicts(one.name, list_function_wires(address, one)))
     except FabricError as error:
         return error.problems
 
@@ -234,46 +167,79 @@ def name_prefix(address: DeploymentAddress) -> str:
     return format_resource_name(address, "")[: _LONG_NAME - _SHORTENED_BY]
 
 
+class _NamedTrigger(Struct, frozen=True):
+    """A trigger of a function, with the names of its resources."""
+
+    function: LiveFunction
+    keys: Mapping[str, Any]
+    # Of a rule or schedule.
+    name: str
+    # Of an entry in a shared document.
+    entry: str
+
+
 def _build_wires(address: DeploymentAddress, one: LiveFunction, text: str) -> Iterator[Wire]:
-    trigger = json.loads(text)
     ident = hash_fields((address.service, address.stage, one.name, text))[:_DIGEST]
     name = f"{shorten_name(format_resource_name(address, one.name), _LONG_NAME)}-{ident}"
-    match trigger["type"]:
-        case "cron":
-            yield _build_timed_wire(name, one.name, trigger)
-        case "eventbus":
-            pattern = json.dumps(trigger.get("pattern", {}), sort_keys=True)
-            bus = read_last_part(trigger.get("bus", "default"))
-            yield RuleWire(bus, name, pattern=pattern, options=_encode_options(trigger))
-        case "queue":
-            yield _queue(trigger)
-        case "logstream":
-            position = trigger.get("startingPosition", "LATEST")
-            yield StreamWire(trigger["stream"], position, _encode_options(trigger))
-        case "pubsub":
-            yield TopicWire(_expand_topic(one, trigger["topic"]), _encode_options(trigger))
-        case "storage":
-            yield _build_bucket_wire(build_owner_prefix(address) + ident, trigger)
-        case _:
-            return
+    named = _NamedTrigger(one, json.loads(text), name, build_owner_prefix(address) + ident)
+    if named.keys["type"] in _BUILDERS:
+        yield _BUILDERS[named.keys["type"]](named)
+    if named.keys["type"] == "storage" and named.keys.get("viaEventBus"):
+        pattern = json.dumps(build_bucket_pattern(named.keys), sort_keys=True)
+        yield RuleWire("default", name, pattern=pattern)
 
 
-def _expand_topic(one: LiveFunction, topic: str) -> str:
-    """Return the ARN of a topic, if the function is deployed. A name and its ARN are the same."""
-    if topic.startswith("arn:") or not one.resource_id.startswith("arn:"):
-        return topic
-    return parse_arn_home(one.resource_id).of("sns", topic)
+def _build_rule(named: _NamedTrigger) -> Wire:
+    trigger = named.keys
+    pattern = json.dumps(trigger.get("pattern", {}), sort_keys=True)
+    bus = read_last_part(trigger.get("bus", "default"))
+    return RuleWire(bus, named.name, pattern=pattern, options=_encode_options(trigger))
 
 
-def _build_timed_wire(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
+def _build_stream(named: _NamedTrigger) -> Wire:
+    trigger = named.keys
+    position, options = trigger.get("startingPosition", "LATEST"), _encode_options(trigger)
+    if "stream" in trigger:
+        return StreamWire(trigger["stream"], position, options)
+    source = trigger.get("cluster") or ",".join(sorted(trigger.get("brokers", ())))
+    return BrokerWire(source, trigger["topic"], position, options)
+
+
+def _build_broker_queue(named: _NamedTrigger) -> Wire:
+    trigger = named.keys
+    return BrokerWire(trigger["broker"], trigger["queue"], options=_encode_options(trigger))
+
+
+def _build_topic(named: _NamedTrigger) -> Wire:
+    """Use the ARN of the topic, if the function is deployed. A name and its ARN are the same."""
+    topic, arn = named.keys["topic"], named.function.resource_id
+    if arn.startswith("arn:") and not topic.startswith("arn:"):
+        topic = parse_arn_home(arn).of("sns", topic)
+    return TopicWire(topic, _encode_options(named.keys))
+
+
+def _build_timed_wire(named: _NamedTrigger) -> Wire:
+    name, trigger = named.name, named.keys
     said, zone = trigger["schedule"], trigger.get("timezone", "")
     try:
         schedule = convert_cron_expression(said)
     except ValueError as error:
-        raise FabricError(_schedule_problem(function, said, str(error))) from error
-    if is_bound_to(zone, schedule):
-        return ScheduleWire(name, schedule, zone, options=_encode_options(trigger))
-    return RuleWire("default", name, schedule, options=_encode_options(trigger))
+        raise FabricError(_schedule_problem(named.function.name, said, str(error))) from error
+    options = _encode_options(trigger)
+    if is_bound_to(zone, schedule) or _needs_scheduler(trigger):
+        group = trigger.get("group", "")
+        return ScheduleWire(name, schedule, zone, options=options, group=group)
+    return RuleWire("default", name, schedule, options=options)
+
+
+def _needs_scheduler(trigger: Mapping[str, Any]) -> bool:
+    """Return whether only EventBridge Scheduler can run it, or the config chooses it."""
+    is_once = trigger["schedule"].startswith("at(")
+    is_chosen = trigger.get("method") == "scheduler"
+    return is_once or is_chosen or not _SCHEDULER_ONLY.isdisjoint(trigger)
+
+
+_SCHEDULER_ONLY = frozenset(one.name for one in SCHEDULER_OPTIONS)
 
 
 def _schedule_problem(function: str, said: str, why: str) -> Problem:
@@ -281,7 +247,8 @@ def _schedule_problem(function: str, said: str, why: str) -> Problem:
     return Problem("config/unfit", message, "use two triggers instead")
 
 
-def _queue(trigger: Mapping[str, Any]) -> QueueWire:
+def _queue(named: _NamedTrigger) -> Wire:
+    trigger = named.keys
     return QueueWire(
         queue=read_last_part(trigger["queue"]),
         batch_size=trigger.get("batchSize", 10),
@@ -297,7 +264,7 @@ def _queue(trigger: Mapping[str, Any]) -> QueueWire:
 _FIELDS = frozenset(
     (
         *("type", "schedule", "timezone", "pattern", "bus", "stream", "startingPosition", "topic"),
-        "queue",
+        *("queue", "cluster", "brokers", "broker", "group", "method"),
     )
 )
 _QUEUE_FIELDS = frozenset(
@@ -311,22 +278,57 @@ def _encode_options(trigger: Mapping[str, Any]) -> str:
     return json.dumps(rest, sort_keys=True) if rest else ""
 
 
-def read_options(wire: "Wire") -> dict[str, Any]:
-    """Read the keys of the trigger that only this provider supports."""
-    said: dict[str, Any] = json.loads(getattr(wire, "options", "") or "{}")
-    return said
-
-
-def _build_bucket_wire(name: str, trigger: Mapping[str, Any]) -> BucketWire:
+def _build_bucket_wire(named: _NamedTrigger) -> Wire:
+    trigger = named.keys
     events = (event.replace(_OURS, _THEIRS, 1) for event in trigger["events"])
     return BucketWire(
         bucket=read_last_part(trigger["bucket"]),
-        name=name,
+        name=named.entry,
         events=tuple(sorted(events)),
         prefix=trigger.get("prefix", ""),
         suffix=trigger.get("suffix", ""),
         is_existing=trigger.get("existingBucket", False),
+        is_via_bus=trigger.get("viaEventBus", False),
     )
+
+
+_BUILDERS: Mapping[str, Callable[[_NamedTrigger], Wire]] = {
+    "cron": _build_timed_wire,
+    "eventbus": _build_rule,
+    "queue": _queue,
+    "logstream": _build_stream,
+    "amqp": _build_broker_queue,
+    "pubsub": _build_topic,
+    "storage": _build_bucket_wire,
+}
+# The detail types of EventBridge for the events of a bucket.
+BUS_EVENTS = {
+    "ObjectCreated:*": ("Object Created",),
+    "ObjectRemoved:*": ("Object Deleted",),
+    "ObjectRestore:*": (
+        "Object Restore Completed",
+        "Object Restore Expired",
+        "Object Restore Initiated",
+    ),
+    "ObjectTagging:*": ("Object Tags Added", "Object Tags Deleted"),
+    "ObjectAcl:Put": ("Object ACL Updated",),
+}
+
+
+def build_bucket_pattern(trigger: Mapping[str, Any]) -> dict[str, object]:
+    """Build the pattern of the events that EventBridge receives from a bucket."""
+    kinds = [one.partition(":")[2] for one in trigger["events"]]
+    types = sorted({name for kind in kinds for name in BUS_EVENTS.get(kind, ())})
+    prefix, suffix = trigger.get("prefix", ""), trigger.get("suffix", "")
+    detail: dict[str, object] = {"bucket": {"name": [read_last_part(trigger["bucket"])]}}
+    if prefix and suffix:
+        # Two rules of one key are alternatives.
+        ends = (re.sub(r"([*\\])", r"\\\1", one) for one in (prefix, suffix))
+        detail["object"] = {"key": [{"wildcard": "*".join(ends)}]}
+    elif prefix or suffix:
+        rule = {"prefix": prefix} if prefix else {"suffix": suffix}
+        detail["object"] = {"key": [rule]}
+    return {"source": ["aws.s3"], "detail-type": types, "detail": detail}
 
 
 def read_last_part(text: str) -> str:
@@ -335,97 +337,64 @@ def read_last_part(text: str) -> str:
 
 
 def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
-    queues: set[str] = set()
+    seen: set[Wire] = set()
     for wire in wires:
-        match wire:
-            case ScheduleWire(zone=zone, role=""):
-                yield _missing_role_problem(function, zone)
-            case QueueWire(queue=queue) if queue in queues:
-                message = f"function `{function}` has two triggers for the queue `{queue}`"
-                yield Problem(
-                    "config/unfit", message, "remove one: AWS allows one per queue and function"
-                )
-            case QueueWire(queue=queue):
-                queues.add(queue)
-            case StreamWire(stream=stream) if not _STREAM.fullmatch(stream):
-                why = f"has the stream `{stream}`"
-                hint = "use the ARN of a Kinesis or DynamoDB stream"
-                yield Problem("config/unfit", f"function `{function}` {why}", hint)
-            case StreamWire(position=position) if position not in _POSITIONS:
-                why = f"has the starting position `{position}`"
-                hint = f"use {' or '.join(_POSITIONS)}"
-                yield Problem("config/unfit", f"function `{function}` {why}", hint)
-            case RuleWire() if len(_INPUTS & read_options(wire).keys()) > 1:
-                why = "sets more than one of `input`, `inputPath` and `inputTransformer`"
-                yield Problem("config/unfit", f"function `{function}` {why}", "keep one")
-            case _:
-                continue
+        if isinstance(wire, MappingWire) and strip_settings(wire) in seen:
+            message = f"function `{function}` has two triggers for the {format_wire(wire)}"
+            hint = "remove one: AWS allows one per source and function"
+            yield Problem("config/unfit", message, hint)
+        seen.add(strip_settings(wire))
+        for why, hint in _find_wire_faults(wire):
+            yield Problem("config/unfit", f"function `{function}` {why}", hint)
+
+
+def _find_wire_faults(wire: Wire) -> Iterator[tuple[str, str]]:
+    """Find what AWS rejects of one event source, each with a hint."""
+    match wire:
+        case StreamWire(stream=stream) if not _STREAM.fullmatch(stream) and not _is_late(stream):
+            yield f"has the stream `{stream}`", "use the ARN of a Kinesis or DynamoDB stream"
+        case StreamWire() | BrokerWire() if wire.position not in (*_POSITIONS, ""):
+            yield f"has the starting position `{wire.position}`", f"use {' or '.join(_POSITIONS)}"
+        case BrokerWire():
+            yield from _find_broker_faults(wire)
+        case RuleWire() if len(_INPUTS & read_options(wire).keys()) > 1:
+            yield "sets more than one of `input`, `inputPath` and `inputTransformer`", "keep one"
+        case _:
+            return
+
+
+def _is_late(text: str) -> bool:
+    """Return whether the value is known only during the run."""
+    return bool(find_late_names(text))
 
 
 _STREAM = re.compile(r"arn:[a-z-]+:(?:kinesis:.*:stream/.+|dynamodb:.*:table/.+/stream/.+)")
 _INPUTS = frozenset(("input", "inputPath", "inputTransformer"))
 _POSITIONS = ("LATEST", "TRIM_HORIZON")
+# Keys of streams that Kafka does not have.
+_STREAM_ONLY = (
+    *("parallelizationFactor", "bisectOnError", "maximumRetryAttempts", "maximumRecordAge"),
+    *("tumblingWindowSeconds", "functionResponseType"),
+)
+_MOST_POLLERS = 200
+_TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{1,248}")
 
 
-def _missing_role_problem(function: str, zone: str) -> Problem:
-    message = (
-        f"function `{function}` has a schedule in the time zone `{zone}`, which requires a "
-        "scheduler role"
-    )
-    hint = (
-        "set `schedulerRoleArn` below `extensions.cloud1-lambda` to a role that "
-        "scheduler.amazonaws.com can assume and that can invoke the function, or use UTC"
-    )
-    return Problem("config/unfit", message, hint)
-
-
-def strip_settings(wire: Wire) -> Wire:
-    """Return the identity of an event source, without its settings."""
-    match wire:
-        case RuleWire(bus=bus, name=name):
-            return RuleWire(bus, name)
-        case ScheduleWire(name=name):
-            return ScheduleWire(name)
-        case QueueWire(queue=queue):
-            return QueueWire(queue)
-        case StreamWire(stream=stream):
-            return StreamWire(stream)
-        case TopicWire(topic=topic):
-            return TopicWire(topic)
-        case BucketWire(bucket=bucket):
-            return BucketWire(bucket)
-
-
-def is_named_by_hash(wire: Wire) -> bool:
-    """Return whether any change gives a new name, because the name is a hash of all settings.
-
-    Notifications of a bucket are compared with the whole bucket instead.
-    """
-    return isinstance(wire, RuleWire | BucketWire)
-
-
-def format_wire(wire: Wire) -> str:
-    match wire:
-        case RuleWire(name=name):
-            return f"rule `{name}`"
-        case ScheduleWire(name=name):
-            return f"schedule `{name}`"
-        case QueueWire(queue=queue):
-            return f"queue `{queue}`"
-        case StreamWire(stream=stream):
-            return f"stream `{stream}`"
-        case TopicWire(topic=topic):
-            return f"topic `{topic}`"
-        case BucketWire(bucket=bucket):
-            return f"bucket `{bucket}`"
-
-
-def encode_wires(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
-    """Encode the event sources for state, with a hash, because patterns can contain secrets."""
-    said = typed_json.encode(wires).decode()
-    places = tuple(dict.fromkeys(map(strip_settings, wires)))
-    return typed_json.encode(Wired(hash_fields((salt, alias, said)), places)).decode()
-
-
-def decode_wires(text: str) -> tuple[Wire, ...]:
-    return typed_json.decode(text, type=Wired).wires if text else ()
+def _find_broker_faults(wire: BrokerWire) -> Iterator[tuple[str, str]]:
+    """Find what AWS rejects of a trigger of Kafka or Amazon MQ, each with a hint."""
+    options, shown = read_options(wire), format_wire(wire)
+    # A queue has no position.
+    if wire.position and not _TOPIC.fullmatch(wire.channel) and not _is_late(wire.channel):
+        yield (
+            f"has the topic `{wire.channel}`",
+            "use two or more of: letters, digits, `.`, `_`, `-`",
+        )
+    for key in sorted(options.keys() & set(_STREAM_ONLY)):
+        yield f"sets `{key}` for the {shown}", "remove it: only `stream` has it"
+    for row in options.get("access", ()):
+        needed = BROKER_ACCESS[row["type"]]
+        if row.keys() != {"type", needed}:
+            yield f"has an `access` of type `{row['type']}`", f"set only `{needed}` beside it"
+    pollers = options.get("pollers", {})
+    if pollers.get("min", 1) > pollers.get("max", _MOST_POLLERS):
+        yield f"has more minimum than maximum `pollers` for the {shown}", "increase `max`"

@@ -60,6 +60,12 @@ def _build_file_systems(text: str) -> object:
     return [{"Arn": said["arn"], "LocalMountPath": said["path"]}]
 
 
+def _build_durable(text: str) -> object:
+    said = json.loads(text)
+    days = {"RetentionPeriodInDays": said["retentionDays"]} if "retentionDays" in said else {}
+    return {"ExecutionTimeout": said["executionTimeout"], **days}
+
+
 def _return_same(found: Any) -> Any:
     return found
 
@@ -97,6 +103,7 @@ _ROWS = (
         {"ApplyOn": "None"},
         lambda found: {"ApplyOn": found.get("ApplyOn", "None")},
     ),
+    _Row("durable", "DurableConfig", _build_durable, {}, _return_same),
 )
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.providers.cloud1.aliases import StoredReleaseState
-from fabric.providers.cloud1.api_domain import DOMAIN, release_domain, remove_domains
+from fabric.providers.cloud1.api_domain import DOMAIN, DomainOrder, release_domain
 from fabric.providers.cloud1.authorizers import (
     AUTHORIZERS,
+    DEFAULT_STAGE,
     STAGE,
     Row,
     close_authorizers,
@@ -28,6 +29,7 @@ from fabric.providers.cloud1.gateway_calls import (
     GATEWAY,
     GatewayOrder,
     create_once,
+    fetch_row,
     list_pages,
     require_created,
 )
@@ -48,15 +50,15 @@ _KEPT = (_API, _ENDPOINT, _DIGEST, AUTHORIZERS, STAGE, DOMAIN)
 
 
 def release_gateway(
-    gateway: GatewayOrder, closed: frozenset[str], kept: StoredReleaseState
+    gateway: GatewayOrder,
+    closed: frozenset[str],
+    kept: StoredReleaseState,
+    former: frozenset[str],
 ) -> dict[str, str]:
     """Update the API and return the values to store. `closed` functions must permit the API again,
-    even if nothing else changed."""
+    even if nothing else changed. `former` APIs of the service can have its domain."""
     wanted = gateway.wanted
     closed &= wanted.called_functions
-    if not wanted.routes:
-        _delete_unused_api(gateway, kept)
-        return {}
     if is_gateway_current(wanted, kept) and not closed:
         return {name: kept.texts[name] for name in _KEPT if name in kept.texts}
     api = _find_existing_api(gateway, read_api_id(kept.texts)) or _create_api(gateway)
@@ -71,7 +73,15 @@ def release_gateway(
     _drop_routes(gateway, gone)
     drop_authorizers(gateway, authorizers)
     _drop_ways(gateway, ways)
-    domain = release_domain(gateway, kept)
+    order = DomainOrder(
+        work=gateway.work,
+        address=gateway.address,
+        domain=wanted.domain,
+        api=gateway.id,
+        stage=DEFAULT_STAGE,
+        former=former,
+    )
+    domain = release_domain(order, kept)
     if wanted.is_endpoint_disabled:
         _set_endpoint(gateway, api)
     endpoint = wanted.domain.url if wanted.is_endpoint_disabled and wanted.domain else None
@@ -79,7 +89,7 @@ def release_gateway(
         _API: gateway.id,
         _ENDPOINT: endpoint or api["ApiEndpoint"],
         _DIGEST: wanted.digest,
-        **encode_definitions(gateway),
+        **encode_definitions(gateway.work, wanted.definitions),
         **({STAGE: "set"} if wanted.stage.settings else {}),
         **domain,
     }
@@ -97,15 +107,14 @@ def _set_endpoint(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
         gateway.calls.update_api(ApiId=gateway.id, DisableExecuteApiEndpoint=is_disabled)
 
 
-def _delete_unused_api(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
-    """Delete the API of a service without routes. Without a stored API there is no search."""
+def withdraw_gateway(gateway: GatewayOrder, apis: Iterable[str], kept: StoredReleaseState) -> None:
+    """Delete APIs without a domain, and the permissions of the last one."""
     api = read_api_id(kept.texts)
     ways: Iterable[str] = ()
     with ignore_codes(GONE):
         ways = _fetch_integrations(replace(gateway, id=api)) if api else ()
         close_authorizers(replace(gateway, id=api), kept)
-    if api or not kept.is_sure:
-        remove_gateway(gateway.work, gateway.address, kept)
+    delete_gateways(gateway.work, apis)
     aliases = sorted(filter(_is_function, ways))
     run_parallel(
         lambda alias: shut_out(gateway.work, alias, build_gateway_permission(alias, api)),
@@ -122,16 +131,19 @@ def read_api_endpoint(kept: Mapping[str, str]) -> str:
     return kept.get(_ENDPOINT, "")
 
 
-def remove_gateway(work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState) -> None:
-    """Delete the API, also one missing in state: tags prove its ownership. An API with a domain
-    cannot be deleted, so its mappings are deleted first."""
-    calls = work.clients.of(GATEWAY)
+def find_gateways(
+    work: Cloud1Work, address: DeploymentAddress, kept: StoredReleaseState
+) -> frozenset[str]:
+    """Find the HTTP APIs of the service, also those missing in state: tags prove its ownership."""
     known = {kept.texts[_API]} if kept.texts.get(_API) else set()
-    apis = known | {one["ApiId"] for one in _find_tagged_apis(calls, address)}
-    remove_domains(work, address, kept, frozenset(apis))
-    for api in apis:
+    found = _find_tagged_apis(work.clients.of(GATEWAY), address)
+    return frozenset(known | {one["ApiId"] for one in found})
+
+
+def delete_gateways(work: Cloud1Work, apis: Iterable[str]) -> None:
+    for api in sorted(apis):
         with ignore_codes(GONE):
-            calls.delete_api(ApiId=api)
+            work.clients.of(GATEWAY).delete_api(ApiId=api)
 
 
 def has_api(work: Cloud1Work, api: str) -> bool:
@@ -144,10 +156,7 @@ def _find_existing_api(gateway: GatewayOrder, known: str) -> Mapping[str, Any] |
 
 
 def _fetch_api(calls: Any, api: str) -> Mapping[str, Any] | None:
-    found: list[Mapping[str, Any]] = []
-    with ignore_codes(GONE):
-        found.append(calls.get_api(ApiId=api))
-    return next(iter(found), None)
+    return fetch_row(lambda: calls.get_api(ApiId=api))
 
 
 def _find_tagged_apis(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""An HTTP API to change, and how its parts are listed and created without duplicates."""
+"""An HTTP API to change, and how parts of APIs are listed and created without duplicates."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.client import CONFLICT, ONCE
+from fabric.providers.cloud1.client import CONFLICT, GONE, ONCE, ignore_codes
 from fabric.providers.cloud1.gateway_plan import DesiredGateway
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.system.cloud1_account import read_error_code
 
-GATEWAY = "apigatewayv2"
+GATEWAY, REST_GATEWAY = "apigatewayv2", "apigateway"
 _SERVER_ERROR, _TOO_MANY = 500, 429
 T = TypeVar("T")
 
@@ -36,9 +36,19 @@ class GatewayOrder(Struct, frozen=True):
         return self.work.clients.of(GATEWAY, ONCE)
 
 
-def list_pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
+def list_pages(
+    calls: Any, operation: str, rows: str, **asked: object
+) -> Iterable[Mapping[str, Any]]:
     for page in calls.get_paginator(operation).paginate(**asked):
         yield from page[rows]
+
+
+def fetch_row(fetch: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Fetch something; None if it does not exist."""
+    found: list[Mapping[str, Any]] = []
+    with ignore_codes(GONE):
+        found.append(fetch())
+    return next(iter(found), None)
 
 
 def create_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:

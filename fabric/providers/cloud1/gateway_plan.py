@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.hashing import hash_fields
@@ -17,6 +18,7 @@ from fabric.providers.cloud1.http_settings import (
     Domain,
     HttpSettings,
     JwtAuthorizer,
+    LambdaAuthorizer,
     RequestAuthorizer,
     Throttle,
     build_authorizer_fields,
@@ -25,25 +27,27 @@ from fabric.providers.cloud1.http_settings import (
     read_http_settings,
 )
 from fabric.providers.cloud1.permissions import parse_arn_home
+from fabric.providers.cloud1.rest_limits import find_rest_trigger_problems
 from fabric.providers.cloud1.versions import build_alias_arn
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.limits import function_problem
 
-_LOG_FORMAT = json.dumps(
-    {
-        name: f"$context.{field}"
-        for name, field in (
-            ("requestId", "requestId"),
-            ("time", "requestTime"),
-            ("ip", "identity.sourceIp"),
-            ("routeKey", "routeKey"),
-            ("status", "status"),
-            ("responseLength", "responseLength"),
-            ("latency", "responseLatency"),
-            ("error", "integrationErrorMessage"),
-            ("authorizerError", "authorizer.error"),
-        )
-    }
+
+def build_log_format(**fields: str) -> str:
+    """Build the format of access logs: variables of the request by their name in a line."""
+    return json.dumps({name: f"$context.{field}" for name, field in fields.items()})
+
+
+_LOG_FORMAT = build_log_format(
+    requestId="requestId",
+    time="requestTime",
+    ip="identity.sourceIp",
+    routeKey="routeKey",
+    status="status",
+    responseLength="responseLength",
+    latency="responseLatency",
+    error="integrationErrorMessage",
+    authorizerError="authorizer.error",
 )
 
 
@@ -68,6 +72,13 @@ class GatewayRoute(Struct, frozen=True):
     alias: str
     access: RouteAccess = RouteAccess()
     number: int = 0
+
+
+class AuthorizerFunction(Struct, frozen=True):
+    """The function of this service that an authorizer calls, if it calls one."""
+
+    function: str = ""
+    alias: str = ""
 
 
 class GatewayAuthorizer(Struct, frozen=True):
@@ -139,10 +150,10 @@ def plan_gateway(
     settings = read_http_settings(address)
     known = {**(former or {}), **settings.authorizers}
     routes, cors = [], []
-    for one in functions:
+    for one in () if settings.is_rest else functions:
         for number, trigger in enumerate(map(json.loads, one.triggers)):
             if trigger.get("type") == "http":
-                access = _plan_access(one.name, trigger, settings, known)
+                access = plan_access(one.name, trigger, settings, known)
                 key = f"{trigger.get('method') or 'GET'} {trigger.get('path') or '/'}"
                 alias = build_alias_arn(one.resource_id)
                 routes.append(GatewayRoute(key, one.name, alias, access, number))
@@ -159,7 +170,8 @@ def plan_gateway(
         ),
         stage=_plan_stage(address, settings, routes),
         integration=IntegrationSettings(
-            settings.payload, round(settings.timeout * 1000) or IntegrationSettings().milliseconds
+            settings.event_format,
+            round(settings.timeout * 1000) or IntegrationSettings().milliseconds,
         ),
         domain=settings.domain if routes else None,
         is_endpoint_disabled=settings.disable_default_endpoint and settings.domain is not None,
@@ -167,13 +179,17 @@ def plan_gateway(
     )
 
 
-def _plan_access(
+def plan_access(
     function: str,
     trigger: Mapping[str, Any],
     settings: HttpSettings,
     known: Mapping[str, Authorizer],
 ) -> RouteAccess:
-    problems = list(find_trigger_problems(settings, known, function, trigger))
+    problems = (
+        *find_trigger_problems(settings, known, function, trigger),
+        # A rollback can meet triggers of another kind: without its key a route would be open.
+        *find_rest_trigger_problems(settings, function, trigger),
+    )
     if problems:
         raise FabricError(*problems)
     name = read_authorizer_name(settings, trigger)
@@ -189,17 +205,31 @@ def _plan_access(
 def _plan_authorizer(
     name: str, authorizer: Authorizer, functions: Sequence[LiveFunction]
 ) -> GatewayAuthorizer:
-    function, alias, arn = "", "", ""
-    if isinstance(authorizer, RequestAuthorizer):
-        function, arn = authorizer.function, authorizer.arn
-        aliases = {one.name: build_alias_arn(one.resource_id) for one in functions}
-        if function and function not in aliases:
-            why = f"is the authorizer `{name}` of the API, and is not deployed"
-            hint = "deploy the function, or remove the authorizer from the triggers"
-            raise FabricError(function_problem(function, why, hint))
-        alias = aliases.get(function, "")
-    fields = build_authorizer_fields(authorizer, alias or arn)
-    return GatewayAuthorizer(format_authorizer_name(name, authorizer), fields, function, alias)
+    called = find_authorizer_function(name, authorizer, functions)
+    arn = called.alias or getattr(authorizer, "arn", "")
+    # A trigger with another one was rejected before.
+    fields = (
+        build_authorizer_fields(authorizer, arn)
+        if isinstance(authorizer, JwtAuthorizer | RequestAuthorizer)
+        else {}
+    )
+    own_name = format_authorizer_name(name, authorizer)
+    return GatewayAuthorizer(own_name, fields, called.function, called.alias)
+
+
+def find_authorizer_function(
+    name: str, authorizer: Authorizer, functions: Sequence[LiveFunction]
+) -> AuthorizerFunction:
+    """Find the function that an authorizer calls. Raise if it is not deployed."""
+    if not isinstance(authorizer, LambdaAuthorizer):
+        return AuthorizerFunction()
+    function = authorizer.function
+    aliases = {one.name: build_alias_arn(one.resource_id) for one in functions}
+    if function and function not in aliases:
+        why = f"is the authorizer `{name}` of the API, and is not deployed"
+        hint = "deploy the function, or remove the authorizer from the triggers"
+        raise FabricError(function_problem(function, why, hint))
+    return AuthorizerFunction(function, aliases.get(function, ""))
 
 
 def _plan_stage(
@@ -213,17 +243,25 @@ def _plan_stage(
         found["DefaultRouteSettings"] = _build_limit(settings.throttle)
     if limits:
         found["RouteSettings"] = {key: _build_limit(one) for key, one in sorted(limits.items())}
-    logs = settings.access_logs
-    if not logs:
+    logs = plan_access_logs(address, settings)
+    if not logs.group:
         return DesiredStage(found)
-    logs = AccessLogs() if logs is True else logs
-    group = logs.group or f"/aws/vendedlogs/fabric/{address.service}-{address.stage}"
     home = parse_arn_home(routes[0].alias)
     found["AccessLogSettings"] = {
-        "DestinationArn": home.of("logs", f"log-group:{group}"),
+        "DestinationArn": home.of("logs", f"log-group:{logs.group}"),
         "Format": logs.format or _LOG_FORMAT,
     }
-    return DesiredStage(found, group, logs.retention_days)
+    return DesiredStage(found, logs.group, logs.retention_days)
+
+
+def plan_access_logs(address: DeploymentAddress, settings: HttpSettings) -> AccessLogs:
+    """Return the settings of access logs with the name of their group; without one if disabled."""
+    logs = settings.access_logs
+    if not logs:
+        return AccessLogs()
+    logs = AccessLogs() if logs is True else logs
+    group = logs.group or f"/aws/vendedlogs/fabric/{address.service}-{address.stage}"
+    return replace(logs, group=group)
 
 
 def _build_limit(throttle: Throttle) -> dict[str, object]:

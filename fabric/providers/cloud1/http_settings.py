@@ -1,4 +1,4 @@
-"""The settings `extensions.cloud1-lambda.http`, and what they mean for the HTTP API. No effects."""
+"""The settings `extensions.cloud1-lambda.http`, and what they mean for APIs. No effects."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +10,7 @@ from fabric.providers.cloud1.client import Quoted
 from fabric.providers.core.contract import DeploymentAddress
 
 BY_KEY = "AWS_IAM"
+REST = "rest"
 _OPEN = frozenset(("none", "NONE"))
 _HEADER = "$request.header.Authorization"
 _NAME_START = "fabric-"
@@ -35,10 +36,29 @@ class RequestAuthorizer(Struct, frozen=True, tag="request", rename="camel", omit
     identity_source: str | tuple[str, ...] = ()
     # Seconds.
     ttl: int = 0
-    simple: bool = True
+    # None is true for an HTTP API. Authorizers of REST APIs always return policies.
+    simple: bool | None = None
 
 
-Authorizer: TypeAlias = JwtAuthorizer | RequestAuthorizer
+class TokenAuthorizer(Struct, frozen=True, tag="token", rename="camel", omit_defaults=True):
+    """As `RequestAuthorizer`, called with one header only."""
+
+    function: str = ""
+    arn: str = ""
+    identity_source: str = _HEADER
+    ttl: int = 0
+    # A regular expression that the header must match.
+    pattern: str = ""
+
+
+class CognitoAuthorizer(Struct, frozen=True, tag="cognito", rename="camel"):
+    user_pool_arn: str | tuple[str, ...]
+    identity_source: str = _HEADER
+    ttl: int = 0
+
+
+LambdaAuthorizer: TypeAlias = RequestAuthorizer | TokenAuthorizer
+Authorizer: TypeAlias = JwtAuthorizer | RequestAuthorizer | TokenAuthorizer | CognitoAuthorizer
 
 
 class AccessLogs(Struct, frozen=True, rename="camel"):
@@ -59,18 +79,56 @@ class Domain(Struct, frozen=True, kw_only=True, rename="camel"):
         return f"https://{self.name}/{self.base_path}".rstrip("/")
 
 
-class HttpSettings(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All settings of the HTTP API. The release reads them, and no deploy of a function."""
+class Quota(Struct, frozen=True):
+    limit: int
+    period: str
 
+
+class UsagePlan(Struct, frozen=True):
+    quota: Quota | None = None
+    throttle: Throttle | None = None
+
+
+class _CommonSettings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The settings that both kinds of APIs have."""
+
+    kind: str = "http"
     authorizers: dict[str, Authorizer] = {}
     default_authorizer: str = ""
     throttle: Throttle | None = None
     access_logs: AccessLogs | bool = False
-    payload: str = "2.0"
+    # Empty is the default of the kind.
+    payload: str = ""
     # Seconds; 0 is the default of AWS.
     timeout: float = 0
     disable_default_endpoint: bool = False
     domain: Domain | None = None
+    # Consent to another address, after a change of the kind.
+    allow_replace: bool = False
+
+    @property
+    def is_rest(self) -> bool:
+        return self.kind == REST
+
+
+class HttpSettings(_CommonSettings, frozen=True, kw_only=True, rename="camel"):
+    """All settings of the API. The release reads them, and no deploy of a function. Below are
+    those of REST APIs only."""
+
+    endpoint_type: str = ""
+    vpc_endpoint_ids: tuple[str, ...] = ()
+    resource_policy: tuple[dict[str, Any], ...] = ()
+    api_keys: tuple[str, ...] = ()
+    usage_plan: UsagePlan | None = None
+    binary_media_types: tuple[str, ...] = ()
+    minimum_compression_size: int | None = None
+    metrics: bool = False
+    tracing: bool = False
+
+    @property
+    def event_format(self) -> str:
+        """The payload version of the events of HTTP triggers."""
+        return "1.0" if self.is_rest else self.payload or "2.0"
 
 
 def read_http_settings(address: DeploymentAddress) -> HttpSettings:
@@ -110,32 +168,45 @@ def decode_authorizers(text: str) -> dict[str, Authorizer]:
 
 def format_authorizer_name(name: str, authorizer: Authorizer) -> str:
     """Return the name at AWS. It proves that fabric created the authorizer, and its type."""
-    kind = "jwt" if isinstance(authorizer, JwtAuthorizer) else "request"
-    return f"{_NAME_START}{kind}-{name}"
+    return f"{_NAME_START}{authorizer.__struct_config__.tag}-{name}"
 
 
 def is_own_authorizer(name: str) -> bool:
     return name.startswith(_NAME_START)
 
 
-def build_authorizer_fields(authorizer: Authorizer, function_arn: str) -> dict[str, Any]:
+def build_authorizer_fields(
+    authorizer: JwtAuthorizer | RequestAuthorizer, function_arn: str
+) -> dict[str, Any]:
     """Build the fields of the API calls."""
-    given = authorizer.identity_source
-    sources = [given] if isinstance(given, str) else list(given)
+    sources = list_identity_sources(authorizer)
     if isinstance(authorizer, JwtAuthorizer):
         tokens = {"Issuer": authorizer.issuer, "Audience": list(authorizer.audience)}
         return {"AuthorizerType": "JWT", "IdentitySource": sources, "JwtConfiguration": tokens}
-    _, partition, _, region, *_ = function_arn.split(":")
-    path = f"lambda:path/2015-03-31/functions/{function_arn}/invocations"
     return {
         "AuthorizerType": "REQUEST",
-        "AuthorizerUri": f"arn:{partition}:apigateway:{region}:{path}",
+        "AuthorizerUri": build_invocation_uri(function_arn),
         "AuthorizerPayloadFormatVersion": "2.0",
-        "EnableSimpleResponses": authorizer.simple,
+        "EnableSimpleResponses": authorizer.simple is not False,
         "AuthorizerResultTtlInSeconds": authorizer.ttl,
-        # A cache needs a key.
-        "IdentitySource": sources or ([_HEADER] if authorizer.ttl else []),
+        "IdentitySource": sources,
     }
+
+
+def build_invocation_uri(function_arn: str) -> str:
+    """Build the ARN by which API Gateway calls a function."""
+    _, partition, _, region, *_ = function_arn.split(":")
+    path = f"lambda:path/2015-03-31/functions/{function_arn}/invocations"
+    return f"arn:{partition}:apigateway:{region}:{path}"
+
+
+def list_identity_sources(authorizer: Authorizer) -> list[str]:
+    """List the places of the credentials in a request."""
+    given = authorizer.identity_source
+    sources = [given] if isinstance(given, str) else list(given)
+    # A cache needs a key.
+    has_cache = isinstance(authorizer, RequestAuthorizer) and bool(authorizer.ttl)
+    return sources or ([_HEADER] if has_cache else [])
 
 
 def parse_authorizer_function(uri: str) -> str:

@@ -3,12 +3,16 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
+from fabric.config.schema.triggers import SCHEDULER_OPTIONS
 from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
-from fabric.providers.cloud1.events import find_wire_problems
+from fabric.providers.cloud1.events import BUS_EVENTS, find_wire_problems
 from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
 from fabric.providers.cloud1.gateway_plan import parse_trigger_cors
 from fabric.providers.cloud1.http_limits import (
@@ -21,6 +25,8 @@ from fabric.providers.cloud1.images import changed_type_problem
 from fabric.providers.cloud1.layers import LAYER_VERSION
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
+from fabric.providers.cloud1.rest_limits import find_rest_problems
+from fabric.providers.cloud1.scaling import SCALING, build_actions
 from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
 from fabric.providers.core.contract import (
     DeploymentAddress,
@@ -64,12 +70,16 @@ def find_unsupported(
         for number, text in enumerate(one.triggers):
             for problem in _find_trigger_problems(one.name, json.loads(text), own, address.region):
                 yield Unsupported(one.name, problem, number)
-        yield from _find_wire_problems(own, address, one)
+        yield from _find_wire_problems(address, one)
         yield from _find_setting_problems(one)
     yield from find_http_problems(own.http, [one.name for one in functions], address.region)
     yield from find_bucket_overlaps(functions)
     yield from _find_cors_conflicts(functions)
-    yield from _find_excess_routes(functions)
+    yield from find_rest_problems(own.http, address, functions)
+    if own.http.is_rest:
+        yield from _find_origin_conflicts(functions)
+    else:
+        yield from _find_excess_routes(functions)
 
 
 def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
@@ -92,6 +102,19 @@ def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> I
         )
         yield function_problem(one.name, why, "increase `reservedConcurrency`")
     yield from _find_layer_problems(one, address)
+    yield from _find_durable_problems(one, address)
+
+
+def _find_durable_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
+    """AWS enables durable executions only when a function is created."""
+    record = address.previous.function(one.name) if address.previous else None
+    if record is None or not record.resource_id:
+        return
+    is_durable = "durable" in dict(one.settings)
+    if is_durable != ("durable" in dict(record.settings)):
+        verb = "adds" if is_durable else "removes"
+        why = f"{verb} `durable`, which AWS allows only for a new function"
+        yield function_problem(one.name, why, "deploy it under another name")
 
 
 def _find_image_problems(
@@ -137,7 +160,7 @@ def _explain_bad_variable(variable: str) -> str:
 
 
 def _find_trigger_problems(
-    function: str, trigger: dict[str, object], own: OwnSettings, region: str
+    function: str, trigger: dict[str, Any], own: OwnSettings, region: str
 ) -> Iterator[Problem]:
     is_defined = trigger.get("authorizer") or is_default_known(own.http)
     if trigger.get("type") == "http" and is_defined:
@@ -150,20 +173,46 @@ def _find_trigger_problems(
             "another region"
         )
         yield function_problem(function, why, "use a queue or bus in the region of the function")
+    yield from (function_problem(function, why, hint) for why, hint in _find_event_faults(trigger))
     if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
         why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
         yield function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
 
 
-def _find_wire_problems(
-    own: OwnSettings, address: DeploymentAddress, one: FunctionDraft
-) -> Iterator[Unsupported]:
+def _find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Find options of schedules and buckets that AWS cannot combine, each with a hint."""
+    if trigger.get("type") == "logstream":
+        sources = [key for key in ("stream", "cluster", "brokers") if trigger.get(key)]
+        if len(sources) > 1:
+            yield f"sets both `{sources[0]}` and `{sources[1]}` in a trigger", "remove one of them"
+    if trigger.get("type") == "storage" and trigger.get("viaEventBus"):
+        for event in trigger["events"]:
+            if event.partition(":")[2] not in BUS_EVENTS:
+                why = f"subscribes to `{event}`, which EventBridge does not distinguish"
+                known = ", ".join(f"`objstore1:{one}`" for one in BUS_EVENTS)
+                yield why, f"use one of {known}, or remove `viaEventBus`"
+    if trigger.get("type") == "cron":
+        yield from _find_schedule_faults(trigger)
+
+
+def _find_schedule_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    asked = sorted({one.name for one in SCHEDULER_OPTIONS} & trigger.keys())
+    asked += ["at(...)"] if str(trigger.get("schedule", "")).startswith("at(") else []
+    if trigger.get("method") == "rule" and asked:
+        why = f"has a schedule with `{asked[0]}`, which a rule does not support"
+        yield why, "remove it, or use `method: scheduler`"
+    start, end = trigger.get("start"), trigger.get("end")
+    if start and end and datetime.fromisoformat(start) >= datetime.fromisoformat(end):
+        yield "has a schedule that ends before it starts", "correct `start` or `end`"
+
+
+def _find_wire_problems(address: DeploymentAddress, one: FunctionDraft) -> Iterator[Unsupported]:
     """Check each trigger separately, and then together with the earlier ones."""
     fitting: tuple[str, ...] = ()
     for number, text in enumerate(one.triggers):
         for triggers in ((text,), (*fitting, text)):
             function = LiveFunction(one.name, "", "", triggers=triggers)
-            problems = find_wire_problems(address, function, own.scheduler_role_arn)
+            problems = find_wire_problems(address, function)
             if problems:
                 yield from (Unsupported(one.name, problem, number) for problem in problems)
                 break
@@ -171,15 +220,31 @@ def _find_wire_problems(
             fitting = (*fitting, text)
 
 
-def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    """Check the CORS settings of routes, which share one configuration per API."""
-    allowed = [
+def _list_cors(functions: Sequence[FunctionDraft]) -> list[tuple[str, int, Cors]]:
+    return [
         (one.name, number, cors)
         for one in functions
         for number, text in enumerate(one.triggers)
         if (trigger := json.loads(text)).get("type") == "http"
         and (cors := parse_trigger_cors(trigger))
     ]
+
+
+def _find_origin_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Check that a REST API allows one origin: its responses have fixed headers."""
+    origins: set[str] = set()
+    for name, number, cors in _list_cors(functions):
+        origins |= set(cors.origins)
+        if len(origins) > 1:
+            why = "allows a second origin (CORS), and REST APIs send one"
+            hint = "allow one origin or all in all triggers, or answer OPTIONS in a function"
+            yield Unsupported(name, function_problem(name, why, hint), number)
+            return
+
+
+def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Check the CORS settings of routes, which share one configuration per API."""
+    allowed = _list_cors(functions)
     if any(cors.credentials for *_, cors in allowed):
         for name, number, cors in allowed:
             if "*" in cors.origins:
@@ -228,11 +293,46 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
         )
     if "fileSystem" in settings and "vpc" not in settings:
         yield "fileSystem", "has a file system, which requires `vpc`", "add `vpc`"
+    yield from _find_scaling_conflicts(settings)
+    if "durable" in settings and not _can_be_durable(settings):
+        why = f"sets `durable`, which AWS does not support for `{settings.get('runtime', '')}`"
+        yield "durable", why, "use Node.js 22, Python 3.13, or a later version"
     if "snapStart" in settings:
         if _parse_counts(settings)[1]:
             why = "sets `snapStart`, which AWS does not support with `provisionedConcurrency`"
             yield "snapStart", why, "remove one of them"
         yield from _find_snapshot_conflicts(settings)
+
+
+def _find_scaling_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    scaling = json.loads(settings.get(SCALING, "{}"))
+    for one in (scaling, *scaling.get("schedules", ())):
+        if "min" in one and "max" in one and one["min"] > one["max"]:
+            why = f"has a `{SCALING}` with `min: {one['min']}` over `max: {one['max']}`"
+            yield SCALING, why, "increase `max`"
+    reserved, _ = _parse_counts(settings)
+    if reserved is not None and scaling.get("max", 0) > reserved >= scaling["min"]:
+        why = f"scales to {scaling['max']} instances, above its `reservedConcurrency: {reserved}`"
+        yield SCALING, why, "increase `reservedConcurrency`"
+    for one in scaling.get("schedules", ()):
+        if not {"min", "max"} & one.keys():
+            why = f"has a schedule of `{SCALING}` without a number"
+            yield SCALING, why, "set `min` or `max`"
+    try:
+        list(build_actions(scaling))
+    except ValueError as error:
+        yield SCALING, f"has an invalid schedule of `{SCALING}`: {error}", ""
+
+
+def _can_be_durable(settings: Mapping[str, str]) -> bool:
+    if settings.get("package") == "image":
+        return True
+    runtime = settings.get("runtime", "")
+    found = _DURABLE.fullmatch(RUNTIMES.get(runtime, runtime))
+    return found is not None and int(found[1] or found[2]) >= (22 if found[1] else 13)
+
+
+_DURABLE = re.compile(r"nodejs(\d+)\.x|python3\.(\d+)")
 
 
 def _find_permission_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
 from fabric.providers.cloud1.versions import (
-    ALIAS,
     Cloud1Work,
     build_function_name,
     build_ownership_tags,
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
+from fabric.providers.core.own_arns import locate_own
 
 _FUNCTION = "fabric:function"
 _ARN, _PLACE = "arn:", "place"
@@ -98,25 +98,17 @@ def read_home(address: DeploymentAddress) -> Arn | None:
     return parse_arn_home(arn) if arn else None
 
 
-def locate_functions(
+def find_own_addresses(
     work: Cloud1Work, address: DeploymentAddress, names: Sequence[str]
 ) -> dict[str, str]:
-    """Map `NAME.arn` and `NAME.name` to the alias that callers use, and to the function. The
-    account is recorded, or read with one call."""
+    """Map names such as `function:NAME.arn` to the alias that callers use. The account is recorded,
+    or read with one call."""
     home = read_home(address) or Arn(
         str(work.functions.meta.partition),
         str(work.functions.meta.region_name),
         work.clients.account(),
     )
-    return {
-        **{f"{one}.name": build_function_name(address, one) for one in names},
-        **{f"{one}.arn": build_alias_arn(home, address, one) for one in names},
-    }
-
-
-def build_alias_arn(home: Arn, address: DeploymentAddress, function: str) -> str:
-    """Build the ARN of a function that callers use, from its names and its place."""
-    return home.of("lambda", f"function:{build_function_name(address, function)}:{ALIAS}")
+    return locate_own(names, address, home.of)
 
 
 def _other_place_problem(address: DeploymentAddress, there: Arn, here: Arn) -> Problem:

@@ -68,11 +68,11 @@ def build_policies(
     destinations need more. `triggers` are JSON texts."""
     entries = json.loads(settings["permissions"])
     rows = [json.loads(text) for text in triggers]
-    kinds = {str(row.get("type", "")) for row in rows}
-    statements = [one for entry in entries for one in _build_statements(entry, place)]
+    statements = [one for entry in entries for one in build_statements(entry, place)]
     statements += _build_destination_statements(settings, rows)
-    managed = (_build_managed_arn(one, place) for one in entries if isinstance(one, str))
-    needed = (_build_managed_arn(one, place) for one in _list_needed(settings, kinds))
+    statements += (one for row in rows for one in _build_broker_statements(row))
+    managed = (build_managed_arn(one, place) for one in entries if isinstance(one, str))
+    needed = (build_managed_arn(one, place) for one in _list_needed(settings, rows))
     return RolePolicies(
         tuple(dict.fromkeys(format_json(one) for one in statements)),
         tuple(dict.fromkeys((*needed, *managed))),
@@ -102,6 +102,40 @@ def _build_destination_statements(
         for arn, service in services.items()
         if service in _SENDS
     ]
+
+
+# For the network interfaces through which Lambda reaches brokers.
+_NETWORK = (
+    *("ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"),
+    *("ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
+)
+_KAFKA_READS = (
+    *("kafka-cluster:Connect", "kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup"),
+    *("kafka-cluster:DescribeTopic", "kafka-cluster:ReadData"),
+    "kafka-cluster:DescribeClusterDynamicConfiguration",
+)
+
+
+def _build_broker_statements(trigger: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """Build the statements for a broker of Kafka or Amazon MQ: its logins, its network, and the
+    topic of a cluster without a login, which then checks the role."""
+    access = trigger.get("access", ())
+    logins = [one["secret"] for one in (trigger, *access) if "secret" in one]
+    broker, cluster = trigger.get("broker"), trigger.get("cluster")
+    if logins:
+        yield _allow(("secretsmanager:GetSecretValue",), *dict.fromkeys(logins))
+    if broker:
+        yield _allow(("mq:DescribeBroker",), broker)
+    if broker or any("subnet" in one for one in access):
+        yield _allow(_NETWORK, "*")
+    if cluster and not logins:
+        topic = cluster.replace(":cluster/", ":topic/") + f"/{trigger['topic']}"
+        group = cluster.replace(":cluster/", ":group/") + f"/{trigger.get('groupId', '*')}"
+        yield _allow(_KAFKA_READS, cluster, topic, group)
+
+
+def _allow(actions: Iterable[str], *resources: str) -> dict[str, object]:
+    return {"Effect": "Allow", "Action": list(actions), "Resource": list(resources)}
 
 
 def list_statement_faults(text: str) -> Iterator[str]:
@@ -141,7 +175,7 @@ _SID = re.compile(r"[A-Za-z0-9]*")
 _PLAIN = {field: key for key, field in _KEYS.items()}
 
 
-def _build_statements(entry: Any, place: Arn) -> Iterator[dict[str, object]]:
+def build_statements(entry: Any, place: Arn) -> Iterator[dict[str, object]]:
     if not isinstance(entry, dict):
         return
     templates = entry.keys() & POLICY_TEMPLATES.keys()
@@ -158,20 +192,27 @@ def _build_statement(said: Mapping[str, Any]) -> dict[str, object]:
     return {"Effect": "Allow", **{_KEYS.get(key, key): value for key, value in said.items()}}
 
 
-def _list_needed(settings: Mapping[str, str], trigger_kinds: Iterable[str]) -> Iterator[str]:
+def _list_needed(
+    settings: Mapping[str, str], triggers: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    kinds = {str(one.get("type", "")) for one in triggers}
     yield _BASIC
     if "vpc" in settings:
         yield "service-role/AWSLambdaVPCAccessExecutionRole"
     if settings.get("tracing") == "active":
         yield "AWSXRayDaemonWriteAccess"
-    if "queue" in trigger_kinds:
+    if "durable" in settings:
+        yield "service-role/AWSLambdaBasicDurableExecutionRolePolicy"
+    if "queue" in kinds:
         yield "service-role/AWSLambdaSQSQueueExecutionRole"
-    if "logstream" in trigger_kinds:
+    if any(one.get("cluster") for one in triggers):
+        yield "service-role/AWSLambdaMSKExecutionRole"
+    if any(one.get("type") == "logstream" and one.get("stream") for one in triggers):
         yield "service-role/AWSLambdaKinesisExecutionRole"
         yield "service-role/AWSLambdaDynamoDBExecutionRole"
 
 
-def _build_managed_arn(name: str, place: Arn) -> str:
+def build_managed_arn(name: str, place: Arn) -> str:
     """Build the ARN of a managed policy. Names without a path are below the root."""
     return name if name.startswith("arn:") else f"arn:{place.partition}:iam::aws:policy/{name}"
 

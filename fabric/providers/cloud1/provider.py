@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Diversion
-from fabric.providers.cloud1.aliases import read_kept_state
 from fabric.providers.cloud1.client import (
     CALLING,
     GONE,
@@ -19,15 +18,18 @@ from fabric.providers.cloud1.client import (
     convert_client_errors,
     ignore_codes,
 )
+from fabric.providers.cloud1.executions import start_machine
 from fabric.providers.cloud1.functions import deploy_function, find_function
-from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
+from fabric.providers.cloud1.machine_limits import find_workflow_problems
+from fabric.providers.cloud1.machine_release import delete_machine
+from fabric.providers.cloud1.machines import deploy_machine
 from fabric.providers.cloud1.observe import Cloud1Observer
 from fabric.providers.cloud1.ownership import (
+    find_own_addresses,
     find_region_problem,
     locate_deployment,
-    locate_functions,
 )
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
 from fabric.providers.cloud1.routes import (
@@ -36,12 +38,14 @@ from fabric.providers.cloud1.routes import (
     read_diversion,
     restore_api_routes,
 )
+from fabric.providers.cloud1.service_apis import find_missing_apis
 from fabric.providers.cloud1.stacks import delete_stack, deploy_stack
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
 from fabric.providers.core.contract import (
     NO_CONTEXT,
     CallContext,
     DeployedStack,
+    DeployedWorkflow,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
@@ -49,6 +53,9 @@ from fabric.providers.core.contract import (
     LiveFunction,
     StackOrder,
     Unsupported,
+    WorkflowAnswer,
+    WorkflowDraft,
+    WorkflowOrder,
 )
 from fabric.providers.core.deployer import Operations, VersionedDeployer, deploy_one_by_one
 from fabric.providers.core.provider import Provider, ProviderContext
@@ -73,13 +80,6 @@ def _fetch_identity(work: Cloud1Work) -> str:
     with ignore_codes(GONE):
         work.functions.get_function(FunctionName=_NOBODYS)
     return str(who)
-
-
-def _find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
-    """Yield the missing resources of the last release."""
-    api = read_api_id(read_kept_state(address).texts)
-    if api and not has_api(work, api):
-        yield f"the HTTP API `{api}`"
 
 
 def _invoke_function(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
@@ -124,7 +124,7 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         delete_service=delete_service,
         find_active=find_active_version,
         find_by_mark=find_function,
-        find_missing=_find_missing,
+        find_missing=find_missing_apis,
         fetch_identity=_fetch_identity,
         convert_errors=convert_client_errors,
     )
@@ -152,11 +152,9 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
 
-    def locate_functions(
-        self, address: DeploymentAddress, names: Sequence[str]
-    ) -> Mapping[str, str]:
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
-            return locate_functions(work, address, names)
+            return find_own_addresses(work, address, names)
 
     def publish_layer(
         self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT
@@ -182,6 +180,31 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> None:
         with self._call(f"stack `{name}`", locate_deployment(address), watch) as work:
             delete_stack(work, name)
+
+    def find_unfit_workflows(
+        self, address: DeploymentAddress, workflows: Sequence[WorkflowDraft]
+    ) -> Sequence[Unsupported]:
+        return tuple(find_workflow_problems(address, workflows))
+
+    def deploy_workflow(
+        self, address: DeploymentAddress, order: WorkflowOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedWorkflow:
+        with self._call(f"workflow `{order.name}`", address, watch) as work:
+            return deploy_machine(work, address, order)
+
+    def delete_workflow(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        there = locate_deployment(address)
+        with self._call(f"workflow `{name}`", there, watch) as work:
+            delete_machine(work, there, name)
+
+    def start_workflow(
+        self, address: DeploymentAddress, name: str, event: bytes, *, wait: bool
+    ) -> WorkflowAnswer:
+        there = locate_deployment(address)
+        with self._call(f"workflow `{name}`", there) as work:
+            return start_machine(work, there, name, event, wait=wait)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

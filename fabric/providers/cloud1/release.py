@@ -21,11 +21,12 @@ from fabric.providers.cloud1.aliases import (
     read_kept_state,
     read_live_version,
 )
-from fabric.providers.cloud1.api_domain import check_domain, read_stored_domain
+from fabric.providers.cloud1.api_domain import read_stored_domain
 from fabric.providers.cloud1.authorizers import AUTHORIZERS
 from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
 from fabric.providers.cloud1.event_sources import (
+    KEPT_SCHEDULER_ROLE,
     NOT_LOOKED,
     WiredNow,
     Wiring,
@@ -37,27 +38,38 @@ from fabric.providers.cloud1.event_sources import (
     unwire_service,
     wire_up,
 )
-from fabric.providers.cloud1.events import BucketWire, QueueWire, RuleWire, Wire, plan_wires
+from fabric.providers.cloud1.events import plan_wires
 from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
-from fabric.providers.cloud1.gateway import (
-    is_gateway_current,
-    read_api_endpoint,
-    read_api_id,
-    release_gateway,
-    remove_gateway,
-)
 from fabric.providers.cloud1.gateway_calls import GatewayOrder
-from fabric.providers.cloud1.gateway_plan import DesiredGateway, plan_gateway
+from fabric.providers.cloud1.gateway_plan import plan_gateway
 from fabric.providers.cloud1.http_settings import decode_authorizers
 from fabric.providers.cloud1.images import delete_repositories
+from fabric.providers.cloud1.machine_release import build_machine_outputs, release_machines
 from fabric.providers.cloud1.mappings import FoundQueue, find_queue
 from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
+from fabric.providers.cloud1.rest_gateway import RestOrder
+from fabric.providers.cloud1.rest_plan import plan_rest_api
 from fabric.providers.cloud1.roles import delete_roles, release_roles
 from fabric.providers.cloud1.rules import (
     drop_statements,
     has_bus,
+    has_schedule_group,
     set_statements,
+)
+from fabric.providers.cloud1.scaling import stop_function_scaling
+from fabric.providers.cloud1.scheduler_role import (
+    SchedulerRole,
+    choose_scheduler_role,
+    drop_scheduler_role,
+)
+from fabric.providers.cloud1.service_apis import (
+    ServiceApis,
+    check_service_api,
+    prepare_service_api,
+    read_service_endpoint,
+    release_service_api,
+    remove_service_apis,
 )
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
@@ -67,6 +79,7 @@ from fabric.providers.cloud1.versions import (
     describe_function,
     read_timeout_seconds,
 )
+from fabric.providers.cloud1.wires import BucketWire, QueueWire, RuleWire, ScheduleWire, Wire
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
@@ -78,8 +91,9 @@ class _Releasing(Struct, frozen=True):
     address: DeploymentAddress
     functions: Sequence[LiveFunction]
     kept: StoredReleaseState
-    gateway: DesiredGateway
+    apis: ServiceApis
     wiring: Wiring
+    scheduler: SchedulerRole
 
 
 def release_service(
@@ -92,22 +106,25 @@ def release_service(
     releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
-    if releasing.gateway.domain and not is_gateway_current(releasing.gateway, kept):
-        check_domain(work, address, releasing.gateway.domain)
+    check_service_api(releasing.apis)
     new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
     statements = set_statements(work, address, kept)
     run_parallel(
         lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, MAX_PARALLEL
     )
     prepared = prepare_settings(work, functions, kept)
+    api = prepare_service_api(releasing.apis)
     cut = cut_over(work, functions, kept)
     beside = release_attributes(work, address, functions, kept)
+    machines = release_machines(work, address, kept)
     roles = release_roles(work, address, functions, kept)
     settings = {**prepared, **release_settings(work, functions, kept)}
     now = _inspect_wires(releasing, cut)
-    gateway = _release_api(releasing, cut, now)
+    gateway = release_service_api(releasing.apis, api, cut, now)
+    releasing.scheduler.prepare()
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
     left = {
+        **releasing.scheduler.settle(),
         **_keep_leaving(releasing),
         **statements,
         **gateway,
@@ -115,15 +132,19 @@ def release_service(
         **format_kept_versions(functions),
         **beside,
         **roles,
+        **machines,
         **settings,
         **encode_wiring(wiring, kept.salt),
         **prune_versions(work, address, functions, cut, kept),
     }
-    endpoint = read_api_endpoint(gateway)
+    endpoint = read_service_endpoint(gateway)
     urls = read_function_urls(settings)
     domain = read_stored_domain(gateway).url
     more = (("domain_url", domain),) if domain else ()
-    outputs = (*_build_outputs(address, endpoint, functions, urls), *more)
+    outputs = (
+        *_build_outputs(address, endpoint, functions, urls),
+        *(*more, *build_machine_outputs(address)),
+    )
     return Released(endpoint, outputs, tuple(left.items()))
 
 
@@ -133,10 +154,17 @@ def _plan_release(
     functions: Sequence[LiveFunction],
 ) -> _Releasing:
     aliases = {one.name: build_alias_arn(one.resource_id) for one in functions}
-    wiring = Wiring(work, aliases, plan_wires(address, functions, work.own))
+    role = choose_scheduler_role(work, address, functions)
+    wiring = Wiring(work, aliases, plan_wires(address, functions, role))
     kept = read_kept_state(address)
-    gateway = plan_gateway(address, functions, decode_authorizers(kept.texts.get(AUTHORIZERS, "")))
-    return _Releasing(address, functions, kept, gateway, wiring)
+    former = decode_authorizers(kept.texts.get(AUTHORIZERS, ""))
+    apis = ServiceApis(
+        http=GatewayOrder(work, address, plan_gateway(address, functions, former)),
+        rest=RestOrder(work, address, plan_rest_api(address, functions, former)),
+        kept=kept,
+    )
+    scheduler = SchedulerRole(wiring, address, role, kept)
+    return _Releasing(address, functions, kept, apis, wiring, scheduler)
 
 
 def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
@@ -146,13 +174,6 @@ def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
     wiring = releasing.wiring
     older = {name: alias for name, alias in wiring.aliases.items() if name not in cut.fresh}
     return fetch_wires(wiring.work, releasing.address, older)
-
-
-def _release_api(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, str]:
-    wiring, kept = releasing.wiring, releasing.kept
-    closed = cut.fresh | now.unknown_to(read_api_id(kept.texts))
-    order = GatewayOrder(wiring.work, releasing.address, releasing.gateway)
-    return release_gateway(order, closed, kept)
 
 
 def _keep_leaving(releasing: _Releasing) -> dict[str, str]:
@@ -199,11 +220,14 @@ def delete_service(
     refuse_other_account(work, address)
     kept = read_kept_state(address)
     unwiring = plan_unwiring(work, address, functions, kept)
-    remove_gateway(work, address, kept)
+    remove_service_apis(work, address, kept)
     unwire_service(unwiring)
     _delete(work, address, functions)
     delete_roles(work, address, functions)
     drop_statements(work, address, kept)
+    is_known = KEPT_SCHEDULER_ROLE in kept.texts
+    if is_known or not kept.is_sure:
+        drop_scheduler_role(work, address, is_known=is_known)
 
 
 def _delete(
@@ -211,6 +235,8 @@ def _delete(
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
 ) -> None:
+    kept = read_kept_state(address)
+
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or build_function_name(address, one.name)
         found = describe_function(work, name)
@@ -219,6 +245,7 @@ def _delete(
                 f"{one.name}: `{name}` now belongs to another owner and is not deleted"
             )
             return
+        stop_function_scaling(work, one, kept)
         with ignore_codes(GONE):
             work.functions.delete_function(FunctionName=name)
         work.scope.watch.hear(f"{one.name}: deleted with all its versions")
@@ -234,6 +261,7 @@ FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
 class _Places(Struct, frozen=True):
     queues: Mapping[str, FoundQueue | None]
     buses: Mapping[str, bool]
+    groups: Mapping[str, bool]
     buckets: Mapping[str, str | None]
     region: str
 
@@ -247,6 +275,9 @@ def _find_missing_buckets(
     places = _Places(
         _fetch_each((one.queue for one in wires if isinstance(one, QueueWire)), work, find_queue),
         _fetch_each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
+        _fetch_each(
+            (one.group for one in wires if isinstance(one, ScheduleWire)), work, has_schedule_group
+        ),
         _fetch_each(
             (one.bucket for one in wires if isinstance(one, BucketWire)), work, find_bucket_region
         ),
@@ -282,6 +313,8 @@ def _find_source_problems(
             yield from _find_queue_problems(function, wire, places.queues[queue], timeout)
         case RuleWire(bus=bus) if not places.buses[bus]:
             yield _missing_source_problem(function, f"bus `{bus}`")
+        case ScheduleWire(group=group) if not places.groups[group]:
+            yield _missing_source_problem(function, f"schedule group `{group}`")
         case BucketWire(bucket=bucket, is_existing=is_existing):
             there = places.buckets[bucket]
             if there is None and is_existing:

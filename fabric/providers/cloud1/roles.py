@@ -1,4 +1,5 @@
-"""Execution roles that fabric creates: one for each function with `permissions`.
+"""Roles that fabric creates: one for each function with `permissions`, and one for the schedules
+of a service.
 
 A deploy only adds permissions, because the old version still receives traffic. The release removes
 what the new version does not need.
@@ -6,6 +7,7 @@ what the new version does not need.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +15,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.aliases import StoredReleaseState, read_kept_state
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, convert_client_errors, ignore_codes
+from fabric.providers.cloud1.function_attributes import has_known_traffic
 from fabric.providers.cloud1.ownership import read_home
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
 from fabric.providers.cloud1.policies import LONGEST_POLICY, RolePolicies, build_policies
@@ -32,43 +35,60 @@ _POLICY = "fabric"
 _KEPT = "role:"
 _KEY = "permissions"
 _NAME_LENGTH = 64
-_TRUST = format_json(
-    {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "lambda.amazonaws.com"},
-                "Action": "sts:AssumeRole",
-            }
-        ],
-    }
-)
 
 
-class _Role(Struct, frozen=True):
-    """The role of one function."""
+class RoleUse(Struct, frozen=True):
+    """The use of a role: the end of its name, the tag of its owner, the assuming services, and the
+    setting that replaces it."""
+
+    suffix: str
+    noun: str
+    principals: tuple[str, ...]
+    instead: str = "`role` instead of `permissions`"
+
+    @property
+    def trust(self) -> str:
+        services = self.principals if len(self.principals) > 1 else self.principals[0]
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": services},
+            "Action": "sts:AssumeRole",
+        }
+        return format_json({"Version": "2012-10-17", "Statement": [statement]})
+
+
+_FUNCTIONS = RoleUse("-role", "function", ("lambda.amazonaws.com",))
+
+
+class OwnRole(Struct, frozen=True):
+    """A role that fabric creates: for one function or workflow, or for the schedules of a
+    service."""
 
     work: Cloud1Work
     address: DeploymentAddress
-    function: str
+    owner: str
+    use: RoleUse = _FUNCTIONS
 
     @property
     def name(self) -> str:
-        return shorten_name(
-            f"{format_resource_name(self.address, self.function)}-role", _NAME_LENGTH
-        )
+        own = format_resource_name(self.address, self.owner)
+        return shorten_name(f"{own}{self.use.suffix}", _NAME_LENGTH)
+
+    @property
+    def user(self) -> str:
+        is_shared = self.use.noun == "purpose"
+        return "the schedules of a service" if is_shared else f"the {self.use.noun} `{self.owner}`"
 
     @property
     def tags(self) -> dict[str, str]:
-        return {**build_ownership_tags(self.address), "fabric:function": self.function}
+        return {**build_ownership_tags(self.address), f"fabric:{self.use.noun}": self.owner}
 
     @property
     def iam(self) -> Any:
         return self.work.clients.of("iam")
 
 
-class _RoleState(Struct, frozen=True):
+class RoleState(Struct, frozen=True):
     """The ARN and the permissions of a role."""
 
     arn: str
@@ -99,17 +119,42 @@ def prepare_role(work: Cloud1Work, address: DeploymentAddress, order: FunctionOr
     settings = dict(order.settings)
     if not has_own_role(settings):
         return settings.get("role") or work.own.role_arn
-    role, place = _Role(work, address, order.name), _find_place(work, address)
+    role, place = OwnRole(work, address, order.name), find_place(work, address)
     wanted = build_policies(settings, order.triggers, place)
-    there = _read_released_role(address, order.name, place) or _open_role(role)
+    is_new = not has_known_traffic(address, order.name)
+    arn = _create_exact_role(role, wanted) if is_new else ""
+    if arn:
+        return arn
+    work.clients.remember_role(role.name, "")
+    there = _read_released_role(address, order.name, place) or open_role(role)
+    grow_role(role, wanted, there)
+    return there.arn
+
+
+def grow_role(role: OwnRole, wanted: RolePolicies, there: RoleState) -> None:
+    """Add permissions to a role that allows `there`. None is removed."""
     joined = wanted.join(there.policies)
     _refuse_long(role, joined)
     if joined.document != there.policies.document:
-        _put_policy(role, joined)
+        put_policy(role, joined)
     for arn in joined.managed:
         if arn not in there.policies.managed:
             role.iam.attach_role_policy(RoleName=role.name, PolicyArn=arn)
-    return there.arn
+
+
+def _create_exact_role(role: OwnRole, wanted: RolePolicies) -> str:
+    """Create the role with exactly these permissions, and return its ARN; empty if it exists."""
+    _refuse_long(role, wanted)
+    made = _try_create(role)
+    if made is None:
+        return ""
+    if wanted.document:
+        put_policy(role, wanted)
+    for managed in wanted.managed:
+        role.iam.attach_role_policy(RoleName=role.name, PolicyArn=managed)
+    arn = str(made["Arn"])
+    role.work.clients.remember_role(role.name, f"{wanted.digest} {arn}")
+    return arn
 
 
 def release_roles(
@@ -135,7 +180,11 @@ def release_roles(
             attach_error_spot(name),
             convert_client_errors(f"the role of function `{name}`", work.scope.quoted),
         ):
-            arn = _replace_policies(_Role(work, address, name), wanted[name])
+            role = OwnRole(work, address, name)
+            digest, _, arn = work.clients.take_role(role.name).partition(" ")
+            # A role that this run created has exactly the permissions of its function.
+            if digest != wanted[name].digest:
+                arn = replace_policies(role, wanted[name])
         return _KeptRole(wanted[name].digest, arn, work.own.iam.boundary).format()
 
     changed = [name for name in wanted if is_changed(name)]
@@ -156,10 +205,10 @@ def delete_roles(
         return is_recorded or _KEPT + name in kept.texts
 
     names = [one.name for one in functions if is_possible(one.name)]
-    run_parallel(lambda name: _delete_role(_Role(work, address, name)), names, MAX_PARALLEL)
+    run_parallel(lambda name: delete_role(OwnRole(work, address, name)), names, MAX_PARALLEL)
 
 
-def _find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
+def find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
     home = read_home(address)
     if home is not None:
         return home
@@ -167,7 +216,7 @@ def _find_place(work: Cloud1Work, address: DeploymentAddress) -> Arn:
     return Arn(meta.partition, meta.region_name, work.clients.account())
 
 
-def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -> _RoleState | None:
+def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -> RoleState | None:
     """Return the role as the last release left it. Between a deploy and its release it allows
     more, and has to be read."""
     record = address.previous.function(function) if address.previous else None
@@ -176,25 +225,28 @@ def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -
         return None
     policies = build_policies(settings, record.triggers, place)
     last = _parse_kept(read_kept_state(address).sure(_KEPT + function))
-    return _RoleState(last.arn, policies) if last.digest == policies.digest else None
+    return RoleState(last.arn, policies) if last.digest == policies.digest else None
 
 
-def _open_role(role: _Role) -> _RoleState:
+def open_role(role: OwnRole) -> RoleState:
     """Read the role. It is created if it does not exist."""
-    found = _find_role(role) or _create_role(role)
+    found = claim_role(role)
+    policies = RolePolicies(tuple(_read_statements(role)), tuple(_list_attached(role)))
+    return RoleState(str(found["Arn"]), policies)
+
+
+def claim_role(role: OwnRole) -> Mapping[str, Any]:
+    """Describe or create the role. Raises if it belongs to another owner."""
+    found = _find_role(role) or _try_create(role) or _find_role(role)
     tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
     if any(tags.get(name) != text for name, text in role.tags.items()):
-        message = (
-            f"the role `{role.name}` already exists at AWS and does not belong to the function "
-            f"`{role.function}`"
-        )
-        hint = "delete it, or set `role` instead of `permissions`; it was not changed"
+        message = f"the role `{role.name}` already exists at AWS and does not belong to {role.user}"
+        hint = f"delete it, or set {role.use.instead}; it was not changed"
         raise FabricError(Problem("deploy/foreign", message, hint))
-    policies = RolePolicies(tuple(_read_statements(role)), tuple(_list_attached(role)))
-    return _RoleState(str(found["Arn"]), policies)
+    return found
 
 
-def _find_role(role: _Role) -> Mapping[str, Any]:
+def _find_role(role: OwnRole) -> Mapping[str, Any]:
     """Describe the role; empty if it does not exist."""
     found: dict[str, Any] = {}
     with ignore_codes(GONE):
@@ -202,7 +254,8 @@ def _find_role(role: _Role) -> Mapping[str, Any]:
     return found
 
 
-def _create_role(role: _Role) -> Mapping[str, Any]:
+def _try_create(role: OwnRole) -> Mapping[str, Any] | None:
+    """Create the role; None if it exists, possibly by an attempt whose response was lost."""
     from botocore.exceptions import ClientError
 
     boundary = role.work.own.iam.boundary
@@ -211,21 +264,21 @@ def _create_role(role: _Role) -> Mapping[str, Any]:
         answer = role.iam.create_role(
             RoleName=role.name,
             Path=role.work.own.iam.path,
-            AssumeRolePolicyDocument=_TRUST,
-            Description=f"Execution role of the function {role.function}, managed by fabric",
+            AssumeRolePolicyDocument=role.use.trust,
+            Description=f"Role of {role.user}, managed by fabric".replace("`", ""),
             Tags=tags,
             **({"PermissionsBoundary": boundary} if boundary else {}),
         )
     except ClientError as error:
-        # The response of an earlier attempt was lost.
         if read_error_code(error) != "EntityAlreadyExists":
             raise
-        return _find_role(role)
-    role.work.scope.watch.hear(f"{role.function}: created the role `{role.name}`")
-    return {**answer["Role"], "Tags": tags}
+        return None
+    role.work.scope.watch.hear(f"{role.owner}: created the role `{role.name}`")
+    limit = {"PermissionsBoundary": {"PermissionsBoundaryArn": boundary}} if boundary else {}
+    return {**answer["Role"], **limit, "Tags": tags}
 
 
-def _read_statements(role: _Role) -> Iterator[str]:
+def _read_statements(role: OwnRole) -> Iterator[str]:
     with ignore_codes(GONE):
         found = role.iam.get_role_policy(RoleName=role.name, PolicyName=_POLICY)
         document = found["PolicyDocument"]
@@ -233,13 +286,13 @@ def _read_statements(role: _Role) -> Iterator[str]:
         yield from (format_json(one) for one in said["Statement"])
 
 
-def _list_attached(role: _Role) -> Iterator[str]:
+def _list_attached(role: OwnRole) -> Iterator[str]:
     pages = role.iam.get_paginator("list_attached_role_policies")
     for page in pages.paginate(RoleName=role.name):
         yield from (one["PolicyArn"] for one in page["AttachedPolicies"])
 
 
-def _refuse_long(role: _Role, policies: RolePolicies) -> None:
+def _refuse_long(role: OwnRole, policies: RolePolicies) -> None:
     if len(policies.document) > LONGEST_POLICY:
         message = (
             f"the policy of the role `{role.name}` would have {len(policies.document):,} "
@@ -249,7 +302,7 @@ def _refuse_long(role: _Role, policies: RolePolicies) -> None:
         raise FabricError(Problem("deploy/policy-too-large", message, hint))
 
 
-def _put_policy(role: _Role, policies: RolePolicies) -> None:
+def put_policy(role: OwnRole, policies: RolePolicies) -> None:
     asked = {
         "RoleName": role.name,
         "PolicyName": _POLICY,
@@ -258,33 +311,40 @@ def _put_policy(role: _Role, policies: RolePolicies) -> None:
     retry_on_conflict(role.work, lambda: role.iam.put_role_policy(**asked))
 
 
-def _replace_policies(role: _Role, wanted: RolePolicies) -> str:
+def replace_policies(role: OwnRole, wanted: RolePolicies) -> str:
     """Make the role allow exactly this, and return its ARN."""
     found = _find_role(role)
+    _write_policies(role, wanted, set(_list_attached(role)))
+    set_boundary(role, found)
+    return str(found.get("Arn", ""))
+
+
+def _write_policies(role: OwnRole, wanted: RolePolicies, attached: AbstractSet[str]) -> None:
     if wanted.document:
-        _put_policy(role, wanted)
+        put_policy(role, wanted)
     else:
         _delete_policy(role, _POLICY)
-    attached = set(_list_attached(role))
     for arn in sorted(set(wanted.managed) - attached):
         role.iam.attach_role_policy(RoleName=role.name, PolicyArn=arn)
     for arn in sorted(attached - set(wanted.managed)):
         role.iam.detach_role_policy(RoleName=role.name, PolicyArn=arn)
+
+
+def set_boundary(role: OwnRole, found: Mapping[str, Any]) -> None:
     boundary = role.work.own.iam.boundary
     there = found.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn", "")
     if boundary and boundary != there:
         role.iam.put_role_permissions_boundary(RoleName=role.name, PermissionsBoundary=boundary)
     if there and not boundary:
         role.iam.delete_role_permissions_boundary(RoleName=role.name)
-    return str(found.get("Arn", ""))
 
 
-def _delete_policy(role: _Role, name: str) -> None:
+def _delete_policy(role: OwnRole, name: str) -> None:
     with ignore_codes(GONE):
         role.iam.delete_role_policy(RoleName=role.name, PolicyName=name)
 
 
-def _delete_role(role: _Role) -> None:
+def delete_role(role: OwnRole) -> None:
     found = _find_role(role)
     tags = {one["Key"]: one["Value"] for one in found.get("Tags", ())}
     if any(tags.get(name) != text for name, text in role.tags.items()):
@@ -294,4 +354,4 @@ def _delete_role(role: _Role) -> None:
     _delete_policy(role, _POLICY)
     with ignore_codes(GONE):
         role.iam.delete_role(RoleName=role.name)
-    role.work.scope.watch.hear(f"{role.function}: deleted the role `{role.name}`")
+    role.work.scope.watch.hear(f"{role.owner}: deleted the role `{role.name}`")

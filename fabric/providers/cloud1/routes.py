@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Diversion
 from fabric.providers.cloud1.aliases import read_kept_state
 from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ONCE, ignore_codes
@@ -16,6 +16,7 @@ from fabric.providers.cloud1.gateway_calls import (
     list_pages,
     require_created,
 )
+from fabric.providers.cloud1.rest_gateway import read_rest_id
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.retry import poll_until, run_parallel
@@ -30,7 +31,12 @@ Row = Mapping[str, Any]
 def read_diversion(
     work: Cloud1Work, address: DeploymentAddress, url: str, mark: str
 ) -> Diversion | None:
-    api = read_api_id(read_kept_state(address).texts)
+    texts = read_kept_state(address).texts
+    if read_rest_id(texts):
+        message = f"`{address.service}` has a REST API, whose routes fabric does not divert"
+        hint = "use `fabric dev`, or an HTTP API in this stage"
+        raise FabricError(Problem("dev/not-wired", message, hint))
+    api = read_api_id(texts)
     if not api:
         return None
     tunnels = {_TARGET + one["IntegrationId"] for one in _fetch_integrations(work, api, _OURS)}

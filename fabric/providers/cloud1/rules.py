@@ -10,9 +10,9 @@ from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.aliases import StoredReleaseState
 from fabric.providers.cloud1.client import CONFLICT, DENIED, GONE, ignore_codes
-from fabric.providers.cloud1.events import RuleWire, ScheduleWire, read_options
 from fabric.providers.cloud1.permissions import build_rule_permission, let_in
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
+from fabric.providers.cloud1.wires import RuleWire, ScheduleWire, read_options
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.payloads import format_json, read_role_statements
 from fabric.providers.core.triggers import shorten_name
@@ -36,16 +36,27 @@ def has_bus(work: Cloud1Work, bus: str) -> bool:
     return True
 
 
-def set_rule(work: Cloud1Work, wire: RuleWire, alias: str) -> None:
-    """Write all fields of a rule: the API resets omitted ones."""
+def has_schedule_group(work: Cloud1Work, group: str) -> bool:
+    found = [True] if not group else []
+    with ignore_codes(GONE):
+        if group:
+            found.append(bool(work.clients.of("scheduler").get_schedule_group(Name=group)))
+    return bool(found)
+
+
+def set_rule(work: Cloud1Work, wire: RuleWire, alias: str, role: str = "") -> None:
+    """Write all fields of a rule: the API resets omitted ones. A target other than a function
+    needs a role."""
     events = work.clients.of("events")
     when = {"ScheduleExpression": wire.schedule} if wire.schedule else {}
     asked = when or {"EventPattern": wire.pattern}
     which = {"Name": wire.name, "EventBusName": wire.bus}
     state = "ENABLED" if read_options(wire).get("enabled", True) else "DISABLED"
     retry_on_conflict(work, lambda: events.put_rule(**which, **asked, State=state))
-    let_in(work, alias, build_rule_permission(alias, wire.bus, wire.name))
-    targets = [{"Id": _TARGET, "Arn": alias, **_build_target_options(read_options(wire))}]
+    if not role:
+        let_in(work, alias, build_rule_permission(alias, wire.bus, wire.name))
+    target = {"Id": _TARGET, "Arn": alias, **({"RoleArn": role} if role else {})}
+    targets = [{**target, **_build_target_options(read_options(wire))}]
     answer = retry_on_conflict(
         work,
         lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
@@ -87,7 +98,7 @@ def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
     if not answer["FailedEntryCount"]:
         return
     why = "; ".join(one.get("ErrorMessage", "") for one in answer.get("FailedEntries") or ())
-    message = f"cannot add the function as a target of the rule `{wire.name}`: {why}"
+    message = f"cannot add the target of the rule `{wire.name}`: {why}"
     raise FabricError(Problem("provider/refused", message, "deploy again"))
 
 
@@ -104,8 +115,10 @@ def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:
     asked = {
         "Name": wire.name,
         "ScheduleExpression": wire.schedule,
-        "ScheduleExpressionTimezone": wire.zone,
-        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "ScheduleExpressionTimezone": wire.zone or "UTC",
+        "FlexibleTimeWindow": _build_window(options),
+        **_identify_group(wire),
+        **{name: options[key] for key, name in _LIMITS.items() if key in options},
         "State": "ENABLED" if options.get("enabled", True) else "DISABLED",
         "Target": {
             "Arn": alias,
@@ -124,12 +137,26 @@ def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:
     retry_on_conflict(work, put)
 
 
+_LIMITS = {"start": "StartDate", "end": "EndDate"}
+
+
+def _build_window(options: Mapping[str, Any]) -> dict[str, object]:
+    minutes = options.get("flexibleWindowMinutes")
+    return {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": minutes} if minutes else {"Mode": "OFF"}
+
+
+def _identify_group(wire: ScheduleWire) -> dict[str, str]:
+    return {"GroupName": wire.group} if wire.group else {}
+
+
 def drop_schedule(work: Cloud1Work, wire: ScheduleWire) -> None:
     with ignore_codes(GONE):
-        work.clients.of("scheduler").delete_schedule(Name=wire.name)
+        work.clients.of("scheduler").delete_schedule(Name=wire.name, **_identify_group(wire))
 
 
-def find_schedules(work: Cloud1Work, prefix: str) -> dict[str, list[ScheduleWire]]:
+def find_schedules(
+    work: Cloud1Work, prefix: str, *, is_used: bool
+) -> dict[str, list[ScheduleWire]]:
     """Group existing schedules by target alias. Accounts without schedules can lack the permission
     to list them."""
     from botocore.exceptions import ClientError
@@ -137,9 +164,11 @@ def find_schedules(work: Cloud1Work, prefix: str) -> dict[str, list[ScheduleWire
     found: dict[str, list[ScheduleWire]] = {}
     try:
         for one in _list_schedules(work, prefix):
-            found.setdefault(one["Target"]["Arn"], []).append(ScheduleWire(one["Name"]))
+            group = one.get("GroupName", _DEFAULT)
+            wire = ScheduleWire(one["Name"], group="" if group == _DEFAULT else group)
+            found.setdefault(one["Target"]["Arn"], []).append(wire)
     except ClientError as error:
-        if work.own.scheduler_role_arn or read_error_code(error) not in REFUSED:
+        if is_used or read_error_code(error) not in REFUSED:
             raise
     return found
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from fabric.providers.cloud1.client import GONE, ignore_codes
-from fabric.providers.cloud1.events import TopicWire, read_options
 from fabric.providers.cloud1.permissions import (
     build_topic_permission,
     let_in,
@@ -13,6 +12,7 @@ from fabric.providers.cloud1.permissions import (
     shut_out,
 )
 from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wires import TopicWire, read_options
 from fabric.system.cloud1_account import read_error_code
 
 _SCOPES = {"attributes": "MessageAttributes", "body": "MessageBody"}

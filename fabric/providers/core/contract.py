@@ -123,6 +123,43 @@ class DeployedStack(Struct, frozen=True):
     outputs: Pairs = ()
 
 
+class WorkflowOrder(Struct, frozen=True, kw_only=True):
+    """A state machine to deploy. A version with the same mark belongs to the order."""
+
+    name: str
+    # JSON in the Amazon States Language, with placeholders for ARNs of the service.
+    definition: str
+    settings: Pairs = ()
+    mark: str = ""
+    # The deployed version, if only permissions or triggers can differ from it.
+    version: str = ""
+
+
+class DeployedWorkflow(Struct, frozen=True):
+    """The ARN of a state machine, and that of its version."""
+
+    address: str
+    version: str
+
+
+class WorkflowDraft(Struct, frozen=True):
+    """A state machine of the config, before any call."""
+
+    name: str
+    settings: Pairs = ()
+    triggers: tuple[str, ...] = ()
+
+
+class WorkflowAnswer(Struct, frozen=True):
+    """An execution of a state machine. `output` is JSON. Without a status it still runs."""
+
+    execution: str
+    status: str = ""
+    output: str = ""
+    error: str = ""
+    cause: str = ""
+
+
 class FunctionDraft(Struct, frozen=True):
     """A function of the config before the build."""
 
@@ -270,14 +307,12 @@ class FunctionCaller(Protocol):
 
 
 @runtime_checkable
-class FunctionLocator(Protocol):
+class OwnLocator(Protocol):
     """A deployer whose functions have addresses that depend only on their names and their place."""
 
-    def locate_functions(
-        self, address: DeploymentAddress, names: Sequence[str]
-    ) -> Mapping[str, str]:
-        """Map `NAME.arn` and `NAME.name` of these functions to their addresses, whether they
-        exist or not."""
+    def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
+        """Map names such as `function:NAME.arn` and `workflow:NAME.name` to addresses, whether
+        the functions and workflows exist or not."""
 
 
 @runtime_checkable
@@ -309,6 +344,36 @@ class StackDeployer(Protocol):
         self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
     ) -> None:
         """Delete a stack by its name or id. A missing stack is not an error."""
+
+
+@runtime_checkable
+class WorkflowDeployer(Protocol):
+    """A deployer that can deploy state machines. A release moves their traffic."""
+
+    def find_unfit_workflows(
+        self, address: DeploymentAddress, workflows: Sequence[WorkflowDraft]
+    ) -> Sequence[Unsupported]:
+        """List unsupported settings without an API call."""
+
+    def deploy_workflow(
+        self, address: DeploymentAddress, order: WorkflowOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedWorkflow:
+        """Create or update a state machine, and publish a version without traffic."""
+
+    def delete_workflow(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        """Delete a state machine with its triggers and roles. A missing one is not an error."""
+
+
+@runtime_checkable
+class WorkflowCaller(Protocol):
+    """A deployer that can start executions of its state machines."""
+
+    def start_workflow(
+        self, address: DeploymentAddress, name: str, event: bytes, *, wait: bool
+    ) -> WorkflowAnswer:
+        """Start the deployed version, and with `wait` return its result."""
 
 
 @runtime_checkable

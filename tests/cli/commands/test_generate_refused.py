@@ -51,10 +51,10 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], int, str, str]] = {
         "--bucket",
     ),
     "a kind that the provider has not": (
-        ("function", "a", "--trigger", "pubsub"),
+        ("function", "a", "--trigger", "logstream"),
         64,
         "usage/trigger-unsupported",
-        "pubsub",
+        "logstream",
     ),
     "a kind that no provider has": (
         ("function", "a", "--trigger", "amqp"),

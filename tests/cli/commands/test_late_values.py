@@ -188,7 +188,7 @@ def test_functions_know_addresses_of_each_other_also_in_local_runs(tmp_path: Pat
     assert made.json("compose", "deploy").code == 0
     words = ("--function", "main")
     answer = made.json("invoke", "run", *words, cwd="web").result["response"]
-    assert (answer["ME"].endswith("web-dev-main"), answer["NAME"]) == (True, "web-dev-main")
+    assert (answer["ME"].endswith("web-dev-main:live"), answer["NAME"]) == (True, "web-dev-main")
     local = made.json("invoke", "local", *words, cwd="web").result["response"]
     assert (local["ME"], local["NAME"]) == (answer["ME"], answer["NAME"])
 

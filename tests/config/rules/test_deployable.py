@@ -31,6 +31,12 @@ def test_a_shared_backend_needs_its_bucket(backend: str, key: str) -> None:
     assert refused(f"{HEAD}backend: {{kind: {backend}, {key}: b}}\n{ONE}") == ()
 
 
+_CLUSTER = "'arn:aws:kafka:eu-central-1:123456789012:cluster/a/1'"
+_BROKER = "'arn:aws:mq:eu-central-1:123456789012:broker:a:b-1'"
+_LOGIN = "access: [{type: saslPlainAuth, secret: s}]"
+_POSITION = ["startingPosition"]
+
+
 @pytest.mark.parametrize(
     ("trigger", "provider", "keys"),
     [
@@ -42,6 +48,9 @@ def test_a_shared_backend_needs_its_bucket(backend: str, key: str) -> None:
         ("{type: logstream, topic: t}", "cloud1-lambda", ["brokers"]),
         ("{type: logstream}", "cloud1-lambda", ["topic", "brokers"]),
         ("{type: amqp}", "cloud1-lambda", ["queue"]),
+        (f"{{type: logstream, topic: t, cluster: {_CLUSTER}}}", "cloud1-lambda", _POSITION),
+        (f"{{type: logstream, topic: t, brokers: [b], {_LOGIN}}}", "cloud1-lambda", _POSITION),
+        (f"{{type: amqp, queue: q, broker: {_BROKER}}}", "cloud1-lambda", ["secret"]),
     ],
 )
 def test_required_fields_of_a_trigger_are_named(
@@ -61,3 +70,17 @@ def test_triggers_that_no_provider_supports_are_only_for_local_runs(kind: str, f
     found = refused(with_trigger(f"{{type: {kind}, {fields}}}"))
     assert [one.code for one in found] == ["config/trigger-unsupported"]
     assert f"type `{kind}`, which AWS Lambda (`cloud1-lambda`)" in found[0].message
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        f"{{type: logstream, topic: t, cluster: {_CLUSTER}, startingPosition: LATEST}}",
+        f"{{type: logstream, topic: t, brokers: [b], {_LOGIN}, startingPosition: LATEST}}",
+        f"{{type: amqp, queue: q, broker: {_BROKER}, secret: s}}",
+    ],
+)
+def test_brokers_that_aws_can_reach_are_supported_there_only(trigger: str) -> None:
+    assert refused(with_trigger(trigger)) == ()
+    found = refused(with_trigger(trigger, "cloud2-functions"))
+    assert [one.code for one in found] == ["config/trigger-unsupported"]

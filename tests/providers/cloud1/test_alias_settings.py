@@ -130,15 +130,129 @@ def test_instances_of_a_failed_release_are_stopped_later(site: Cloud1Site) -> No
     assert instances_of(site.cloud1, version) == 0
 
 
+def test_log_groups_have_the_configured_class_and_key(site: Cloud1Site) -> None:
+    logs = site.cloud1.client("logs")
+    key = "arn:aws:kms:us-east-1:123456789012:key/1a2b"
+
+    def group() -> dict[str, Any]:
+        prefix = "/aws/lambda/shop-dev-hello"
+        [found] = logs.describe_log_groups(logGroupNamePrefix=prefix)["logGroups"]
+        return dict(found)
+
+    said = {"class": "infrequentAccess", "kmsKey": key, "retentionDays": 7}
+    site.up(order_with(site, "1", logs=said))
+    found = group()
+    assert found["logGroupClass"] == "INFREQUENT_ACCESS"
+    assert (found["kmsKeyId"], found["retentionInDays"]) == (key, 7)
+    site.up(order_with(site, "2", logs={"class": "infrequentAccess"}))
+    assert not {"kmsKeyId", "retentionInDays"} & group().keys()
+    with pytest.raises(FabricError, match="has the class INFREQUENT_ACCESS"):
+        site.up(order_with(site, "3", logs={"class": "standard"}))
+
+
+def test_recursion_follows_the_config(site: Cloud1Site) -> None:
+    lambdas = site.cloud1.client("lambda")
+
+    def recursion() -> str:
+        found = lambdas.get_function_recursion_config(FunctionName="shop-dev-hello")
+        return str(found["RecursiveLoop"])
+
+    site.up(order_with(site, "1", recursiveLoop="allow"))
+    assert recursion() == "Allow"
+    site.up(order_with(site, "2"))
+    assert recursion() == "Terminate"
+
+
+_SCALED = {
+    "min": 2,
+    "max": 10,
+    "target": 0.5,
+    "schedules": [{"cron": "0 8 * * 1-5", "min": 4, "timezone": "Europe/Berlin"}],
+}
+
+
+def scaled(site: Cloud1Site, mark: str, scaling: dict[str, Any], word: str = "") -> FunctionOrder:
+    two = encode_concurrency(None, scaling["min"])
+    settings = {"concurrency": two, "provisionedConcurrency": scaling}
+    order = order_with(site, mark, **settings)
+    return replace(order, artifact=site.order("hello", HTTP, word=word or "hello").artifact)
+
+
+def targets(site: Cloud1Site) -> dict[str, tuple[int, int]]:
+    client = site.cloud1.client("application-autoscaling")
+    found = client.describe_scalable_targets(ServiceNamespace="lambda")["ScalableTargets"]
+    return {one["ResourceId"]: (one["MinCapacity"], one["MaxCapacity"]) for one in found}
+
+
+def test_scaling_moves_with_the_version_and_ends_with_it(site: Cloud1Site) -> None:
+    client = site.cloud1.client("application-autoscaling")
+    site.up(scaled(site, "1", _SCALED))
+    assert targets(site) == {"function:shop-dev-hello:1": (2, 10)}
+    [policy] = client.describe_scaling_policies(ServiceNamespace="lambda")["ScalingPolicies"]
+    assert policy["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] == 0.5
+    [action] = client.describe_scheduled_actions(ServiceNamespace="lambda")["ScheduledActions"]
+    assert action["Schedule"] == "cron(0 8 ? * MON,TUE,WED,THU,FRI *)"
+    assert action["ScalableTargetAction"] == {"MinCapacity": 4}
+    site.up(scaled(site, "2", {"min": 3, "max": 5}, word="other"))
+    assert targets(site) == {"function:shop-dev-hello:2": (3, 5)}
+    assert not client.describe_scheduled_actions(ServiceNamespace="lambda")["ScheduledActions"]
+    assert (instances_of(site.cloud1, "1"), instances_of(site.cloud1, "2")) == (0, 3)
+    site.up(order_with(site, "3", concurrency=encode_concurrency(None, 1)))
+    assert targets(site) == {}
+
+
+def test_a_removed_schedule_of_the_scaling_is_deleted(site: Cloud1Site) -> None:
+    client = site.cloud1.client("application-autoscaling")
+    site.up(scaled(site, "1", _SCALED))
+    first = site.live("hello").resource_id
+    later = {**_SCALED, "schedules": [{"at": "2030-01-31T08:00:00", "max": 20}]}
+    site.up(replace(scaled(site, "2", later), version=first))
+    [action] = client.describe_scheduled_actions(ServiceNamespace="lambda")["ScheduledActions"]
+    assert action["Schedule"] == "at(2030-01-31T08:00:00)"
+    assert targets(site) == {"function:shop-dev-hello:1": (2, 10)}
+
+
+def test_a_forced_deploy_keeps_the_number_that_the_scaling_chose(site: Cloud1Site) -> None:
+    lambdas = site.cloud1.client("lambda")
+    order = scaled(site, "1", _SCALED)
+    site.up(order)
+    which = {"FunctionName": "shop-dev-hello", "Qualifier": "1"}
+    lambdas.put_provisioned_concurrency_config(**which, ProvisionedConcurrentExecutions=7)
+    site.up(order, force=True)
+    assert instances_of(site.cloud1, "1") == 7
+
+
+def test_the_scaling_of_a_failed_release_ends(site: Cloud1Site) -> None:
+    site.up(site.order("hello", HTTP))
+    refused = {"status": 400, "code": "ValidationException"}
+    site.cloud1.fault("application-autoscaling.PutScalingPolicy", **refused)
+    with pytest.raises(FabricError):
+        site.up(scaled(site, "2", _SCALED))
+    assert len(targets(site)) == 1
+    site.up(site.order("hello", HTTP), force=True)
+    assert targets(site) == {}
+
+
+def test_the_scaling_of_a_deleted_function_ends(site: Cloud1Site) -> None:
+    site.up(scaled(site, "1", _SCALED))
+    site.up(site.order("bye"))
+    assert targets(site) == {}
+    site.up(scaled(site, "1", _SCALED))
+    site.dissolve()
+    assert site.cloud1.left() == {}
+
+
 def test_unchanged_settings_need_no_call(site: Cloud1Site) -> None:
     settings: dict[str, object] = {
         "async": {"maximumRetryAttempts": 0},
         "url": True,
         "logs": {"retentionDays": 14},
         "concurrency": encode_concurrency(None, 2),
+        "provisionedConcurrency": _SCALED,
+        "recursiveLoop": "allow",
     }
     site.up(order_with(site, "1", **settings))
     site.cloud1.reset()
     site.up(order_with(site, "1", **settings))
-    words = ("EventInvoke", "UrlConfig", "Provisioned", "logs.")
+    words = ("EventInvoke", "UrlConfig", "Provisioned", "logs.", "autoscaling", "Recursion")
     assert not [one for one in site.cloud1.calls() if any(word in one for word in words)]

@@ -143,3 +143,24 @@ def test_rollback_across_a_tag_change_publishes_no_version(shop: Shop) -> None:
     calls = shop.ran("rollback")
     names = {name for name in calls if name.startswith("lambda.")}
     assert names == {"lambda.GetFunction", "lambda.UpdateAlias"}
+
+
+def test_schedules_brokers_and_scaling_have_a_whole_life(shop: Shop) -> None:
+    cluster = "arn:aws:kafka:us-east-1:123456789012:cluster/clicks/1"
+    topic = f"{{type: logstream, topic: clicks, cluster: '{cluster}', startingPosition: LATEST}}"
+    once = "{type: cron, schedule: 'at(2030-01-31T08:00)', input: {job: a}}"
+    shop.more = ", provisionedConcurrency: {min: 1, max: 3}"
+    shop.has("hello", "one", topic, once)
+    shop.ran("deploy")
+    left = shop.cloud1.left()
+    assert {"mappings", "schedules", "scaling", "role policies"} <= left.keys()
+    assert shop.ran("deploy") == {}
+    shop.more = ""
+    shop.has("hello", "two")
+    shop.ran("deploy")
+    assert shop.cloud1.left().keys() == {"apis", "functions"}
+    shop.ran("rollback")
+    assert {"mappings", "schedules", "scaling", "role policies"} <= shop.cloud1.left().keys()
+    assert shop.said("hello") == "one"
+    shop.ran("remove", "--yes")
+    assert shop.cloud1.left() == {}

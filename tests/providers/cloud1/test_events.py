@@ -55,9 +55,6 @@ def test_a_schedule_of_utc_is_a_rule(site: Cloud1Site) -> None:
 
 def test_a_schedule_of_a_time_zone_takes_a_role(site: Cloud1Site) -> None:
     asked = trigger("cron", schedule="cron(0 12 * * ? *)", timezone="Europe/Berlin")
-    (problem,) = refused(site, asked)
-    assert problem.code == "config/unfit"
-    assert "schedulerRoleArn" in problem.hint
     site.extension["schedulerRoleArn"] = role_of(site.cloud1)
     site.up(site.order("hello", asked))
     (name,) = site.cloud1.left()["schedules"]
@@ -381,3 +378,41 @@ def test_trigger_changes_of_one_function_do_not_touch_others(site: Cloud1Site) -
         "lambda.PublishVersion": 1,
         "lambda.UpdateAlias": 1,
     }
+
+
+def test_events_of_a_bucket_come_by_the_event_bus(site: Cloud1Site) -> None:
+    asked = {"bucket": uploads(site), "events": [_CREATED], "viaEventBus": True}
+    site.up(site.order("hello", trigger("storage", prefix="in-", **asked)))
+    assert "notifications" not in site.cloud1.left()
+    for key in ("out-a", "in-a"):
+        put(site, key)
+    [event] = came(site)
+    assert (event["source"], event["detail-type"]) == ("aws.s3", "Object Created")
+    assert event["detail"]["object"]["key"] == "in-a"
+    site.up(site.order("hello"))
+    assert site.cloud1.left().keys() == {"functions"}
+
+
+def test_the_event_bus_leaves_other_notifications_of_a_bucket(site: Cloud1Site) -> None:
+    removed = "objstore1:ObjectRemoved:*"
+    direct = trigger("storage", bucket=uploads(site), events=[removed])
+    site.up(site.order("hello", direct))
+    bus = trigger("storage", bucket=uploads(site), events=[_CREATED], viaEventBus=True)
+    site.up(site.order("hello", direct, bus))
+    document = site.cloud1.client("s3").get_bucket_notification_configuration(Bucket=uploads(site))
+    assert document["EventBridgeConfiguration"] == {}
+    assert len(document["LambdaFunctionConfigurations"]) == 1
+    site.up(site.order("hello", direct))
+    put(site, "a")
+    site.cloud1.client("s3").delete_object(Bucket=uploads(site), Key="a")
+    [event] = came(site)
+    assert event["Records"][0]["eventName"].startswith("ObjectRemoved")
+
+
+def test_a_bucket_can_move_to_the_event_bus(site: Cloud1Site) -> None:
+    asked = {"bucket": uploads(site), "events": [_CREATED]}
+    site.up(site.order("hello", trigger("storage", **asked)))
+    site.up(site.order("hello", trigger("storage", viaEventBus=True, suffix=".txt", **asked)))
+    assert "notifications" not in site.cloud1.left()
+    put(site, "a.txt")
+    assert came(site)[0]["source"] == "aws.s3"

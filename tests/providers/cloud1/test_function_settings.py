@@ -33,6 +33,7 @@ def test_each_setting_becomes_its_field() -> None:
         "kmsKey": "arn:aws:kms:eu:1:key/a",
         "fileSystem": _FILES,
         "snapStart": "true",
+        "durable": '{"executionTimeout": 3600, "retentionDays": 7}',
     }
     assert build_given_settings(settings) == {
         "EphemeralStorage": {"Size": 1024},
@@ -47,6 +48,7 @@ def test_each_setting_becomes_its_field() -> None:
         "KMSKeyArn": "arn:aws:kms:eu:1:key/a",
         "FileSystemConfigs": [{"Arn": "arn:aws:efs:x", "LocalMountPath": "/mnt/data"}],
         "SnapStart": {"ApplyOn": "PublishedVersions"},
+        "DurableConfig": {"ExecutionTimeout": 3600, "RetentionPeriodInDays": 7},
     }
 
 

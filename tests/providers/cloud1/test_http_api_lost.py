@@ -1,5 +1,6 @@
 """Whichever answer is lost, the API and its domain end as without a loss."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -32,7 +33,8 @@ def _remove(site: Cloud1Site) -> None:
 
 
 def _changes(domain: Settings) -> dict[str, tuple[_Release, Callable[[Cloud1Site], None]]]:
-    users = http("/a", authorizer="users", throttle={"rate": 5, "burst": 5})
+    limit = {"rate": 5, "burst": 5}
+    users = http("/a", authorizer="users", throttle=limit)
     plain = _Release({}, (http("/a"),))
     settings = {
         "authorizers": {"users": USERS, "door": {"type": "request", "function": "check"}},
@@ -42,12 +44,27 @@ def _changes(domain: Settings) -> dict[str, tuple[_Release, Callable[[Cloud1Site
         "domain": {**domain, "basePath": "v1"},
     }
     full = _Release(settings, (users, http("/b", authorizer="door")))
+    rest = {
+        **settings,
+        "kind": "rest",
+        "authorizers": {"door": {"type": "token", "function": "check"}},
+        "accessLogs": False,
+        "payload": "",
+        "apiKeys": ["mobile"],
+        "usagePlan": {"quota": {"limit": 5, "period": "day"}},
+        "allowReplace": True,
+    }
+    keyed = _Release(rest, (http("/a", authorizer="door"), http("/b", apiKey=True)))
+    bare = _Release({"kind": "rest", "domain": domain}, (http("/a", throttle=limit),))
     other = {"authorizers": {"users": {**USERS, "audience": ["other"]}}, "domain": domain}
     return {
         "first": (plain, full.run),
         "changed": (full, _Release(other, (users,)).run),
         "none": (full, _Release({}, ()).run),
         "removed": (full, _remove),
+        "to-rest": (full, keyed.run),
+        "rest-changed": (keyed, bare.run),
+        "rest-removed": (keyed, _remove),
     }
 
 
@@ -56,8 +73,15 @@ def _made(site: Cloud1Site, zone: str) -> object:
     return site.made(), records(site, zone).keys(), names
 
 
-@pytest.mark.parametrize("way", [LostAnswer.AFTER, LostAnswer.BEFORE], ids=["lost", "refused"])
-@pytest.mark.parametrize("change", ["first", "changed", "none", "removed"])
+_WAYS = (LostAnswer.AFTER, LostAnswer.BEFORE)
+_CASES = (
+    *itertools.product(("first", "changed", "none", "removed"), _WAYS),
+    # What is special about REST APIs takes longer, and is lost in one way.
+    *itertools.product(("to-rest", "rest-changed", "rest-removed"), _WAYS[:1]),
+)
+
+
+@pytest.mark.parametrize(("change", "way"), _CASES)
 def test_after_a_lost_answer_the_next_release_ends_as_the_first_would_have(
     site: Cloud1Site, domain: Settings, way: LostAnswer, change: str, call_numbers: Iterator[int]
 ) -> None:

@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.concurrency import encode_concurrency
+from fabric.model.records.record import FunctionRecord
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.versions import OwnSettings
 from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, trigger
+from tests.support.records import record
 
 ROLE = OwnSettings(role_arn="arn:aws:iam::123456789012:role/run")
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
@@ -117,11 +119,108 @@ def test_an_authorizer_of_ones_own_is_named_with_its_trigger() -> None:
     assert (found.function, found.trigger) == ("hello", 1)
 
 
-def test_a_schedule_in_a_time_zone_needs_the_role_of_schedules() -> None:
-    draft = replace(GOOD, triggers=(BERLIN,))
-    (message,) = told(draft)
-    assert "Europe/Berlin" in message
-    assert told(draft, own=replace(ROLE, scheduler_role_arn="arn:s")) == []
+def test_a_schedule_in_a_time_zone_needs_no_role_of_the_config() -> None:
+    assert told(replace(GOOD, triggers=(BERLIN,))) == []
+
+
+_CLUSTER = "arn:aws:kafka:eu-central-1:123456789012:cluster/clicks/1"
+_TOPIC = {"type": "logstream", "topic": "clicks", "startingPosition": "LATEST"}
+_QUEUE = {"type": "amqp", "queue": "jobs", "secret": "s"}
+_STORED = {"type": "storage", "bucket": "b", "viaEventBus": True}
+
+
+@pytest.mark.parametrize(
+    ("trigger", "words"),
+    [
+        ({**_TOPIC, "cluster": _CLUSTER, "brokers": ["a:9092"]}, "both `cluster` and `brokers`"),
+        ({**_TOPIC, "cluster": _CLUSTER, "topic": "a b"}, "has the topic `a b`"),
+        ({**_TOPIC, "cluster": _CLUSTER, "bisectOnError": True}, "sets `bisectOnError`"),
+        ({**_TOPIC, "cluster": _CLUSTER, "startingPosition": "FIRST"}, "position `FIRST`"),
+        ({**_TOPIC, "cluster": _CLUSTER, "pollers": {"min": 9, "max": 2}}, "`pollers`"),
+        (
+            {**_TOPIC, "cluster": _CLUSTER, "access": [{"type": "vpcSubnet", "secret": "s"}]},
+            "`access` of type `vpcSubnet`",
+        ),
+        ({**_STORED, "events": ["objstore1:ObjectCreated:Put"]}, "does not distinguish"),
+        (
+            {"type": "cron", "schedule": "at(2030-01-31T08:00:00)", "method": "rule"},
+            "a rule does not support",
+        ),
+        (
+            {
+                "type": "cron",
+                "schedule": "rate(1 hour)",
+                "start": "2030-01-02T00:00:00Z",
+                "end": "2030-01-01T00:00:00Z",
+            },
+            "ends before it starts",
+        ),
+    ],
+)
+def test_event_sources_that_aws_rejects_are_named(trigger: dict[str, object], words: str) -> None:
+    draft = replace(GOOD, triggers=(json.dumps(trigger),))
+    (found,) = find_unsupported(ROLE, address(), (draft,))
+    assert words in f"{found.problem.message} {found.problem.hint}"
+    assert found.trigger == 0
+
+
+def told_of(runtime: str = "nodejs22.x", **settings: object) -> list[str]:
+    said = [
+        (key, one if isinstance(one, str) else json.dumps(one)) for key, one in settings.items()
+    ]
+    return told(replace(GOOD, settings=(("runtime", runtime), *said)))
+
+
+_SCALING = {"min": 2, "max": 10}
+
+
+@pytest.mark.parametrize(
+    ("scaling", "words"),
+    [
+        ({"min": 5, "max": 2}, "`min: 5` over `max: 2`"),
+        ({**_SCALING, "schedules": [{"cron": "0 8 * * *"}]}, "without a number"),
+        ({**_SCALING, "schedules": [{"cron": "0 8 *", "min": 3}]}, "cron requires 5 fields"),
+        ({**_SCALING, "schedules": [{"at": "soon", "min": 3}]}, "expected `at("),
+    ],
+)
+def test_scaling_that_aws_rejects_is_named(scaling: dict[str, object], words: str) -> None:
+    (message,) = told_of(provisionedConcurrency=scaling)
+    assert words in message
+
+
+def test_scaling_stays_within_the_reserved_concurrency() -> None:
+    for reserved, fits in ((5, False), (10, True)):
+        concurrency = encode_concurrency(reserved, 2)
+        found = told_of(provisionedConcurrency=_SCALING, concurrency=concurrency)
+        assert (found == []) == fits
+
+
+@pytest.mark.parametrize(
+    ("runtime", "fits"),
+    [("nodejs", True), ("nodejs20.x", False), ("python3.13", True), ("python", False)],
+)
+def test_durable_executions_need_a_runtime_that_has_them(runtime: str, fits: bool) -> None:  # noqa: FBT001
+    assert (told_of(runtime, durable={"executionTimeout": 60}) == []) == fits
+
+
+def test_durable_executions_are_for_new_functions_only() -> None:
+    durable = ("durable", '{"executionTimeout":60}')
+    arn = "arn:aws:lambda:eu-central-1:123456789012:function:shop-dev-hello:1"
+    for old, new in (((), (durable,)), ((durable,), ())):
+        live = replace(FunctionRecord(GOOD.name, "", ""), resource_id=arn, settings=old)
+        known = address(previous=record(functions=(live,)))
+        draft = replace(GOOD, settings=(("runtime", "nodejs22.x"), *new))
+        assert [one.problem.code for one in find_unsupported(ROLE, known, (draft,))] == [
+            "config/unfit"
+        ]
+
+
+def test_brokers_that_can_be_reached_are_accepted() -> None:
+    login = [{"type": "saslScram512Auth", "secret": "arn:aws:secretsmanager:r:1:secret:s"}]
+    own = {**_TOPIC, "brokers": ["a:9092"], "access": login, "pollers": {"min": 1}}
+    queue = {**_QUEUE, "broker": "arn:aws:mq:eu-central-1:123456789012:broker:jobs:b-1"}
+    triggers = tuple(map(json.dumps, ({**_TOPIC, "cluster": _CLUSTER}, own, queue)))
+    assert told(replace(GOOD, triggers=triggers)) == []
 
 
 @pytest.mark.parametrize(

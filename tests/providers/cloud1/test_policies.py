@@ -115,3 +115,53 @@ def test_a_changed_statement_keeps_its_name_only_once() -> None:
         built({"sid": "Read", "actions": [action], "resources": ["*"]}) for action in ("a:B", "a:C")
     )
     assert [one.get("Sid") for one in statements(new.join(old))] == ["Read", None]
+
+
+_SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:a"  # noqa: S105
+_CLUSTER = "arn:aws:kafka:eu-central-1:123456789012:cluster/clicks/1"
+_BROKER = "arn:aws:mq:eu-central-1:123456789012:broker:jobs:b-1"
+_LOGIN = {"type": "saslPlainAuth", "secret": _SECRET}
+_SUBNET = {"type": "vpcSubnet", "subnet": "subnet-a"}
+
+
+@pytest.mark.parametrize(
+    ("source", "actions", "managed"),
+    [
+        (
+            trigger("logstream", topic="clicks", cluster=_CLUSTER, groupId="shop"),
+            {"kafka-cluster:ReadData"},
+            {"AWSLambdaMSKExecutionRole"},
+        ),
+        (
+            trigger("logstream", topic="clicks", cluster=_CLUSTER, access=[_LOGIN]),
+            {"secretsmanager:GetSecretValue"},
+            {"AWSLambdaMSKExecutionRole"},
+        ),
+        (
+            trigger("logstream", topic="clicks", brokers=["a:9092"], access=[_LOGIN, _SUBNET]),
+            {"secretsmanager:GetSecretValue", "ec2:CreateNetworkInterface"},
+            set(),
+        ),
+        (
+            trigger("amqp", queue="jobs", broker=_BROKER, secret=_SECRET),
+            {"secretsmanager:GetSecretValue", "ec2:CreateNetworkInterface", "mq:DescribeBroker"},
+            set(),
+        ),
+    ],
+    ids=["cluster", "cluster with a login", "own brokers", "Amazon MQ"],
+)
+def test_brokers_need_permissions(source: str, actions: set[str], managed: set[str]) -> None:
+    found = built(triggers=(source,))
+    rows = [json.loads(one) for one in found.statements]
+    allowed = {action for one in rows for action in one["Action"]}
+    known = {"kafka-cluster:ReadData", "secretsmanager:GetSecretValue", "mq:DescribeBroker"}
+    assert allowed & (known | {"ec2:CreateNetworkInterface"}) == actions
+    names = {one.rpartition("/")[2] for one in found.managed}
+    assert names == managed | {"AWSLambdaBasicExecutionRole"}
+
+
+def test_a_cluster_without_a_login_is_limited_to_its_topic_and_group() -> None:
+    source = trigger("logstream", topic="clicks", cluster=_CLUSTER, groupId="shop")
+    [text] = built(triggers=(source,)).statements
+    ends = [one.partition("123456789012:")[2] for one in json.loads(text)["Resource"]]
+    assert ends == ["cluster/clicks/1", "topic/clicks/1/clicks", "group/clicks/1/shop"]

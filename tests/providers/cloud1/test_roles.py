@@ -116,3 +116,24 @@ def test_a_boundary_follows_the_config(site: Cloud1Site) -> None:
     del site.extension["iam"]
     site.up(order_with(site, "s3:GetObject", mark="free"))
     assert "PermissionsBoundary" not in role_of(site)
+
+
+def test_a_role_of_a_run_without_a_release_is_made_exact_by_the_next_release(
+    site: Cloud1Site,
+) -> None:
+    site.deploy_all([order_with(site, "s3:GetObject")])
+    site.deploy_all([order_with(site, "s3:PutObject")])
+    assert actions_of(site) == ["s3:GetObject", "s3:PutObject"]
+    site.release(["hello"])
+    assert actions_of(site) == ["s3:PutObject"]
+
+
+def test_without_state_the_live_version_keeps_its_permissions_until_the_release(
+    site: Cloud1Site,
+) -> None:
+    site.up(order_with(site, "s3:GetObject"))
+    site.record = None
+    site.deploy_all([order_with(site, "s3:PutObject")])
+    assert actions_of(site) == ["s3:GetObject", "s3:PutObject"]
+    site.release(["hello"])
+    assert actions_of(site) == ["s3:PutObject"]

@@ -29,7 +29,9 @@ def functions(*routes: HttpRoute) -> list[FunctionDraft]:
 
 def gated(*routes: str) -> bool:
     """Each `METHOD /path function`."""
-    return has_gate_need(functions(*(HttpRoute(*one.split()) for one in routes)))
+    split = [one.split() for one in routes]
+    found = (HttpRoute(method, path, function) for method, path, function in split)
+    return has_gate_need(functions(*found))
 
 
 @pytest.mark.parametrize(

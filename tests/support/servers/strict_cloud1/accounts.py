@@ -12,7 +12,9 @@ from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.faults import Faults
 from tests.support.servers.strict_cloud1.functions import Function, Reference
 from tests.support.servers.strict_cloud1.gateways import Domain, Gateway
+from tests.support.servers.strict_cloud1.machines import Machine
 from tests.support.servers.strict_cloud1.refusals import not_found
+from tests.support.servers.strict_cloud1.rest_apis import RestApi, RestPlans
 from tests.support.servers.strict_cloud1.stacks import Stack
 
 
@@ -62,8 +64,11 @@ class Region:
     mappings: dict[str, EventSourceMapping] = field(default_factory=dict)
     gateways: dict[str, Gateway] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=dict)
+    rest_apis: dict[str, RestApi] = field(default_factory=dict)
+    rest_plans: RestPlans = field(default_factory=RestPlans)
     repositories: dict[str, Repository] = field(default_factory=dict)
     stacks: list[Stack] = field(default_factory=list)
+    machines: dict[str, Machine] = field(default_factory=dict)
 
     def has_layer(self, arn: str) -> bool:
         return arn in self.layers and not self.layers[arn].is_deleted
@@ -115,13 +120,20 @@ class Accounts:
                     return region, region.gateways[ident]
         return None
 
-    def mapped(self, host: str, path: str) -> tuple[tuple[Region, Gateway], str] | None:
-        """The API that a domain name leads to, and the path below its key."""
+    def rest_api(self, ident: str) -> tuple[Region, RestApi] | None:
+        for account in list(self.by_key.values()):
+            for region in list(account.regions.values()):
+                if ident in region.rest_apis:
+                    return region, region.rest_apis[ident]
+        return None
+
+    def mapped(self, host: str, path: str) -> tuple[Fields, str] | None:
+        """The mapping by which a domain name leads to an API, and the path below its key."""
         for account in list(self.by_key.values()):
             for region in list(account.regions.values()):
                 hit = region.domains[host].mapped(path) if host in region.domains else None
-                if hit and hit[0] in region.gateways:
-                    return (region, region.gateways[hit[0]]), hit[1]
+                if hit:
+                    return hit
         return None
 
 

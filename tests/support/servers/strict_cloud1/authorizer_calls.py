@@ -5,7 +5,6 @@ import re
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.gateway_calls import (
-    bad,
     conflict,
     gateway_of,
     ident,
@@ -14,6 +13,7 @@ from tests.support.servers.strict_cloud1.gateway_calls import (
     without_own,
 )
 from tests.support.servers.strict_cloud1.operations import heeding
+from tests.support.servers.strict_cloud1.refusals import bad
 
 _SOURCE = re.compile(r"\$(request\.(header|querystring)\.[\w-]+|context\.\w+|stageVariables\.\w+)")
 _URI = re.compile(

@@ -26,6 +26,9 @@ from tests.support.servers.strict_cloud1.invocations import (
     run,
 )
 from tests.support.servers.strict_cloud1.layer_calls import LAYER_CALLS
+from tests.support.servers.strict_cloud1.machine_calls import MACHINE_CALLS
+from tests.support.servers.strict_cloud1.machine_runs import begin, finish, sync_answer
+from tests.support.servers.strict_cloud1.machines import now, refusal
 from tests.support.servers.strict_cloud1.mapping_calls import MAPPING_CALLS
 from tests.support.servers.strict_cloud1.permission_calls import PERMISSION_CALLS, allows
 from tests.support.servers.strict_cloud1.refusals import (
@@ -33,6 +36,8 @@ from tests.support.servers.strict_cloud1.refusals import (
     not_found,
     not_written,
 )
+from tests.support.servers.strict_cloud1.rest_calls import REST_CALLS
+from tests.support.servers.strict_cloud1.rest_usage_calls import REST_USAGE_CALLS
 from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
 from tests.support.servers.strict_cloud1.stack_calls import STACK_CALLS
 
@@ -45,8 +50,10 @@ _OPERATIONS = {
     | MAPPING_CALLS
     | ALIAS_SETTING_CALLS,
     "apigatewayv2": GATEWAY_CALLS | AUTHORIZER_CALLS | DOMAIN_CALLS,
+    "apigateway": REST_CALLS | REST_USAGE_CALLS,
     "ecr": IMAGE_CALLS,
     "cloudformation": STACK_CALLS,
+    "stepfunctions": MACHINE_CALLS,
 }
 OWN_SERVICES = frozenset(_OPERATIONS)
 
@@ -70,6 +77,8 @@ class Cloud:
         _must_be_near(region, asked.get("FunctionName", ""))
         if (service, operation) == ("lambda", "Invoke"):
             return self._invoke(region, asked)
+        if service == "stepfunctions" and operation in ("StartExecution", "StartSyncExecution"):
+            return self.execute(region, asked, is_sync=operation == "StartSyncExecution")
         found = _OPERATIONS[service].get(operation)
         if found is None:
             raise not_written(f"{service}.{operation}")
@@ -95,6 +104,18 @@ class Cloud:
                 return {"StatusCode": 202}
         called = run(self.children, region, version, event, arn)
         return invocation(called, with_log=asked.get("LogType") == "Tail")
+
+    def execute(self, region: Region, asked: Fields, *, is_sync: bool = False) -> Fields:
+        """Run a state machine: at once, or in the background."""
+        with self.turn:
+            machine, version, execution = begin(region, asked)
+        if is_sync and machine.kind != "EXPRESS":
+            raise refusal("StateMachineTypeNotSupported", "This operation is for EXPRESS only")
+        if not is_sync:
+            self.later.submit(finish, region, version, execution, self.call_by_role)
+            return {"executionArn": execution.arn, "startDate": now()}
+        finish(region, version, execution, self.call_by_role)
+        return sync_answer(machine, execution)
 
     def _chosen(self, region: Region, reference: Reference) -> tuple[Version, str]:
         with self.turn:

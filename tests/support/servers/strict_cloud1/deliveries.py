@@ -18,6 +18,7 @@ from moto.sns.models import Subscription
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
+from tests.support.servers.strict_cloud1.machines import is_allowed
 
 
 def take_over(cloud: Cloud) -> None:
@@ -28,7 +29,7 @@ def take_over(cloud: Cloud) -> None:
         if rule.state == "ENABLED" and _fits(rule, event):
             _send_by_rule(cloud, rule, event)
         everything = rule.targets
-        rule.targets = [one for one in everything if ":lambda:" not in one["Arn"]]
+        rule.targets = [one for one in everything if not _is_own(one["Arn"])]
         try:
             by_moto(rule, event, transform_input)
         finally:
@@ -88,9 +89,23 @@ def _fits(rule: Rule, event: Fields) -> bool:
 def _send_by_rule(cloud: Cloud, rule: Rule, event: Fields) -> None:
     for target in rule.targets:
         region = cloud.region_of(rule.account_id, target["Arn"])
-        if region and ":lambda:" in target["Arn"]:
+        if region and ":states:" in target["Arn"]:
+            _start(cloud, region, target, _shaped(target, {**event, "time": _now()}))
+        elif region and ":lambda:" in target["Arn"]:
             shaped = _shaped(target, {**event, "time": _now()})
             cloud.send(region, target["Arn"], "events.amazonaws.com", rule.arn, shaped)
+
+
+def _is_own(arn: str) -> bool:
+    return ":lambda:" in arn or ":states:" in arn
+
+
+def _start(cloud: Cloud, region: Region, target: Fields, event: Any) -> None:
+    """Start a state machine, if the role of the target allows it."""
+    arn = target["Arn"]
+    if is_allowed(region, target["RoleArn"], "states:StartExecution", arn):
+        asked = {"stateMachineArn": arn, "input": json.dumps(event)}
+        cloud.later.submit(cloud.execute, region, asked)
 
 
 def _shaped(target: Fields, event: Fields) -> Any:
@@ -130,7 +145,10 @@ def fire_schedule(cloud: Cloud, region: Region, name: str) -> bool:
     target = found[0].target
     event = _scheduled(region, "aws.scheduler", found[0].arn)
     given = json.loads(target["Input"]) if target.get("Input") else event
-    cloud.later.submit(cloud.call_by_role, region, target["Arn"], given)
+    if ":states:" in target["Arn"]:
+        _start(cloud, region, target, given)
+    else:
+        cloud.later.submit(cloud.call_by_role, region, target["Arn"], given)
     return True
 
 

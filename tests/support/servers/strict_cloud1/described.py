@@ -26,8 +26,13 @@ from tests.support.servers.strict_cloud1.constraints import (
 from tests.support.servers.strict_cloud1.refusals import RefusalError
 
 # The name in a signature, where it is not the one of the description.
-_SIGNED_AS = {"apigateway": "apigatewayv2", "monitoring": "cloudwatch"}
-_CODES = {"apigatewayv2": "BadRequestException"}
+_SIGNED_AS = {
+    "apigateway": "apigatewayv2",
+    "apigateway-v1": "apigateway",
+    "monitoring": "cloudwatch",
+    "states": "stepfunctions",
+}
+_CODES = dict.fromkeys(("apigatewayv2", "apigateway"), "BadRequestException")
 
 
 class Described:

@@ -5,7 +5,6 @@ from moto.acm.models import acm_backends
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.gateway_calls import (
-    bad,
     conflict,
     gateway_of,
     ident,
@@ -14,6 +13,7 @@ from tests.support.servers.strict_cloud1.gateway_calls import (
 )
 from tests.support.servers.strict_cloud1.gateways import Domain
 from tests.support.servers.strict_cloud1.operations import heeding
+from tests.support.servers.strict_cloud1.refusals import bad
 
 _ZONE = "Z1UJRXOUMOOFQ8"
 
@@ -72,7 +72,9 @@ def _create_mapping(region: Region, asked: Fields) -> Fields:
 
 
 def _check_stage(region: Region, asked: Fields) -> None:
-    if asked["Stage"] not in gateway_of(region, asked).stages:
+    rest = region.rest_apis.get(asked["ApiId"])
+    stages = rest.stages if rest else gateway_of(region, asked).stages
+    if asked["Stage"] not in stages:
         raise bad(f"Invalid stage identifier specified {asked['Stage']}")
 
 

@@ -22,6 +22,7 @@ from tests.support.servers.strict_cloud1.invocations import ROLE_TOKEN
 from tests.support.servers.strict_cloud1.moto_checks import Asked
 from tests.support.servers.strict_cloud1.moto_services import MotoServices
 from tests.support.servers.strict_cloud1.refusals import RefusalError, error_answer
+from tests.support.servers.strict_cloud1.rest_requests import rest_answered
 from tests.support.servers.strict_cloud1.side_channel import SideChannel
 
 Environ = dict[str, Any]
@@ -60,20 +61,41 @@ class Front:
             return self._side.answered(request)
         api = _API.fullmatch(path)
         if api:
-            found = self._cloud.accounts.gateway(api[1])
-            if found is None or found[1].shown.get("DisableExecuteApiEndpoint"):
-                return message(404, "Not Found")
-            return answered(found, request, api[2] or "/", self._cloud.asker)
+            return self._at_endpoint(api[1], api[2] or "/", request)
         mapped = self._cloud.accounts.mapped(request.host.partition(":")[0], path)
         if mapped:
-            return answered(mapped[0], request, mapped[1], self._cloud.asker)
+            row, rest = mapped
+            return self._at_domain(row, rest, request)
         return self._service(environ, request)
+
+    def _at_endpoint(self, ident: str, path: str, request: Request) -> Answer:
+        """At the API's own address, where the first part of a path is the stage of a REST API."""
+        rest = self._cloud.accounts.rest_api(ident)
+        if rest:
+            stage, _, below = path[1:].partition("/")
+            staged = rest[1].staged(stage)
+            if staged and staged[1].document.said["disabled"]:
+                return message(403, "Forbidden")
+            return rest_answered(rest, request, (stage, f"/{below}"), self._cloud.asker)
+        found = self._cloud.accounts.gateway(ident)
+        if found is None or found[1].shown.get("DisableExecuteApiEndpoint"):
+            return message(404, "Not Found")
+        return answered(found, request, path, self._cloud.asker)
+
+    def _at_domain(self, mapping: Fields, path: str, request: Request) -> Answer:
+        accounts, ident = self._cloud.accounts, mapping["ApiId"]
+        rest, found = accounts.rest_api(ident), accounts.gateway(ident)
+        if rest:
+            return rest_answered(rest, request, (mapping["Stage"], path), self._cloud.asker)
+        if found:
+            return answered(found, request, path, self._cloud.asker)
+        return message(403, "Forbidden")
 
     def _service(self, environ: Environ, request: Request) -> Answer | None:
         signed = _signed(request)
         if signed is None:
             return _refused("json", _UNSIGNED)
-        described = _described(signed.service)
+        described = _described(_name_service(signed.service, request.path))
         account = self._cloud.accounts.of(signed.key)
         try:
             operation, labels = described.operation(request)
@@ -156,6 +178,12 @@ class ServiceCall(Struct, frozen=True):
 
 _UNSIGNED = RefusalError(403, "MissingAuthenticationTokenException", "Missing Authentication Token")
 _TOO_MUCH = RefusalError(429, "TooManyRequestsException", "Rate exceeded")
+
+
+def _name_service(signed: str, path: str) -> str:
+    """Both APIs of API Gateway are signed with one name."""
+    is_first = signed == "apigateway" and not path.startswith("/v2/")
+    return "apigateway-v1" if is_first else signed
 
 
 @cache

@@ -32,6 +32,7 @@ from tests.support.servers.strict_cloud1.refusals import (
 _SETTINGS = (
     "Runtime Role Handler Description Timeout MemorySize Environment Layers EphemeralStorage"
     " TracingConfig VpcConfig LoggingConfig DeadLetterConfig KMSKeyArn FileSystemConfigs SnapStart"
+    " DurableConfig"
 )
 _DEFAULTS: Fields = {
     "Description": "",
@@ -177,6 +178,10 @@ def _there(region: Region, settings: Fields) -> list[str]:
 def _update_configuration(region: Region, asked: Fields) -> Fields:
     function = _changeable(region, asked)
     old = function.latest
+    if ("DurableConfig" in asked) > ("DurableConfig" in old.settings) or asked.get(
+        "DurableConfig", old
+    ) == {}:
+        raise wrong_value("DurableConfig can only be set when the function is created.")
     settings = {**old.settings, **_settings_in(asked)}
     check_settings(region, settings)
     check_layers(region, settings, old.content)

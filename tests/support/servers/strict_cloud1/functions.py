@@ -99,6 +99,7 @@ class Function:
     policies: dict[str, list[Fields]] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
     reserved: int | None = None
+    recursion: str = "Terminate"
     # By version.
     provisioned: dict[str, Fields] = field(default_factory=dict)
     # By qualifier.

@@ -59,7 +59,8 @@ def authorized(asker: Asker, visit: Visit, event: Fields) -> Answer | Fields:
     if not all(values):
         return message(401, "Unauthorized")
     if row["AuthorizerType"] == "JWT":
-        return _by_token(asker, row, str(values[0]), route.get("AuthorizationScopes") or [])
+        wanted, scopes = row["JwtConfiguration"], route.get("AuthorizationScopes") or []
+        return by_token(asker, wanted, str(values[0]), scopes)
     return _by_function(asker, visit, row, {**event, "identitySource": values})
 
 
@@ -69,8 +70,8 @@ def _identity(request: Request, source: str) -> str:
     return found.get(name, "")
 
 
-def _by_token(asker: Asker, row: Fields, text: str, scopes: list[str]) -> Answer | Fields:
-    wanted = row["JwtConfiguration"]
+def by_token(asker: Asker, wanted: Fields, text: str, scopes: list[str]) -> Answer | Fields:
+    """`wanted` are the issuer, and the audiences or None for all."""
     try:
         claims = _claims(text.removeprefix("Bearer "), asker.issuers[wanted["Issuer"]])
     except (ValueError, KeyError, InvalidSignature):
@@ -80,7 +81,7 @@ def _by_token(asker: Asker, row: Fields, text: str, scopes: list[str]) -> Answer
     now = time.time()  # noqa: TID251 - as the issuer of a token does
     if (
         claims.get("iss") != wanted["Issuer"]
-        or not set(audiences) & set(wanted["Audience"])
+        or (wanted["Audience"] and not set(audiences) & set(wanted["Audience"]))
         or claims.get("exp", 0) <= now
         or claims.get("nbf", 0) > now
     ):

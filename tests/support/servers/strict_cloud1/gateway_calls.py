@@ -8,7 +8,7 @@ from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.gateways import Gateway
 from tests.support.servers.strict_cloud1.operations import heeding
-from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.refusals import RefusalError, bad, not_written
 
 MOST_OF_A_KIND = 300
 _PAGE = 25
@@ -25,10 +25,6 @@ def function_of(integration: Fields) -> str:
     """The ARN that an integration names, with its alias."""
     found = _FUNCTION.fullmatch(integration.get("IntegrationUri", ""))
     return found["arn"] if found else ""
-
-
-def bad(message: str) -> RefusalError:
-    return RefusalError(400, "BadRequestException", message)
 
 
 def missing(message: str) -> RefusalError:

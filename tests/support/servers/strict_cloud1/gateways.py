@@ -57,12 +57,12 @@ class Domain:
     shown: Fields
     mappings: dict[str, Fields] = field(default_factory=dict)
 
-    def mapped(self, path: str) -> tuple[str, str] | None:
-        """The API of the longest key that a path begins with, and the rest of the path."""
+    def mapped(self, path: str) -> tuple[Fields, str] | None:
+        """The mapping of the longest key that a path begins with, and the rest of the path."""
         for one in sorted(self.mappings.values(), key=lambda row: -len(row["ApiMappingKey"])):
             base = f"/{one['ApiMappingKey']}".rstrip("/")
             if path == base or path.startswith(f"{base}/"):
-                return one["ApiId"], path.removeprefix(base) or "/"
+                return one, path.removeprefix(base) or "/"
         return None
 
 

@@ -8,6 +8,7 @@ from moto.s3.models import s3_backends
 from moto.scheduler.models import scheduler_backends
 
 from tests.support.servers.strict_cloud1.accounts import Account, Region
+from tests.support.servers.strict_cloud1.scaling_checks import scaling_left
 
 Left = dict[str, list[str]]
 
@@ -25,6 +26,7 @@ def _all(account: Account) -> Iterator[tuple[str, str]]:
         yield from _own(region)
         yield from _rules(region)
         yield from _schedules(region)
+        yield from (("scaling", one) for one in scaling_left(region))
     yield from _policies(account)
     yield from _notifications(account)
 
@@ -33,8 +35,14 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     yield from (("functions", name) for name in region.functions)
     yield from (("layers", arn) for arn in region.layers if region.has_layer(arn))
     yield from (("stacks", one.name) for one in region.stacks if one.status != "DELETE_COMPLETE")
+    yield from (("machines", one.name) for one in region.machines.values() if one.leaving is None)
     for ident, one in region.gateways.items():
         yield "apis", f"{one.shown['Name']} {ident}"
+    for ident, rest in region.rest_apis.items():
+        yield "rest apis", f"{rest.shown['name']} {ident}"
+        yield from (("deployments", f"{ident}/{one}") for one in rest.deployments)
+    yield from (("api keys", one["name"]) for one in region.rest_plans.keys.values())
+    yield from (("usage plans", one["name"]) for one in region.rest_plans.plans.values())
     for name, domain in region.domains.items():
         yield "domains", name
         for row in domain.mappings.values():
@@ -42,7 +50,8 @@ def _own(region: Region) -> Iterator[tuple[str, str]]:
     for one_mapping in region.mappings.values():
         if not one_mapping.is_leaving:
             shown = one_mapping.shown
-            yield "mappings", f"{shown['EventSourceArn']} {shown['FunctionArn']}"
+            source = shown["EventSourceArn"] or str(shown["SelfManagedEventSource"])
+            yield "mappings", f"{source} {shown['FunctionArn']}"
 
 
 def _rules(region: Region) -> Iterator[tuple[str, str]]:

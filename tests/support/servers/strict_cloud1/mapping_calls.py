@@ -24,6 +24,7 @@ _SETTINGS = (
     "BatchSize MaximumBatchingWindowInSeconds FunctionResponseTypes FilterCriteria ScalingConfig"
     " ParallelizationFactor BisectBatchOnFunctionError MaximumRetryAttempts"
     " MaximumRecordAgeInSeconds TumblingWindowInSeconds DestinationConfig"
+    " SourceAccessConfigurations ProvisionedPollerConfig"
 )
 _STREAM_SETTINGS = {
     "BatchSize": 100,
@@ -35,6 +36,13 @@ _STREAM_SETTINGS = {
 }
 _OF_STREAMS = frozenset({*_STREAM_SETTINGS, "DestinationConfig"} - {"BatchSize"})
 _OF_QUEUES = frozenset({"ScalingConfig"})
+_OF_BROKERS = frozenset({"SourceAccessConfigurations", "ProvisionedPollerConfig"})
+# Members that say which source it is, or that never change.
+_OF_CREATION = (
+    "SelfManagedEventSource Topics Queues StartingPosition AmazonManagedKafkaEventSourceConfig"
+    " SelfManagedKafkaEventSourceConfig"
+)
+_IDENTITY = ("FunctionArn", "EventSourceArn", "SelfManagedEventSource", "Topics", "Queues")
 _WITHOUT_WINDOW = 10
 
 
@@ -54,23 +62,24 @@ def _create(region: Region, asked: Fields) -> Fields:
     reference, source = Reference.of(asked["FunctionName"]), asked.get("EventSourceArn", "")
     function = region.function(reference)
     timeout = function.version(reference.qualifier).settings["Timeout"]
-    is_queue = _check_source(region, asked, timeout)
+    kind = _check_source(region, asked, timeout)
     arn = function.arn(reference.qualifier)
-    _must_be_new(region, arn, source)
     shown = {
         "UUID": str(uuid.uuid4()),
         "FunctionArn": arn,
         "EventSourceArn": source,
+        **{name: asked[name] for name in _OF_CREATION.split() if name in asked},
         "BatchSize": 10,
         "MaximumBatchingWindowInSeconds": 0,
         "FunctionResponseTypes": [],
-        **({} if is_queue else {**_STREAM_SETTINGS, "StartingPosition": asked["StartingPosition"]}),
+        **_DEFAULTS[kind],
         **_settings_in(asked),
         "State": "Enabled" if asked.get("Enabled", True) else "Disabled",
         "StateTransitionReason": "USER_INITIATED",
         "LastModified": datetime.now(UTC),  # noqa: TID251 - shown only
     }
-    if is_queue:
+    _must_be_new(region, shown)
+    if kind == "sqs":
         _check_batch(shown)
     mapping = EventSourceMapping(shown, region.account.looks, "Creating")
     region.mappings[shown["UUID"]] = mapping
@@ -91,24 +100,76 @@ def _shown(mapping: EventSourceMapping) -> Fields:
     return {**full, **state}
 
 
-_HIDDEN: tuple[object, ...] = ({}, {"Filters": []}, {"OnFailure": {}})
+_HIDDEN: tuple[object, ...] = ("", {}, {"Filters": []}, {"OnFailure": {}})
+_DEFAULTS: dict[str, Fields] = {
+    "sqs": {},
+    "stream": _STREAM_SETTINGS,
+    "mq": {"BatchSize": 100},
+    "kafka": {"BatchSize": 100},
+}
+_REFUSED = {
+    "sqs": _OF_STREAMS | _OF_BROKERS | {"StartingPosition", "Topics", "Queues"},
+    "stream": _OF_QUEUES | _OF_BROKERS | {"Topics", "Queues"},
+    "mq": _OF_STREAMS | _OF_QUEUES | {"StartingPosition", "Topics", "ProvisionedPollerConfig"},
+    "kafka": (_OF_STREAMS - {"DestinationConfig"}) | _OF_QUEUES | {"Queues"},
+}
 
 
-def _check_source(region: Region, asked: Fields, timeout: int) -> bool:
-    """Whether it is a queue."""
-    source = asked.get("EventSourceArn", "")
-    if not source.startswith(("arn:aws:kinesis:", "arn:aws:dynamodb:")):
-        _refuse_settings(asked, _OF_STREAMS | {"StartingPosition"})
+def _kind(shown: Fields) -> str:
+    if "SelfManagedEventSource" in shown:
+        return "kafka"
+    service = shown.get("EventSourceArn", "").removeprefix("arn:aws:").partition(":")[0]
+    kinds = {"kinesis": "stream", "dynamodb": "stream", "mq": "mq", "kafka": "kafka"}
+    return kinds.get(service, "sqs")
+
+
+def _check_source(region: Region, asked: Fields, timeout: int) -> str:
+    """The kind of source."""
+    source, kind = asked.get("EventSourceArn", ""), _kind(asked)
+    _refuse_settings(asked, _REFUSED[kind])
+    if kind == "sqs":
         _check_queue(region, source, timeout)
-        return True
-    _refuse_settings(asked, _OF_QUEUES)
+        return kind
+    if kind == "mq":
+        _check_channel(asked, "Queues")
+        if "BASIC_AUTH" not in _access_types(asked):
+            raise wrong_value("Amazon MQ requires a BASIC_AUTH secret.")
+        return kind
+    if kind == "kafka":
+        _check_kafka(asked)
     if asked.get("StartingPosition") not in ("LATEST", "TRIM_HORIZON"):
         raise wrong_value("1 validation error detected: StartingPosition must not be null.")
     name = source.rpartition("/")[2]
     streams = kinesis_backends[region.account.number][region.name].streams
     if ":kinesis:" in source and name not in streams:
         raise wrong_value(f"Stream not found: {source}")
-    return False
+    return kind
+
+
+def _check_channel(asked: Fields, name: str) -> None:
+    if len(asked.get(name, ())) != 1:
+        raise wrong_value(f"1 validation error detected: {name} must have one member.")
+
+
+def _access_types(asked: Fields) -> list[str]:
+    return [one["Type"] for one in asked.get("SourceAccessConfigurations", ())]
+
+
+def _check_kafka(asked: Fields) -> None:
+    """Brokers of one's own are reached by a login, or by both a network and its groups."""
+    _check_channel(asked, "Topics")
+    own, managed = (f"{one}KafkaEventSourceConfig" for one in ("SelfManaged", "AmazonManaged"))
+    is_own = "SelfManagedEventSource" in asked
+    if (managed if is_own else own) in asked:
+        raise wrong_value("The configuration does not fit the event source.")
+    types = _access_types(asked)
+    if is_own and not types:
+        raise wrong_value("SourceAccessConfigurations is required for self-managed Kafka.")
+    if len({"VPC_SUBNET", "VPC_SECURITY_GROUP"} & set(types)) == 1:
+        raise wrong_value("VPC_SUBNET and VPC_SECURITY_GROUP belong together.")
+    pollers = asked.get("ProvisionedPollerConfig", {})
+    if pollers.get("MinimumPollers", 1) > pollers.get("MaximumPollers", 200):
+        raise wrong_value("MinimumPollers must not be greater than MaximumPollers.")
 
 
 def _refuse_settings(asked: Fields, names: frozenset[str]) -> None:
@@ -134,9 +195,10 @@ def _check_queue(region: Region, source: str, timeout: int) -> None:
         )
 
 
-def _must_be_new(region: Region, arn: str, source: str) -> None:
+def _must_be_new(region: Region, shown: Fields) -> None:
+    arn, source = shown["FunctionArn"], shown["EventSourceArn"]
     for ident, one in region.mappings.items():
-        if (one.shown["FunctionArn"], one.shown["EventSourceArn"]) == (arn, source):
+        if all(one.shown.get(name) == shown.get(name) for name in _IDENTITY):
             raise conflict(
                 f'An event source mapping with SQS arn (" {source} ") and function (" {arn} ")'
                 f" already exists. Please update or delete the existing mapping with UUID {ident}"
@@ -207,9 +269,9 @@ def _update(region: Region, asked: Fields) -> Fields:
         shown["FunctionArn"] = function.arn(reference.qualifier)
     if "Enabled" in asked:
         shown["State"] = "Enabled" if asked["Enabled"] else "Disabled"
-    is_queue = ":sqs:" in shown["EventSourceArn"]
-    _refuse_settings(asked, _OF_STREAMS if is_queue else _OF_QUEUES)
-    if is_queue:
+    kind = _kind(shown)
+    _refuse_settings(asked, _REFUSED[kind])
+    if kind == "sqs":
         _check_batch(shown)
     mapping.shown, mapping.looks, mapping.transition = shown, region.account.looks, "Updating"
     return _shown(mapping)
@@ -225,7 +287,7 @@ def _delete(region: Region, asked: Fields) -> Fields:
 
 MAPPING_CALLS = {
     "CreateEventSourceMapping": heeding(
-        f"EventSourceArn FunctionName Enabled StartingPosition {_SETTINGS}", _create
+        f"EventSourceArn FunctionName Enabled {_OF_CREATION} {_SETTINGS}", _create
     ),
     "GetEventSourceMapping": heeding("UUID", _get),
     "ListEventSourceMappings": heeding("FunctionName EventSourceArn Marker MaxItems", _list),

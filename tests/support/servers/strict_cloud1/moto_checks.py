@@ -17,6 +17,11 @@ from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.packages import must_be_assumable
 from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.scaling_checks import (
+    check_registered,
+    check_target,
+    forget,
+)
 from tests.support.servers.strict_cloud1.schedule_expressions import is_at, is_rate_or_cron
 
 
@@ -124,6 +129,10 @@ def _targets(cloud: Cloud, region: Region, asked: Asked) -> None:
         }
         if ":lambda:" in one["Arn"] and unheeded:
             raise not_written(f"{sorted(unheeded)} of a target")
+        if ":states:" in one["Arn"]:
+            refused = RefusalError(400, "ValidationException", f"RoleArn is required: {one['Arn']}")
+            role = one.get("RoleArn", "")
+            must_be_assumable(region, role, "events.amazonaws.com", refused)
 
 
 def _record_sets(cloud: Cloud, region: Region, asked: Asked) -> None:
@@ -164,7 +173,15 @@ def _attached_policy(_: Cloud, region: Region, asked: Asked) -> None:
             there[arn] = made
 
 
+def _scaling(check: Callable[[Region, Fields], None]) -> Check:
+    return lambda _, region, asked: check(region, asked.members)
+
+
 CHECKS: dict[str, Check] = {
+    "application-autoscaling.RegisterScalableTarget": _scaling(check_target),
+    "application-autoscaling.PutScalingPolicy": _scaling(check_registered),
+    "application-autoscaling.PutScheduledAction": _scaling(check_registered),
+    "application-autoscaling.DeregisterScalableTarget": _scaling(forget),
     "iam.AttachRolePolicy": _attached_policy,
     "s3.PutBucketNotificationConfiguration": _notifications,
     "events.PutRule": _rule,

@@ -7,11 +7,15 @@ from contextlib import nullcontext
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from moto.logs.models import logs_backends
+from moto.s3.models import s3_backends
+
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.functions import Reference
 from tests.support.servers.strict_cloud1.gateway_access import Answer
+from tests.support.servers.strict_cloud1.machine_calls import base_of
 from tests.support.servers.strict_cloud1.moto_checks import CHECKS, Asked
 from tests.support.servers.strict_cloud1.queues import Carrier
 from tests.support.servers.strict_cloud1.refusals import RefusalError
@@ -19,6 +23,8 @@ from tests.support.servers.strict_cloud1.refusals import RefusalError
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 # It may wait for a message, while others go on.
+_OK = 200
+_LOG_KEYS = frozenset({"logs.AssociateKmsKey", "logs.DisassociateKmsKey"})
 _WAITS = "sqs.ReceiveMessage"
 _WAKES = frozenset({"sqs.SendMessage", "sqs.SendMessageBatch"})
 _OF_THE_SERVER = frozenset({"content-length", "connection"})
@@ -37,10 +43,13 @@ class MotoServices:
                 CHECKS[name](self._cloud, region, asked)
             if name == "events.PutTargets":
                 made = self._put_targets(environ, region, asked)
+            elif name in _LOG_KEYS:
+                made = _set_log_key(region, asked)
             elif name == "route53.CreateHealthCheck":
                 made = self._create_health_check(environ, region, asked)
             else:
                 made = self._passed_on(environ, region, asked.body)
+            made = _completed(name, made, region, asked)
         if name in _WAKES:
             self.wake()
         return made
@@ -92,6 +101,9 @@ class MotoServices:
         return made
 
     def _is_there(self, region: Region, arn: str) -> bool:
+        if ":states:" in arn:
+            found = region.machines.get(base_of(arn))
+            return found is not None and found.qualified(arn) is not None
         if ":lambda:" not in arn:
             return True
         reference = Reference.of(arn)
@@ -102,8 +114,54 @@ class MotoServices:
         return arn == region.function_arn(*reference)
 
 
+def _completed(name: str, made: Answer, region: Region, asked: Asked) -> Answer:
+    """With what moto does not keep, or does not show."""
+    if name == "logs.CreateLogGroup" and made.status == _OK:
+        _log_group(region, asked).log_class = asked.members.get("logGroupClass")
+    if name == "logs.DescribeLogGroups":
+        return _with_log_classes(made, region)
+    if name == "s3.GetBucketNotificationConfiguration":
+        return _with_event_bridge(made, region, asked)
+    return made
+
+
+def _with_event_bridge(made: Answer, region: Region, asked: Asked) -> Answer:
+    """moto keeps whether a bucket sends its events to EventBridge, and does not show it."""
+    bucket = s3_backends[region.account.number]["aws"].buckets.get(asked.path.strip("/"))
+    kept = bucket.notification_configuration if bucket else None
+    if kept is None or kept.event_bridge is None or b"EventBridgeConfiguration" in made.body:
+        return made
+    root = ET.fromstring(made.body)  # noqa: S314
+    space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
+    ET.SubElement(root, f"{space}EventBridgeConfiguration")
+    body = ET.tostring(root)
+    return Answer(made.status, made.headers, body)
+
+
+def _log_group(region: Region, asked: Asked) -> Any:
+    groups = logs_backends[region.account.number][region.name].groups
+    if asked.members["logGroupName"] not in groups:
+        message = "The specified log group does not exist."
+        raise RefusalError(400, "ResourceNotFoundException", message)
+    return groups[asked.members["logGroupName"]]
+
+
+def _set_log_key(region: Region, asked: Asked) -> Answer:
+    _log_group(region, asked).kms_key_id = asked.members.get("kmsKeyId")
+    return Answer(_OK, (("Content-Type", "application/x-amz-json-1.1"),), b"{}")
+
+
+def _with_log_classes(made: Answer, region: Region) -> Answer:
+    groups = logs_backends[region.account.number][region.name].groups
+    document = json.loads(made.body)
+    for row in document.get("logGroups", ()):
+        group = groups[row["logGroupName"]]
+        row["logGroupClass"] = getattr(group, "log_class", None) or "STANDARD"
+    return Answer(made.status, made.headers, json.dumps(document).encode())
+
+
 def _failed(target: Fields) -> Fields:
-    message = f"Function not found: {target['Arn']}"
+    message = f"Target not found: {target['Arn']}"
     return {
         "TargetId": target["Id"],
         "ErrorCode": "ResourceNotFoundException",

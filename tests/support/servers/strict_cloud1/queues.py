@@ -67,7 +67,8 @@ class Carrier:
     ) -> tuple[Queue, EventSourceMapping, list[Message]] | None:
         with self._cloud.turn:
             mapping = region.mappings.get(ident)
-            queue = mapping and queue_of(region, mapping.shown["EventSourceArn"])
+            source = mapping.shown["EventSourceArn"] if mapping else ""
+            queue = queue_of(region, source) if source else None
             if not mapping or not queue or not mapping.is_enabled or not _exists(region, mapping):
                 return None
             messages = _receive(region, queue, mapping.shown["BatchSize"])

@@ -27,6 +27,11 @@ def wrong_value(message: str) -> RefusalError:
     return RefusalError(400, "InvalidParameterValueException", message)
 
 
+def bad(message: str) -> RefusalError:
+    """As API Gateway says it."""
+    return RefusalError(400, "BadRequestException", message)
+
+
 def not_written(message: str) -> RefusalError:
     """Nothing is made up: what this server does not do is an error of its own."""
     return RefusalError(501, "NotWrittenInThisServer", message)

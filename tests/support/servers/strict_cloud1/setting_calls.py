@@ -63,7 +63,18 @@ def _tags(region: Region, asked: Fields) -> Fields:
     return {"Tags": _tagged(region, asked).tags}
 
 
+def _recur(region: Region, asked: Fields) -> Fields:
+    _function(region, asked).recursion = asked["RecursiveLoop"]
+    return _recursion(region, asked)
+
+
+def _recursion(region: Region, asked: Fields) -> Fields:
+    return {"RecursiveLoop": _function(region, asked).recursion}
+
+
 SETTING_CALLS = {
+    "PutFunctionRecursionConfig": heeding("FunctionName RecursiveLoop", _recur),
+    "GetFunctionRecursionConfig": heeding("FunctionName", _recursion),
     "PutFunctionConcurrency": heeding("FunctionName ReservedConcurrentExecutions", _reserve),
     "GetFunctionConcurrency": heeding("FunctionName", _reserved),
     "DeleteFunctionConcurrency": heeding("FunctionName", _release),

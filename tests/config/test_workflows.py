@@ -1,0 +1,111 @@
+"""Workflows with a definition: files, substitutions, own ARNs, and other providers."""
+
+from fabric.config.load import BindingInputs, ConfigText, load_config
+from fabric.config.values import Config, StateMachine
+from fabric.model.late_values import format_placeholder
+from fabric.model.problems import FabricError, Problem
+from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
+
+MACHINE = "{StartAt: A, States: {A: {Type: Pass, Result: '${Note}', End: true}}}"
+SUBSTITUTED = "substitutions: {Note: x}"
+
+
+def config(entry: str, head: str = HEAD) -> str:
+    return f"{head}{ONE}workflows: [{{name: flow, {entry}}}]\n"
+
+
+def of_file(text: str, entry: str = "") -> Config:
+    files = {"flow.yml": text}
+    inputs = BindingInputs(read_text=files.get)
+    document = config(f"definition: flow.yml{entry}")
+    return load_config(ConfigText("fabric.yml", document.encode(), {}, "dev", bindings=inputs))
+
+
+def problem_of(text: str, entry: str = "") -> Problem:
+    try:
+        of_file(text, entry)
+    except FabricError as error:
+        return error.first
+    raise AssertionError("no problem")
+
+
+def only(text: str) -> StateMachine:
+    [one] = loaded(text).supplies.machines
+    return one
+
+
+def test_a_definition_is_a_file_or_a_map() -> None:
+    inline = only(config(f"definition: {MACHINE}, {SUBSTITUTED}"))
+    [of_yaml] = of_file(MACHINE, f", {SUBSTITUTED}").supplies.machines
+    assert inline == of_yaml
+    assert (inline.type, inline.substitutions) == ("standard", (("Note", "x"),))
+
+
+def test_own_arns_are_filled_in_files_and_maps() -> None:
+    machine = "{StartAt: A, States: {A: {Type: Task, Resource: '${function:api.arn}', End: true}}}"
+    placeholder = format_placeholder("function:api.arn")
+    assert placeholder in only(config(f"definition: {machine}")).definition
+    assert placeholder in of_file(machine).supplies.machines[0].definition
+
+
+def test_a_fault_names_the_file_its_line_and_the_path() -> None:
+    found = problem_of("StartAt: A\nStates:\n  A:\n    Type: Pass\n    Next: B\n")
+    message = "definition `flow.yml`, line 5: `States.A.Next` names the missing state `B`"
+    assert (found.code, found.message) == ("config/workflow", message)
+    assert str(found.where).startswith("fabric.yml:4")
+    assert "definition `flow.yml`, line" in problem_of("StartAt: [").message
+
+
+def test_a_missing_file_is_reported() -> None:
+    assert codes(config("definition: none.yml")) == ["config/missing-file"]
+
+
+def test_unknown_names_are_reported() -> None:
+    assert codes(config(f"definition: {MACHINE}")) == ["config/workflow"]
+    found = problem_of(MACHINE.replace("Note", "param:x"))
+    assert "is not filled in a definition file" in found.message
+    unknown = problem_of(MACHINE.replace("Note", "function:apii.arn"))
+    assert (unknown.code, unknown.hint) == ("config/unresolved-reference", "did you mean `api`?")
+    env = "env: {F: '${workflow:flo.arn}'}\n"
+    assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}") + env) == [
+        "config/unresolved-reference"
+    ]
+
+
+def test_arns_of_the_service_are_known_in_variables_and_not_in_builds() -> None:
+    text = config(f"definition: {MACHINE}, {SUBSTITUTED}")
+    assert codes(text + "env: {F: '${workflow:flow.arn}', G: '${function:api.arn}'}\n") == []
+    assert codes(text + "build: {command: 'make ${function:api.arn}'}\n") == ["config/late-value"]
+    late = "extensions: {cloud1-lambda: {roleArn: '${function:api.arn}'}}\n"
+    assert codes(text + late) == ["config/late-value"]
+
+
+def test_keys_that_exclude_each_other_are_reported() -> None:
+    both = "permissions: [], role: 'arn:aws:iam::1:role/x'"
+    assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}, {both}")) == ["config/workflow"]
+    steps = "steps: [{id: a, kind: b}]"
+    assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}, {steps}")) == ["config/workflow"]
+
+
+def test_secrets_are_refused_because_definitions_are_readable() -> None:
+    text = config(f"definition: {MACHINE}, substitutions: {{Note: '${{secret:KEY}}'}}")
+    assert "config/secret-here" in codes(text, {"KEY": "value"})
+
+
+def test_other_triggers_than_cron_and_eventbus_are_refused() -> None:
+    triggers = "triggers: [{type: queue, queue: q}]"
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, {triggers}"))
+    assert found.code == "config/unknown-trigger"
+
+
+def test_other_providers_ignore_definitions_with_a_warning() -> None:
+    head = "service: shop\nprovider: {name: edge1-workers, runtime: nodejs}\n"
+    text = config("definition: none.yml", head)
+    assert "config/passed-on" in warned(text)
+    assert loaded(text).supplies.machines == ()
+
+
+def test_workflows_of_steps_keep_their_meaning() -> None:
+    found = loaded(config("steps: [{id: a, kind: b}]"))
+    assert found.supplies.machines == ()
+    assert found.supplies.workflows[0].steps == '[{"id":"a","kind":"b"}]'

@@ -1,0 +1,64 @@
+"""The command line over a service with a REST API."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cloud1_shop import Shop
+from tests.support.cloud1_site import changing
+from tests.support.in_process import project
+from tests.support.rest_apis import at_server
+from tests.support.servers.strict_cloud1.client import StrictCloud1
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+_SCHEMA = '{"type": "object", "required": ["id"]}'
+
+
+@pytest.fixture
+def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
+    made = Shop(cloud1, project(tmp_path, sources={"order.json": _SCHEMA}))
+    made.has("hello", "one")
+    return made
+
+
+def _set_http(shop: Shop, settings: str) -> None:
+    shop.tail = f"extensions: {{cloud1-lambda: {{http: {settings}}}}}\n"
+
+
+def _post(shop: Shop, path: str, body: bytes) -> int:
+    url = shop.run("outputs").result["services"][0]["outputs"]["url"]
+    headers = {"Content-Type": "application/json"}
+    return shop.cloud1.http("POST", at_server(shop.cloud1, url) + path, body, headers).status
+
+
+def test_a_changed_route_is_released_and_rolled_back_without_a_version(shop: Shop) -> None:
+    _set_http(shop, "{kind: rest}")
+    shop.ran("deploy")
+    assert shop.ran("deploy") == {}
+    schema = "{schema: '${file:order.json}'}"
+    shop.has("hello", "one", f"{{type: http, route: 'POST:/orders', request: {schema}}}")
+    calls = shop.ran("deploy")
+    assert [one for one in changing(shop.cloud1) if one.startswith("lambda")] == [
+        "lambda.UpdateAlias"
+    ]
+    assert sum(calls.values()) == 8
+    assert [_post(shop, "/orders", body) for body in (b"{}", b'{"id": 1}')] == [400, 200]
+    shop.ran("rollback")
+    assert changing(shop.cloud1) == {"lambda.UpdateAlias": 1, "apigateway.UpdateStage": 1}
+    assert _post(shop, "/orders", b'{"id": 1}') == 403
+    shop.ran("remove", "--yes")
+    assert shop.cloud1.left() == {}
+
+
+def test_another_kind_is_refused_without_consent(shop: Shop) -> None:
+    shop.ran("deploy")
+    _set_http(shop, "{kind: rest}")
+    shop.cloud1.reset()
+    for command in ("plan", "deploy"):
+        done = shop.run(command)
+        assert done.code == 65
+        assert done.error["code"] == "config/unfit"
+    assert shop.cloud1.calls() == {}
+    _set_http(shop, "{kind: rest, allowReplace: true}")
+    shop.ran("deploy")
+    assert shop.cloud1.left().keys() == {"functions", "rest apis", "deployments"}

@@ -1,0 +1,191 @@
+"""Workflows as tasks: when a version is published, and what the record contains."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.config.values import StateMachine
+from fabric.graph.decide import Action, Decision
+from fabric.graph.plan import Known
+from fabric.graph.workflows import describe_machine
+from fabric.model.late_values import format_placeholder
+from fabric.model.problems import FabricError
+from fabric.model.records.changes import WorkflowGone, apply_change
+from fabric.model.records.endings import take_snapshot
+from fabric.model.records.record import Mode, Record, WorkflowRecord
+from fabric.model.records.record_json import decode, encode
+from fabric.model.task import Task
+from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import WorkflowInputs
+from fabric.providers.core.contract import (
+    NO_CONTEXT,
+    CallContext,
+    DeployedWorkflow,
+    DeploymentAddress,
+    Unsupported,
+    WorkflowDraft,
+    WorkflowOrder,
+)
+from fabric.tasks.deploy_tools import WorkflowValues
+from fabric.tasks.restore import RestoreKind
+from fabric.tasks.workflow import WorkflowKind
+from tests.support.records import record
+from tests.tasks.deploys import FAILED, Deploys, FakeDeployer, restore
+from tests.tasks.tools import HeldRecord, QuietTools
+
+MACHINE = StateMachine(name="flow", definition='{"StartAt":"A"}')
+
+
+@dataclass
+class WorkflowProvider(FakeDeployer):
+    asked: list[WorkflowOrder] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+
+    def find_unfit_workflows(
+        self, address: DeploymentAddress, workflows: list[WorkflowDraft]
+    ) -> list[Unsupported]:
+        return []
+
+    def deploy_workflow(
+        self, address: DeploymentAddress, order: WorkflowOrder, watch: CallContext = NO_CONTEXT
+    ) -> DeployedWorkflow:
+        self.asked.append(order)
+        if self.error:
+            raise self.error
+        return DeployedWorkflow("arn:m", order.version or f"arn:m:{len(self.asked)}")
+
+    def delete_workflow(
+        self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT
+    ) -> None:
+        self.deleted.append(name)
+
+
+def build_task(machine: StateMachine = MACHINE, **changes: object) -> Task:
+    inputs = WorkflowInputs(
+        *("shop", machine.name, "cloud1-lambda", "dev", Mode.REAL),
+        settings=describe_machine(machine),
+    )
+    return Task(TaskId("workflow:shop/flow@cloud1-lambda"), replace(inputs, **changes))
+
+
+def shop(machine: StateMachine = MACHINE, *rows: WorkflowRecord) -> Deploys:
+    held = HeldRecord(record(mode=Mode.REAL, workflows=rows))
+    deploys = Deploys(held, WorkflowProvider())
+    put(deploys, machine)
+    return deploys
+
+
+def put(deploys: Deploys, machine: StateMachine) -> Task:
+    deploys.workflows["flow"] = WorkflowValues(
+        machine, describe_machine(machine), machine.definition, machine.permissions
+    )
+    return build_task(machine)
+
+
+def provider(deploys: Deploys) -> WorkflowProvider:
+    assert isinstance(deploys.provider, WorkflowProvider)
+    return deploys.provider
+
+
+def run(deploys: Deploys, task: Task) -> Record:
+    WorkflowKind(deploys.tools()).run(task, {}, QuietTools())
+    return deploys.held.record
+
+
+def judged(deploys: Deploys, task: Task, *, force: bool = False) -> Decision:
+    kind = WorkflowKind(deploys.tools(force=force))
+    return kind.judge(Known(task, kind.code(task), ()))
+
+
+def test_a_deployed_workflow_is_up_to_date_until_an_input_changes() -> None:
+    deploys, task = shop(), build_task()
+    assert judged(deploys, task).reason == "first deploy"
+    run(deploys, task)
+    assert judged(deploys, task).action is Action.SKIP
+    assert judged(deploys, task, force=True).reason == "--force was given"
+    changed = judged(deploys, build_task(replace(MACHINE, type="express")))
+    assert changed.reason == "setting type changed"
+
+
+def test_only_a_change_of_its_content_asks_for_a_version() -> None:
+    deploys = shop()
+    run(deploys, build_task())
+    run(deploys, put(deploys, replace(MACHINE, permissions='["AdministratorAccess"]')))
+    run(deploys, put(deploys, replace(MACHINE, definition='{"StartAt":"B"}')))
+    first, second, third = provider(deploys).asked
+    assert (first.version, second.version, third.version) == ("", "arn:m:1", "")
+    assert first.mark == second.mark != third.mark
+
+
+def test_the_record_survives_the_form_on_disk_and_old_records_stay_as_they_are() -> None:
+    held = run(shop(), build_task())
+    held = replace(held, history=(take_snapshot(held),))
+    assert decode(encode(held), "x") == held
+    assert b"workflows" not in encode(record())
+
+
+def test_permissions_with_outputs_of_the_stack_are_recorded_as_they_are() -> None:
+    late = f'["{format_placeholder("stack:Policy")}"]'
+    machine = replace(MACHINE, permissions=late)
+    deploys = shop(machine)
+    values = deploys.workflows["flow"]
+    deploys.workflows["flow"] = replace(values, permissions='["arn:p"]')
+    row = run(deploys, build_task(machine)).workflow("flow")
+    assert row
+    assert dict(row.settings)["resolved"] == '["arn:p"]'
+    assert judged(deploys, build_task(machine)).action is Action.SKIP
+
+
+def test_a_failed_first_deploy_leaves_a_workflow_that_a_removal_finds() -> None:
+    deploys = shop()
+    deploys.provider.error = FAILED
+    with pytest.raises(FabricError):
+        run(deploys, build_task())
+    assert deploys.held.record.workflows == (WorkflowRecord(name="flow"),)
+    assert judged(deploys, build_task()).reason == "result of the last deploy unknown"
+
+
+def test_a_workflow_is_deleted_once_with_its_release_state() -> None:
+    deploys, task = shop(), build_task(is_removed=True)
+    run(deploys, build_task())
+    deploys.held.record = replace(deploys.held.record, kept=(("workflow/flow", "{}"),))
+    assert judged(deploys, task).reason == "to be deleted"
+    left = run(deploys, task)
+    assert (left.workflows, left.kept) == ((), ())
+    assert judged(deploys, task).action is Action.SKIP
+    run(deploys, task)
+    assert provider(deploys).deleted == ["flow"]
+
+
+def test_a_config_that_was_edited_during_the_run_is_not_deployed() -> None:
+    with pytest.raises(FabricError, match="was edited during the run"):
+        run(shop(), build_task(settings=()))
+
+
+def test_a_provider_without_workflows_is_refused() -> None:
+    deploys = shop()
+    deploys.provider = FakeDeployer()
+    with pytest.raises(FabricError, match="only built-in deploys support"):
+        run(deploys, build_task())
+
+
+def test_a_rollback_releases_the_versions_of_then() -> None:
+    deploys = shop()
+    before = run(deploys, build_task())
+    deploys.old = take_snapshot(before)
+    run(deploys, put(deploys, replace(MACHINE, definition='{"StartAt":"B"}')))
+    RestoreKind(deploys.tools()).run(restore(), {}, QuietTools())
+    assert deploys.provider.previous
+    assert deploys.provider.previous.workflows == before.workflows
+    assert deploys.held.record.workflows == before.workflows
+
+
+def test_a_rollback_to_a_workflow_that_was_deleted_since_is_refused() -> None:
+    deploys = shop()
+    before = run(deploys, build_task())
+    held = replace(before, history=(take_snapshot(before),))
+    gone = apply_change(held, WorkflowGone("t", "flow"))
+    deploys.held.record, deploys.old = gone, gone.history[0]
+    with pytest.raises(FabricError, match="was deleted since"):
+        RestoreKind(deploys.tools()).run(restore(), {}, QuietTools())
