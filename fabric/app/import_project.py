@@ -83,6 +83,7 @@ def import_project(request: ImportRequest, settings: Settings) -> Report:
     sources = _find_sources(request, place, settings.cwd)
     out = settings.cwd / request.out if request.out else None
     done = [_convert(one, place, out) for one in sources]
+    done = _require_functions(done)
     changes = [*_list_changes(done, request), *_list_compose(done, place, out, request)]
     problems: list[Problem] = []
     if not request.dry_run:
@@ -172,6 +173,17 @@ def _convert(source: _Source, place: Path, out: Path | None) -> _Done:
     if out is not None:
         folder = out / folder.relative_to(_get_folder(place))
     return _Done(source, root, made, folder)
+
+
+def _require_functions(done: list[_Done]) -> list[_Done]:
+    """Keep the sources with functions. Of others fabric deploys nothing."""
+    found = [one for one in done if one.made.functions]
+    if not found:
+        names = ", ".join(f"`{one.source.shown}`" for one in done[:3])
+        message = f"{names} has no functions that fabric can deploy"
+        hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
+        raise FabricError(Problem("import/no-functions", message, hint))
+    return found
 
 
 def _find_top(folder: Path) -> Path:

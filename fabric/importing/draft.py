@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import Struct
 
-from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
+from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find
 from fabric.importing.source import At, Ledger
 from fabric.scaffold.yaml_text import build_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Sequence as Sequence_
 
     from fabric.model.outcomes.json_struct import Json
@@ -82,9 +83,12 @@ class Fields:
         ]
         return Mapping(tuple(entries), line, column)
 
-    def build_config(self) -> Mapping:
-        """Build the root of a config, in the usual order of its keys."""
-        found = self.build()
+    def build_config(self, lost: "Collection[str]") -> Mapping:
+        """Build the root of a config, in the usual order of its keys. Values that use lost outputs
+        of a stack are left out."""
+        found = _remove_users(self.build(), lost) if lost else self.build()
+        if not isinstance(found, Mapping):
+            raise TypeError("a config is a map")
         order = {key: number for number, key in enumerate(_ORDER)}
         entries = sorted(found.entries, key=lambda one: order.get(one.key, len(order)))
         return found._replace(entries=tuple(entries))
@@ -99,6 +103,36 @@ def _build_node(value: "Value") -> Node | None:
         items = tuple(node for one in value if (node := _build_node(one)) is not None)
         return Sequence(items, 0, 0)
     return build_tree(cast("Json", value))
+
+
+def _remove_users(node: Node, lost: "Collection[str]") -> Node | None:
+    """Remove the entries and items of a value that use lost outputs."""
+    if isinstance(node, Scalar):
+        return None if any(f"${{stack:{one}}}" in node.text for one in lost) else node
+    if isinstance(node, Sequence):
+        pairs = [(one, _remove_users(one, lost)) for one in node.items]
+        is_whole = any(find(one, "entry") or find(one, "definition") for one in node.items)
+        # A trigger or statement without a part has another meaning, so that it is removed whole.
+        kept = tuple(
+            new
+            for one, new in pairs
+            if new is not None and (is_whole or _count(one) == _count(new))
+        )
+        return node._replace(items=kept) if kept or not node.items else None
+    entries = (
+        one._replace(value=value)
+        for one in node.entries
+        if (value := _remove_users(one.value, lost)) is not None
+    )
+    return node._replace(entries=tuple(entries))
+
+
+def _count(node: Node) -> int:
+    """Count the scalars of a value."""
+    if isinstance(node, Scalar):
+        return 1
+    inner = node.items if isinstance(node, Sequence) else [one.value for one in node.entries]
+    return sum(map(_count, inner))
 
 
 class StackDraft(Struct, frozen=True):

@@ -58,10 +58,16 @@ class OutputRequests:
 
     def __init__(self) -> None:
         self.outputs: dict[str, Node] = {}
+        # The values that use each output.
+        self.users: dict[str, list[At]] = {}
+        self.user = At(None)
+        # Outputs that could not be created.
+        self.lost: set[str] = set()
 
     def request(self, name: str, expression: Node) -> str:
         name = _NOT_IN_OUTPUT.sub("", name)[:255] or "Output"
         self.outputs.setdefault(name, expression)
+        self.users.setdefault(name, []).append(self.user)
         return f"${{stack:{name}}}"
 
 

@@ -10,12 +10,21 @@ from fabric.model.policy_templates import POLICY_TEMPLATES, list_template_parame
 _STATEMENT_KEYS = {
     "Sid": "sid",
     "Effect": "effect",
+    "Principal": "principal",
     "Action": "actions",
     "NotAction": "notActions",
     "Resource": "resources",
     "NotResource": "notResources",
     "Condition": "condition",
 }
+
+
+def put_resource_policy(context: Context, at: At, http: Fields) -> None:
+    """Convert the policy of an API: a list of statements, or a document."""
+    statements = at.get("Statement") if not at.get("Statement").is_missing else at
+    read = (_read_statement(context, one) for one in statements.list_items())
+    context.put(at, http, "resourcePolicy", [one for one in read if one is not None])
+    context.ledger.carry(at)
 
 
 def put_policies(context: Context, at: At, fields: Fields) -> None:
@@ -62,7 +71,7 @@ def _read_statement(context: Context, at: At) -> Fields | None:
 def _read_part(context: Context, at: At) -> Value:
     if at.key in ("Effect", "Sid"):
         return context.read_text(at)
-    return context.read(at) if at.key == "Condition" else context.read_texts(at)
+    return context.read(at) if at.key in ("Condition", "Principal") else context.read_texts(at)
 
 
 def _read_template(context: Context, at: At) -> Fields | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node
 from fabric.importing.aws_settings import choose_runtime
-from fabric.importing.context import STAND_IN, Context
+from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -124,13 +124,13 @@ class _Conversion:
         listed = self._source.get("Resources").list_entries()
         resources = [made for one in listed for made in self._convert_resource(one)]
         resources += [build_permission(*one) for one in sorted(self._target.permissions)]
-        stacks = self._build_stacks([*resources, *list_new_resources(self._target)])
         convert_apis(self._context, self._source, self._config, self._target)
+        stacks = self._build_stacks([*resources, *list_new_resources(self._target)])
         if not self._extension.is_empty:
             self._config.child("extensions").put("cloud1-lambda", self._extension)
         self._convert_parameters()
         return Imported(
-            config=self._config.build_config(),
+            config=self._config.build_config(self._context.requests.lost),
             ledger=self._ledger,
             stacks=stacks,
             files=tuple(self._files),
@@ -236,7 +236,6 @@ class _Conversion:
             self._ledger.carry(at)
             text = self._context.names.parameters[at.key]
             if text.startswith("${secret:"):
-                self._config.child("secrets").put(at.key, f"secret://{at.key}")
                 self._ledger.lose(
                     at.get("Default"), "secrets are not copied", f"set the variable {at.key}"
                 )
@@ -255,7 +254,7 @@ class _Conversion:
         elif default.node is not None and not default.is_missing:
             params.put(at.key, default.node, at)
         else:
-            value = next(_list_accepted(at), STAND_IN)
+            value = next(_list_accepted(at), choose_stand_in(at.key))
             params.put(at.key, value, at)
             reason = "the parameter has no default; set it in `params`"
             self._ledger.change(at, reason, value)

@@ -3,6 +3,7 @@
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.event_target import EventTarget
+from fabric.importing.policies import put_resource_policy
 from fabric.importing.rules import (
     Rules,
     apply_rules,
@@ -118,7 +119,7 @@ _AUTH_RULES: Rules = {
         drop_because("default of fabric"),
     ),
     "ResourcePolicy": lambda context, at, http: apply_rules(
-        context, at, {"CustomStatements": copy_as("resourcePolicy")}, http
+        context, at, {"CustomStatements": put_resource_policy}, http
     ),
     "UsagePlan": inside("usagePlan", USAGE_PLAN_RULES),
     "ApiKeyRequired": lose_because("keys belong to triggers", "set `apiKey` of each trigger"),

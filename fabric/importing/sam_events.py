@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
+from fabric.config.schema.triggers import BROKER_ACCESS
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.event_target import DEFAULT_ROUTES, EventTarget, put_seconds
@@ -23,7 +24,7 @@ from fabric.importing.rules import (
     texts_as,
     true_as,
 )
-from fabric.importing.serverless_events import ACCESS_KEYS, convert_storage_event
+from fabric.importing.serverless_events import ACCESS_TYPES, convert_storage_event
 from fabric.importing.source import At
 from fabric.model.outcomes.json_struct import Json
 
@@ -173,8 +174,8 @@ def _put_access(context: Context, at: At, trigger: Fields) -> None:
     for one in at.list_items():
         kind, uri = context.read_text(one.get("Type")), context.read_text(one.get("URI"))
         access = Fields(one)
-        access.put("type", kind)
-        key = ACCESS_KEYS.get(kind, "secret")
+        access.put("type", ACCESS_TYPES.get(kind, kind))
+        key = BROKER_ACCESS.get(ACCESS_TYPES.get(kind, kind), "secret")
         is_prefixed = key != "secret" and ":" in uri and not uri.startswith("$")
         access.put(key, uri.partition(":")[2] if is_prefixed else uri)
         trigger.add("access", access)

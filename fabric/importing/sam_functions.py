@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Scalar
 from fabric.importing.aws_settings import (
+    choose_runtime,
     put_architecture,
     put_description,
     put_file_system,
@@ -173,6 +174,8 @@ def _put_program(preset: str) -> "PutCode":
         function.child("build").put("preset", preset)
         binary = context.read_text(code.properties.get("Binary"))
         function.put("entry", binary or code.root, code.handler)
+        if not choose_runtime(code.runtime):
+            function.put("runtime", "provided.al2023")
         context.ledger.carry(code.properties)
         context.ledger.change(code.handler, "the handler of a program is `bootstrap`")
 

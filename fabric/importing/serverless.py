@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from fabric.config.yaml.nodes import Mapping, Node, Scalar
 from fabric.importing.aws_settings import choose_runtime, put_runtime
-from fabric.importing.context import STAND_IN, Context
+from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.draft import Fields, Imported
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -147,12 +147,16 @@ class _Conversion:
         self._convert_functions()
         put_package(self._context, self._source.get("package"), self._config.child("defaults"))
         convert_state_machines(self._context, self._source, self._config)
-        stacks = build_stacks(self._context, self._source, self._target, self._extension)
         convert_api(self._context, self._source, self._config, self._target)
+        stacks = build_stacks(self._context, self._source, self._target, self._extension)
         if not self._extension.is_empty:
             self._config.child("extensions").put("cloud1-lambda", self._extension)
         self._convert_params()
-        return Imported(config=self._config.build_config(), ledger=self._ledger, stacks=stacks)
+        return Imported(
+            config=self._config.build_config(self._context.requests.lost),
+            ledger=self._ledger,
+            stacks=stacks,
+        )
 
     @property
     def _defaults(self) -> Fields:
@@ -295,12 +299,13 @@ class _Conversion:
 
     def _list_stand_ins(self) -> Iterator[tuple[str, str]]:
         """List values for options and parameters of the template."""
-        yield from ((name, STAND_IN) for name in sorted(self._variables.options))
+        yield from ((name, choose_stand_in(name)) for name in sorted(self._variables.options))
         for part in _list_parts(self._source):
             for one in part.get("Parameters").list_entries():
                 self._ledger.carry(one)
                 default = one.get("Default").node
                 if not isinstance(default, Scalar):
                     reason = "the parameter has no default; set it in `params`"
-                    self._ledger.change(one, reason, STAND_IN)
-                yield one.key, default.text if isinstance(default, Scalar) else STAND_IN
+                    self._ledger.change(one, reason, choose_stand_in(one.key))
+                given = default.text if isinstance(default, Scalar) else ""
+                yield one.key, given or choose_stand_in(one.key)

@@ -6,6 +6,7 @@ from fabric.importing.aws_settings import read_cors
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.event_target import EventTarget
+from fabric.importing.policies import put_resource_policy
 from fabric.importing.rules import (
     Rules,
     apply_rules,
@@ -116,7 +117,7 @@ def _put_api_keys(context: Context, at: At, http: Fields) -> None:
 _REST_RULES: Rules = {
     "apiKeys": _put_api_keys,
     "usagePlan": inside("usagePlan", USAGE_PLAN_RULES),
-    "resourcePolicy": copy_as("resourcePolicy"),
+    "resourcePolicy": put_resource_policy,
     "minimumCompressionSize": number_as("minimumCompressionSize"),
     "binaryMediaTypes": texts_as("binaryMediaTypes"),
     "disableDefaultEndpoint": copy_as("disableDefaultEndpoint"),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from fabric.config.schema.triggers import BROKER_ACCESS
 from fabric.importing.aws_settings import put_cors
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
@@ -418,25 +419,24 @@ def _create_bus(context: Context, name: str, target: EventTarget) -> str:
 _convert_cloudwatch_event = _build_source_event(
     "eventbus", "pattern", {**_DELIVERY_RULES, "event": copy_as("pattern")}
 )
-_ACCESS = {
-    "saslPlainAuth": "BASIC_AUTH",
-    "saslScram256Auth": "SASL_SCRAM_256_AUTH",
-    "saslScram512Auth": "SASL_SCRAM_512_AUTH",
-    "vpcSubnet": "VPC_SUBNET",
-    "vpcSecurityGroup": "VPC_SECURITY_GROUP",
-    "clientCertificateTlsAuth": "CLIENT_CERTIFICATE_TLS_AUTH",
-    "serverRootCaCertificate": "SERVER_ROOT_CA_CERTIFICATE",
+# Types of access in SAM, by those of the Serverless Framework and fabric.
+ACCESS_TYPES = {
+    "BASIC_AUTH": "saslPlainAuth",
+    "SASL_SCRAM_256_AUTH": "saslScram256Auth",
+    "SASL_SCRAM_512_AUTH": "saslScram512Auth",
+    "VPC_SUBNET": "vpcSubnet",
+    "VPC_SECURITY_GROUP": "vpcSecurityGroup",
+    "CLIENT_CERTIFICATE_TLS_AUTH": "clientCertificateTlsAuth",
+    "SERVER_ROOT_CA_CERTIFICATE": "serverRootCaCertificate",
 }
-ACCESS_KEYS = {"VPC_SUBNET": "subnet", "VPC_SECURITY_GROUP": "securityGroup"}
 
 
 def _put_access(context: Context, at: At, trigger: Fields) -> None:
     for group in at.list_entries():
-        kind = _ACCESS.get(group.key, group.key)
         for one in group.list_items():
             access = Fields(one)
-            access.put("type", kind)
-            context.copy(one, access, ACCESS_KEYS.get(kind, "secret"))
+            access.put("type", group.key)
+            context.copy(one, access, BROKER_ACCESS.get(group.key, "secret"))
             trigger.add("access", access)
 
 

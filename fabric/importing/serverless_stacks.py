@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields, StackDraft
@@ -14,6 +16,28 @@ from fabric.scaffold.yaml_text import build_tree
 
 BEFORE_FILE, AFTER_FILE = "resources.yml", "resources-after.yml"
 _SECTIONS = ("Parameters", "Mappings", "Conditions")
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+class _Parts(Struct, frozen=True):
+    """The sections of a source, and the resources of the stack that is deployed before."""
+
+    sections: Mapping
+    others: frozenset[str] = _NONE
+
+
+class _Built:
+    """A template, and the outputs of the other stack that it requires."""
+
+    def __init__(self, template: StackTemplate, requests: dict[str, Node]) -> None:
+        self.template = template
+        self.requests = requests
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(one.key for one in At(self.template.root).get("Resources").list_entries())
 
 
 def build_stacks(
@@ -66,9 +90,10 @@ def put_stacks(
     after = _keep_known(context, [one for one in resources if one.key in split.after], resources)
     before = [one for one in resources if one.key in split.before]
     made: list[StackDraft] = []
-    late = _build(context, after, {}, outputs, sections)
+    first = _build(context, before, {}, outputs, _Parts(sections))
+    late = _build(context, after, {}, outputs, _Parts(sections, first.names if first else _NONE))
     requested = dict(context.requests.outputs) | (late.requests if late else {})
-    early = _build(context, before, requested, outputs, sections)
+    early = _build(context, before, requested, outputs, _Parts(sections))
     for phase, path, found in (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late)):
         if found is None:
             continue
@@ -79,10 +104,21 @@ def put_stacks(
         if found.template.capabilities:
             stack.put("capabilities", list(found.template.capabilities))
         made.append(StackDraft(phase, path, found.template.root))
+    _note_lost_outputs(context, made)
     _note_outputs(
         context, outputs, {one for draft in made for one in _list_output_names(draft.root)}
     )
     return tuple(made)
+
+
+def _note_lost_outputs(context: Context, made: Iterable[StackDraft]) -> None:
+    """Report the values that use an output which no stack has."""
+    known = {name for one in made if one.phase == "before" for name in _list_output_names(one.root)}
+    for name, users in context.requests.users.items():
+        if name not in known:
+            context.requests.lost.add(name)
+            for at in users:
+                context.ledger.lose(at, f"it uses `{name}`, which the stack does not have")
 
 
 def _list_output_names(root: Mapping) -> Iterable[str]:
@@ -98,27 +134,19 @@ def _is_known(context: Context, node: Node, own: frozenset[str]) -> bool:
     return all(one in own or one.startswith("AWS::") for one in names)
 
 
-class _Built:
-    """A template, and the outputs of the other stack that it requires."""
-
-    def __init__(self, template: StackTemplate, requests: dict[str, Node]) -> None:
-        self.template = template
-        self.requests = requests
-
-
 def _build(
     context: Context,
     resources: list[At],
     outputs: dict[str, Node],
     kept: list[At],
-    sections: Mapping,
+    parts: _Parts,
 ) -> _Built | None:
     """Build one template. Without a resource that cannot be carried, it is built again."""
     if not resources and outputs:
         resources = [At(build_tree(_NO_RESOURCE), ("Resources", "NoResource"))]
     while resources:
         own = frozenset(one.key for one in resources)
-        builder = TemplateBuilder(context.names, context.ledger, own, sections)
+        builder = TemplateBuilder(context.names, context.ledger, own, parts.others, parts.sections)
         known = {name: node for name, node in outputs.items() if _is_known(context, node, own)}
         template = builder.build(resources, known, kept)
         made = (

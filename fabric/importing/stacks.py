@@ -97,11 +97,18 @@ class TemplateBuilder:
     """Builds the template of one stack from parts of a source."""
 
     def __init__(
-        self, names: LogicalNames, ledger: Ledger, own: frozenset[str], sections: Mapping
+        self,
+        names: LogicalNames,
+        ledger: Ledger,
+        own: frozenset[str],
+        others: frozenset[str],
+        sections: Mapping,
     ) -> None:
         self._names = names
         self._ledger = ledger
         self._own = own
+        # Resources of the stack that is deployed before.
+        self._others = others
         self._sections = sections
         self._parameters: dict[str, str] = {}
         self._declared: dict[str, Node] = {}
@@ -186,6 +193,8 @@ class TemplateBuilder:
         if name in self._names.parameters:
             self._parameters.setdefault(name, self._names.parameters[name])
             return node
+        if name in self._names.resources and name not in self._others:
+            raise NotCarriedError(f"`{name}`, which it names, is not carried")
         binding = self._intrinsics.refer(name, attribute)
         return build_function("Ref", self._add_parameter(f"{name}{attribute or 'Ref'}", binding))
 

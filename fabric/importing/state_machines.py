@@ -6,7 +6,6 @@ from fabric.importing.policies import put_policies
 from fabric.importing.rules import (
     Rules,
     apply_rules,
-    below,
     copy_as,
     drop_because,
     inside,
@@ -47,7 +46,7 @@ _LOGS: Rules = {
 _RULES: Rules = {
     **share(("definition", "Definition", "DefinitionUri"), _put_definition),
     **share(("type", "Type"), lower_as("type")),
-    **share(("role", "Role"), below("role", copy_as("arn"))),
+    **share(("role", "Role"), copy_as("role")),
     **share(("Policies", "iamRoleStatements"), put_policies),
     "DefinitionSubstitutions": map_as("substitutions"),
     **share(("Logging", "loggingConfig"), inside("logs", _LOGS)),
@@ -66,7 +65,8 @@ def convert_state_machine(context: Context, at: At, name: str, config: Fields) -
     for key, inner in (("tracingConfig", "enabled"), ("Tracing", "Enabled")):
         flag = at.get(key, inner)
         if not flag.is_missing:
-            workflow.put_flag("tracing", flag, value=flag.text.lower() == "true")
+            if flag.text.lower() == "true":
+                workflow.put("tracing", "active", flag)
             context.ledger.carry(at.get(key))
     if workflow.has("definition"):
         config.add("workflows", workflow)

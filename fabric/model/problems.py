@@ -98,6 +98,7 @@ _CODES = {
     "source/unreachable": ExitCode.UNREACHABLE,
     "executor/unreachable": ExitCode.UNREACHABLE,
     "import/unreadable": ExitCode.INVALID,
+    "import/no-functions": ExitCode.INVALID,
     "image/unreachable": ExitCode.UNREACHABLE,
     "image/bad-base": ExitCode.INVALID,
     "image/bad-name": ExitCode.INVALID,

@@ -47,4 +47,6 @@ def test_functions_of_templates_have_their_short_form() -> None:
     assert isinstance(root, Mapping)
     text = Emitter({}, has_functions=True).format(root, spaced=False)
     assert "a: !Ref Table\nb: !GetAtt Table.Arn\n" in text
-    assert convert_to_plain(read("x", text.encode(), keeps_tags=True).root)["a"] == {"Ref": "Table"}  # type: ignore[index]
+    again = convert_to_plain(read("x", text.encode(), keeps_tags=True).root)
+    assert isinstance(again, dict)
+    assert again["a"] == {"Ref": "Table"}

@@ -167,7 +167,6 @@ def test_parameters_become_params_secrets_and_references() -> None:
         "D": "${param:Open}-${aws:region}",
     }
     assert done.config["params"] == {"Name": "a", "Open": "x", "Count": "1"}
-    assert done.config["secrets"] == {"Token": "secret://Token"}
     assert "s3cret" not in repr(done.config)
 
 

@@ -77,7 +77,7 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     (
         "SelfManagedKafka",
         "KafkaBootstrapServers: ['b:9092'], Topics: [clicks], SourceAccessConfigurations: [{Type: VPC_SUBNET, URI: 'subnet:subnet-1'}]",
-        {"brokers": ["b:9092"], "access": [{"type": "VPC_SUBNET", "subnet": "subnet-1"}]},
+        {"brokers": ["b:9092"], "access": [{"type": "vpcSubnet", "subnet": "subnet-1"}]},
     ),
     (
         "MQ",

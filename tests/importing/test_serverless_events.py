@@ -113,8 +113,8 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         {
             "brokers": ["b:9092"],
             "access": [
-                {"type": "BASIC_AUTH", "secret": "arn:aws:secretsmanager:x"},
-                {"type": "VPC_SUBNET", "subnet": "subnet-1"},
+                {"type": "saslPlainAuth", "secret": "arn:aws:secretsmanager:x"},
+                {"type": "vpcSubnet", "subnet": "subnet-1"},
             ],
         },
     ),

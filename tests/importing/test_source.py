@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.config.yaml.nodes import Node
 from fabric.importing.source import At, Fate, Ledger, find_path, list_leaves
 from fabric.scaffold.yaml_text import build_tree
 
@@ -54,7 +53,7 @@ TREES = st.recursive(
 
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=2), TREES, max_size=4), st.data())
 def test_each_leaf_has_exactly_one_result(value: dict[str, object], data: st.DataObject) -> None:
-    root: Node = build_tree(value)  # type: ignore[arg-type]
+    root = build_tree(value)  # type: ignore[arg-type]
     leaves = list(list_leaves(At(root)))
     ledger = Ledger()
     for leaf in leaves:

@@ -79,6 +79,7 @@ def test_a_resource_on_both_sides_is_reported_with_those_that_name_it() -> None:
         "Note: {Type: 'AWS::SSM::Parameter', Properties: {Value: !Ref Map}}\n",
     )
     assert done.reasons() == [
+        "Resources.Api.Properties.Environment.Variables.X: it uses `MapRef`, which the stack does not have",
         "Resources.Map: a function uses this resource, which itself names a function",
         "Resources.Note: `Map`, which it names, is not carried",
     ]

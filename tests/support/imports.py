@@ -110,6 +110,7 @@ def with_sam_events(events: str, resources: str = "", rest: str = "") -> Convers
     inner = dedent(events).strip().replace("\n", "\n      ")
     text = (
         "Api:\n  Type: AWS::Serverless::Function\n  Properties:\n    Handler: api.handler\n"
-        f"    Runtime: nodejs22.x\n    CodeUri: src/\n    Events:\n      {inner}\n{dedent(resources)}"
+        f"    Runtime: nodejs22.x\n    CodeUri: src/\n    Events:\n      {inner}\n"
+        f"{dedent(resources)}"
     )
     return from_sam(template(text, rest), SOURCE)

@@ -60,6 +60,8 @@ def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
     for entry in root.entries:
         if entry.key in free:
             yield from _check_entries(entry.key, entry.value, free[entry.key])
+        elif entry.key == "defaults":
+            yield from _check_item(entry.key, entry.value, free["functions"])
         elif entry.key == "extensions":
             yield from _check_extensions(entry.value)
         elif entry.key not in _FREE:
@@ -68,13 +70,17 @@ def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
 
 def _check_entries(key: str, node: Node, free: frozenset[str]) -> Iterator[Finding]:
     for _, item in list_named_entries(node):
-        for entry in item.entries:
-            if entry.key not in free:
-                yield from _find_late_below(f"{key}[].{entry.key}", entry.value)
+        yield from _check_item(f"{key}[]", item, free)
         for _, trigger in list_typed_triggers(item) if "triggers" in free else ():
             for entry in trigger.entries:
                 if entry.key in _KNOWN_IN_TRIGGERS:
                     yield from _find_late_below(f"{key}[].triggers[].{entry.key}", entry.value)
+
+
+def _check_item(path: str, item: Node, free: frozenset[str]) -> Iterator[Finding]:
+    for entry in item.entries if isinstance(item, Mapping) else ():
+        if entry.key not in free:
+            yield from _find_late_below(f"{path}.{entry.key}", entry.value)
 
 
 def _check_extensions(node: Node) -> Iterator[Finding]:
