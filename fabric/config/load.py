@@ -55,7 +55,9 @@ from fabric.config.yaml.nodes import (
     Scalar,
     Sequence,
     find,
+    find_child,
     is_unfilled,
+    place_of,
     remove_keys,
     with_entry,
 )
@@ -148,7 +150,22 @@ def require_config_map(file: str, document: Document) -> Mapping:
     """The root of a config, which is a map."""
     if not isinstance(document.root, Mapping):
         raise make_yaml_error(file, document.text, [_not_a_map_problem(document.root)])
+    if _is_serverless_config(document.root):
+        raise make_yaml_error(file, document.text, [_serverless_problem(file, document.root)])
     return document.root
+
+
+def _is_serverless_config(root: Mapping) -> bool:
+    """Return whether a file is a config of the Serverless Framework for AWS."""
+    provider = find_child(root, "provider")
+    name = find_child(provider, "name") or provider
+    return isinstance(name, Scalar) and name.text == "aws"
+
+
+def _serverless_problem(file: str, root: Mapping) -> Problem:
+    message = "this is a config of the Serverless Framework"
+    where = place_of(find_child(root, "provider") or root)
+    return Problem("config/looks-like-serverless", message, f"run: fabric import {file}", where)
 
 
 def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:

@@ -14,7 +14,7 @@ AGAIN = "5"
 # What the caller wrote, and what he sent it about.
 _ASKED_WRONG = (
     "usage", "config", "compose", "input", "build", "package", "vendor", "source", "plan", "git",
-    "init", "request", "step", "layer", "image",
+    "init", "request", "step", "layer", "image", "import",
 )  # fmt: skip
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
 _IN_THE_WAY = (

@@ -59,7 +59,7 @@ class Context:
         return [text for one in at.list_items() if (text := self.read_text(one))]
 
     def read_number(self, at: At) -> int | str | None:
-        """Read a number, or a text with a binding that stands for one."""
+        """Read a number, or a text with a binding."""
         text = self.read_text(at)
         found = _NUMBER.fullmatch(text)
         if found:

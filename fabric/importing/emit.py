@@ -50,7 +50,7 @@ class Emitter:
             yield from (f"  {line}".rstrip() for line in self._format_block(entry.value))
 
     def _format_short(self, value: Node) -> list[str] | None:
-        """Format a value that needs no lines of its own, except for a long text."""
+        """Format a value on one line, except for a long text."""
         if isinstance(value, Scalar):
             return _format_scalar(value)
         if isinstance(value, Sequence):

@@ -75,7 +75,7 @@ def _collect_names(source: At, service: str) -> LogicalNames:
 
 
 def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> None:
-    """Add the ids that a resource has, also those that SAM creates for it."""
+    """Add the ids of a resource, and those of the resources that SAM creates for it."""
     kind, name, service = at.get("Type").text, at.key, names.service
     if kind == _FUNCTION:
         names.functions[name] = shorten(service, name)
@@ -180,7 +180,7 @@ class _Conversion:
             fields.remove("runtime")
 
     def _convert_resource(self, at: At) -> list[At]:
-        """Convert a resource of SAM, or return those that belong into a stack."""
+        """Convert a resource of SAM, or return the resources for a stack."""
         kind = at.get("Type").text
         if kind == _TABLE:
             return [convert_table(at)]

@@ -1,4 +1,4 @@
-"""APIs of AWS SAM with an OpenAPI document of their own, as resources of a stack.
+"""APIs of AWS SAM with an OpenAPI document, as resources of a stack.
 
 The routes of such an API are those of its document, so it stays a resource of CloudFormation.
 """
@@ -30,7 +30,7 @@ _COPIED = {
 
 
 def find_documents(source: At) -> frozenset[str]:
-    """Find the APIs that have a document of their own."""
+    """Find the APIs that have an OpenAPI document."""
     return frozenset(
         one.key
         for one in source.get("Resources").list_entries()

@@ -160,7 +160,7 @@ class Ledger:
     def settle(self, root: Node) -> Settled:
         """Find the result for each leaf. A leaf without a note gets that of the nearest key above.
 
-        Notes below a leaf are about values that a variable of the leaf stands for.
+        A variable of a leaf has values with notes below the leaf.
         """
         exact = _choose_by_path((one.path, one) for one in self._notes.values())
         below = _choose_by_path(

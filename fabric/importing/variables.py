@@ -143,8 +143,7 @@ class Variables:
         self._ledger.lose(at, reason, missing.hint, code="import/unresolved-variable")
 
     def _resolve_variable(self, variable: Variable, at: At) -> Found:
-        """Take the first alternative that is known now. One that only fabric knows gets the next
-        constant as its default."""
+        """Take the first known alternative. A binding gets the next constant as default."""
         dynamic: Binding | None = None
         first: Missing | None = None
         for choice in variable.choices:

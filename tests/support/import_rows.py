@@ -10,13 +10,24 @@ from typing import Any, TypeAlias
 
 Row: TypeAlias = tuple[str, str, str]
 Values: TypeAlias = Mapping[str, Any]
-_SETTINGS = {"MemorySize": "memory", "Timeout": "timeout", "ReservedConcurrentExecutions": "reservedConcurrency"}
+_SETTINGS = {
+    "MemorySize": "memory",
+    "Timeout": "timeout",
+    "ReservedConcurrentExecutions": "reservedConcurrency",
+}
 _STACK = re.compile(r"\$\{stack:([A-Za-z0-9]+?)(?:Ref|Arn|QueueName|TopicArn|ConsumerARN)\}")
 _LAST = re.compile(r"[^:/]+$")
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _name_parameter(value: object) -> str:
+    """A schedule as written; one that is a parameter by the name of that parameter."""
+    if isinstance(value, Mapping):
+        return str(value.get("Ref"))
+    return str(value).removeprefix("${param:").removesuffix("}")
 
 
 def name_source(value: object) -> str:
@@ -35,7 +46,11 @@ def name_source(value: object) -> str:
 
 def rows_of_config(config: Values) -> set[Row]:
     defaults = config.get("defaults") or {}
-    return {row for one in config.get("functions", ()) for row in _list_config_rows(one, defaults, config)}
+    return {
+        row
+        for one in config.get("functions", ())
+        for row in _list_config_rows(one, defaults, config)
+    }
 
 
 def _list_config_rows(function: Values, defaults: Values, config: Values) -> Iterator[Row]:
@@ -57,12 +72,18 @@ def _list_trigger_rows(trigger: Values) -> Iterator[tuple[str, str]]:
             method, _, path = trigger["route"].partition(":")
             yield "http", f"{method} {path}"
         case "cron":
-            yield "cron", trigger["schedule"]
+            yield "cron", _name_parameter(trigger["schedule"])
         case "queue":
             yield "mapping", f"{name_source(trigger['queue'])} {trigger.get('batchSize', '')}"
         case "logstream" if "stream" in trigger:
             batch = trigger.get("batchSize", "")
             yield "mapping", f"{name_source(trigger['stream'])} {batch}"
+        case _:
+            yield from _list_message_rows(trigger)
+
+
+def _list_message_rows(trigger: Values) -> Iterator[tuple[str, str]]:
+    match trigger["type"]:
         case "pubsub":
             yield "topic", name_source(trigger["topic"])
         case "storage":
@@ -121,7 +142,9 @@ class TemplateRows:
 
     def _list_resource(self, kind: str, said: Values) -> Iterator[Row]:
         match kind:
-            case "AWS::ApiGateway::Method" if name := self._find(said.get("Integration", {}).get("Uri")):
+            case "AWS::ApiGateway::Method" if name := self._find(
+                said.get("Integration", {}).get("Uri")
+            ):
                 yield name, "http", f"{said['HttpMethod']} {self._path(said['ResourceId'])}"
             case "AWS::ApiGatewayV2::Route" if name := self._find_by_integration(said):
                 method, _, path = str(said["RouteKey"]).partition(" ")
@@ -131,17 +154,24 @@ class TemplateRows:
             case "AWS::Events::Rule":
                 yield from self._list_rule(said)
             case "AWS::Scheduler::Schedule" if name := self._find(said["Target"]["Arn"]):
-                yield name, "cron", str(said["ScheduleExpression"])
+                yield name, "cron", _name_parameter(said["ScheduleExpression"])
             case "AWS::Lambda::EventSourceMapping" if "EventSourceArn" in said:
                 source, batch = name_source(said["EventSourceArn"]), said.get("BatchSize", "")
                 yield self._find(said["FunctionName"]), "mapping", f"{source} {batch}"
+            case _:
+                yield from self._list_notifications(kind, said)
+
+    def _list_notifications(self, kind: str, said: Values) -> Iterator[Row]:
+        match kind:
             case "AWS::SNS::Subscription" if said.get("Protocol") == "lambda":
                 yield self._find(said["Endpoint"]), "topic", name_source(said["TopicArn"])
             case "AWS::SNS::Topic":
+                topic = name_source(said.get("TopicName", ""))
                 for one in said.get("Subscription", ()):
-                    yield self._find(one["Endpoint"]), "topic", name_source(said.get("TopicName", ""))
+                    yield self._find(one["Endpoint"]), "topic", topic
             case "AWS::S3::Bucket":
-                for one in (said.get("NotificationConfiguration") or {}).get("LambdaConfigurations", ()):
+                told = said.get("NotificationConfiguration") or {}
+                for one in told.get("LambdaConfigurations", ()):
                     yield self._find(one["Function"]), "bucket", one["Event"]
             case _:
                 pass
@@ -175,7 +205,7 @@ class TemplateRows:
         for target in said.get("Targets", ()):
             name = self._find(target["Arn"])
             if name and "ScheduleExpression" in said:
-                yield name, "cron", str(said["ScheduleExpression"])
+                yield name, "cron", _name_parameter(said["ScheduleExpression"])
             if name and "EventPattern" in said:
                 yield name, "rule", json.dumps(said["EventPattern"], sort_keys=True)
 

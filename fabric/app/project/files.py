@@ -145,14 +145,20 @@ def resolve_file(path: Path, name: str) -> Path:
     return found.parent.resolve() / found.name
 
 
+# Configs of other tools, which `fabric import` converts.
+_OTHER_TOOLS = ("serverless.yml", "serverless.yaml", "template.yaml", "template.yml")
+
+
 def _not_found_problem(path: Path, name: str) -> Problem:
     code = "compose/not-found" if name == COMPOSE_NAME else "config/not-found"
     flag = "-f" if name == COMPOSE_NAME else "-c"
     is_there = path.exists()
+    hint = f"change to the project directory, or set {flag} FILE"
+    other = next((one for one in _OTHER_TOOLS if (path.parent / one).is_file()), "")
     return Problem(
         code,
         f"{path} is not a regular file" if is_there else f"no {path.name} found in {path.parent}",
-        hint=f"change to the project directory, or set {flag} FILE",
+        hint=f"convert {other} with: fabric import" if other else hint,
         where=Place(str(path)),
     )
 

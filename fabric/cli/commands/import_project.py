@@ -11,7 +11,7 @@ from fabric.cli.options import ScreenFlags, format_examples
 
 
 class SourceChoice(Struct, frozen=True):
-    """What is imported, and where the result is written."""
+    """The source of an import, and the directory of its result."""
 
     path: Annotated[str, click.argument("path", default=".", metavar="[PATH]")]
     kind: Annotated[

@@ -258,3 +258,24 @@ def test_config_that_is_not_a_regular_file_is_reported(tmp_path: Path) -> None:
     error = project(tmp_path).json("plan", "-c", "/dev/null").error
     assert error["code"] == "config/not-found"
     assert error["message"] == "/dev/null is not a regular file"
+
+
+def test_a_config_of_the_serverless_framework_is_named(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write({"serverless.yml": "service: a\nprovider:\n  name: aws\n  runtime: nodejs22.x\n"})
+    error = made.json("plan", "-c", "serverless.yml").error
+    assert error["code"] == "config/looks-like-serverless"
+    assert error["hint"] == "run: fabric import serverless.yml"
+    assert error["where"]["line"] == 3
+
+
+@pytest.mark.parametrize("other", ["serverless.yml", "template.yaml"])
+def test_without_a_config_the_conversion_of_another_one_is_suggested(
+    other: str, tmp_path: Path
+) -> None:
+    made = project(tmp_path)
+    (made.root / "fabric.yml").unlink()
+    made.write({other: "service: a\n"})
+    error = made.json("plan").error
+    assert error["code"] == "config/not-found"
+    assert error["hint"] == f"convert {other} with: fabric import"
