@@ -27,7 +27,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ).split(),
     _REQUEST: ("event", "method", "path", "query", "header", "body"),
     _TRAFFIC: ("label", "percent", "steps", "every"),
-    _SERVER: ("serve", "watch", "port", "instances", "address", "workspace", "dashboard"),
+    _SERVER: "serve watch port instances jwks address workspace dashboard".split(),
     _ACCESS: ("api_key api_key_file rate_limit proxies hosts trust_bodies prefixes").split(),
     _SAFETY: (
         "force rollback plan keep_going lock_timeout yes allow_prod dry_run reason strict "
