@@ -145,7 +145,7 @@ def test_rule_with_a_refused_target_fails_the_release(site: Cloud1Site) -> None:
         client.delete_alias(FunctionName="shop-dev-hello", Name="live")
 
     events.meta.events.register("before-call.events.PutTargets", delete)
-    with pytest.raises(FabricError, match="cannot add the function"):
+    with pytest.raises(FabricError, match="cannot add the target"):
         site.release(["hello"])
 
 
