@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import itertools
 import math
 import random
@@ -55,6 +56,7 @@ _TESTS = Path(__file__).parent
 # The tests of the packages with a threshold of coverage, and of their callers.
 _MEASURED = frozenset(("graph", "config", "engine", "app", "tasks"))
 _SERVERS = frozenset(__all__)
+_GARBAGE = 100_000
 _STRIDE = 4
 _SAMPLE = 4
 # These tests take long, or are many.
@@ -99,6 +101,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.measured)
     if not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.server)
+
+
+def pytest_sessionstart() -> None:
+    # All that is collected stays. To search it for garbage takes a quarter of this time.
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Searches for garbage leave out what was collected, and are rare, as in a command."""
+    gc.enable()
+    gc.freeze()
+    gc.set_threshold(_GARBAGE)
 
 
 @pytest.hookimpl(trylast=True)

@@ -44,7 +44,7 @@ def place(fleet: Fleet) -> CachePlaceOfTests:
 def cluster(
     place: CachePlaceOfTests, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DaskCluster]:
-    with dask_cluster(tmp_path_factory.mktemp("dask") / "made", place.env) as made:
+    with dask_cluster(tmp_path_factory.mktemp("dask") / "made", place.env, nanny=False) as made:
         yield made
 
 
@@ -353,7 +353,9 @@ def test_tls_cluster_is_reached_with_the_dask_configuration(
         "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT": str(files["cert"]),
         "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": str(files["key"]),
     }
-    with dask_cluster(tmp_path / "dask", place.env, workers=1, security=security) as cluster:
+    with dask_cluster(
+        tmp_path / "dask", place.env, workers=1, security=security, nanny=False
+    ) as cluster:
         words = ("build", "--json", "--executor", cluster.executor)
         done = ended(made.start(*words, env={**place.env, **told}))
         assert done.result["summary"]["failed"] == 0
@@ -382,7 +384,7 @@ def test_workers_that_are_not_like_this_machine_are_refused_by_name(
 ) -> None:
     made = project(tmp_path / "made", service("shop", "one"), PYTHON)
     other = {**place.env, "FABRIC_REMOTE_CACHE_KEY": "another-key-of-another-team-0123456789"}
-    with dask_cluster(tmp_path / "dask", place.env, workers=0) as cluster:
+    with dask_cluster(tmp_path / "dask", place.env, workers=0, nanny=False) as cluster:
         executor = ("--executor", cluster.executor)
         done = made.json("build", *executor, env=place.env)
         assert (done.code, done.error["code"]) == (69, "executor/no-workers")

@@ -30,7 +30,7 @@ def test_changes_of_a_failed_deploy_are_rolled_back_or_named(tmp_path: Path) -> 
 
 
 def test_no_secret_is_shown_or_written(tmp_path: Path) -> None:
-    assert canaries.run(8, tmp_path).wrong == ()
+    assert canaries.run(5, tmp_path).wrong == ()
 
 
 @pytest.mark.parametrize(

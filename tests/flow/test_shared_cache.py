@@ -18,7 +18,7 @@ from tests.support.servers.fleet import Fleet
 from tests.support.shared_caches import CachePlaceOfTests, Makes, on_objstore2, on_turbo
 from tests.support.two_machines import another_machine, first_machine
 
-WRITERS = 4
+WRITERS = 3
 
 
 @pytest.fixture

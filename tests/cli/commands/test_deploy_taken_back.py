@@ -61,7 +61,7 @@ def test_chain_is_rolled_back_in_dependency_order(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(needs=graphs(), data=st.data())
 def test_services_after_a_failure_use_live_addresses_or_the_plan_reports_it(

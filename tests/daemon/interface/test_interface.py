@@ -39,7 +39,7 @@ def test_server_conforms_to_its_interface_description(
         {"fabric.yml": CONFIG, "src/hello.py": "def handler(event, context):\n    return 1\n"}
     )
     settings = shop.settings
-    words = ["--checks=all", f"--exclude-checks={_OTHERWISE}", "--max-examples=12"]
+    words = ["--checks=all", f"--exclude-checks={_OTHERWISE}", "--max-examples=8"]
     words += ["--phases=examples,coverage,fuzzing,stateful", "--request-timeout=30"]
     words += [f"--header=X-API-Key: {key}" for key in keys]
     with live_server(settings, order_of(settings, kind), keys) as server:

@@ -16,7 +16,7 @@ from tests.support.servers.fleet import Fleet
 from tests.support.servers.stores import Space, Store
 
 # The first run on a machine installs servers.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.sampled]
 ARCHIVE = build_archive_key(RecordRef("api", "dev", "edge"), "0" * 64)
 KEY = "api-1/dev.eu/cloud1-lambda.state.json"
 WRITERS = 8

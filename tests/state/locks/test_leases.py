@@ -33,7 +33,7 @@ from tests.support.servers.stores import Space, Store
 from tests.support.until import until
 
 # The first run on a machine installs servers.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.sampled]
 REF = RecordRef("api", "dev", "cloud1-lambda")
 LEASE = 60.0
 # Of waiters: how often they look follows from it.

@@ -24,6 +24,8 @@ class DaskCluster:
     folder: Path
     env: Mapping[str, str]
     security: tuple[str, ...] = ()
+    # By default, another process starts a worker that is lost again.
+    nanny: bool = True
     end_scheduler: Callable[[], None] = lambda: None
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _workers: int = 0
@@ -46,6 +48,7 @@ class DaskCluster:
                 *("--local-directory", str(folder)),
                 *_HERE,
                 *self.security,
+                *(() if self.nanny else ("--no-nanny",)),
             ],
             folder,
             _environment(folder, self.env if env is None else env),
@@ -73,7 +76,12 @@ def _environment(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def dask_cluster(
-    folder: Path, env: Mapping[str, str], workers: int = 2, security: tuple[str, ...] = ()
+    folder: Path,
+    env: Mapping[str, str],
+    workers: int = 2,
+    *,
+    security: tuple[str, ...] = (),
+    nanny: bool = True,
 ) -> Iterator[DaskCluster]:
     port = free_port()
     scheduler = folder / "scheduler"
@@ -86,7 +94,7 @@ def dask_cluster(
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(running(command, lambda: listens(port)))
-        made = DaskCluster(port, folder, env, security, stack.close)
+        made = DaskCluster(port, folder, env, security, nanny=nanny, end_scheduler=stack.close)
         cluster = stack.enter_context(contextlib.closing(made))
         for _ in range(workers):
             cluster.add_worker()
