@@ -18,6 +18,8 @@ from tests.support.dns_sites import (
 )
 from tests.support.servers.pdns import zone_server
 
+pytestmark = pytest.mark.sampled
+
 _TWO: Weights = (("main", 70), ("spare", 30))
 _BACK_ENDS = ("local", "pdns", "cloud1", "edge1", "edge1-dns")
 

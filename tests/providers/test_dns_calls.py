@@ -24,6 +24,8 @@ from tests.support.servers.relay import Relay
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.service_site import LostAnswer
 
+pytestmark = pytest.mark.sampled
+
 _TWO: Weights = (("main", 70), ("spare", 30))
 _SHIFTED: Weights = (("main", 20), ("spare", 80))
 _CHECKED = "/health"
@@ -168,7 +170,6 @@ def test_endpoint_with_a_base_path_is_health_checked_below_it(
     assert at_edge1.things()["monitors"][0]["path"] == "/prod/health"
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("lost", [{"after": True}, {"half": True}, {"status": 500, "code": 10000}])
 @pytest.mark.parametrize("skip", range(7))
 def test_an_answer_that_is_lost_makes_nothing_twice(
@@ -272,7 +273,6 @@ _ANSWERS = [{}, {"after": True}, {"half": True}, {"status": 500}]
 
 
 # With two checks it takes seven calls, of which the last sees that it is done.
-@pytest.mark.sampled
 @pytest.mark.parametrize("lost", _ANSWERS, ids=["before", "after", "half", "error"])
 @pytest.mark.parametrize("skip", range(7))
 def test_whichever_answer_of_cloud1_is_lost_nothing_is_made_twice(
