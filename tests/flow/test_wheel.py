@@ -54,8 +54,8 @@ def test_an_installed_fabric_plans_and_builds(wheel: Path, tmp_path: Path) -> No
     venv.create(tmp_path / "env")
     scripts = tmp_path / "env" / "bin"
     pip = ("-m", "pip", "--python", str(scripts / "python"))
-    words = (*pip, "install", "-q", "--no-compile", str(wheel))
-    installed = call(Path(sys.executable), *words, cwd=tmp_path)
+    install = (*pip, "install", "-q", "--no-compile", str(wheel))
+    installed = call(Path(sys.executable), *install, cwd=tmp_path)
     assert installed.code == 0, installed.err
     fabric = scripts / "fabric"
     assert call(fabric, "--version", "--json", cwd=tmp_path).result["version"]
