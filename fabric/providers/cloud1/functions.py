@@ -290,7 +290,7 @@ def _report_live_function(making: _FunctionMaking, arn: str) -> LiveFunction:
     )
 
 
-_KEPT = "versions:"
+KEPT_VERSIONS = "versions:"
 # More than that between two releases, and the provider is asked.
 _MANY = 50
 
@@ -315,10 +315,12 @@ def prune_versions(
     moved = [one for one in functions if one.name in cut.moved]
     left = run_parallel(lambda one: _prune_function(pruning, one), moved, MAX_PARALLEL)
     new = {
-        _KEPT + one.name: " ".join(map(str, numbers))
+        KEPT_VERSIONS + one.name: " ".join(map(str, numbers))
         for one, numbers in zip(moved, left, strict=True)
     }
-    old = {_KEPT + one.name: kept.texts.get(_KEPT + one.name, "") for one in functions}
+    old = {
+        KEPT_VERSIONS + one.name: kept.texts.get(KEPT_VERSIONS + one.name, "") for one in functions
+    }
     return {name: text for name, text in {**old, **new}.items() if text}
 
 
@@ -346,7 +348,7 @@ def _prune_function(pruning: _Pruning, one: LiveFunction) -> list[int]:
 def _list_known_versions(pruning: _Pruning, one: LiveFunction) -> set[int]:
     """List existing versions, including those of runs without a release."""
     newest = int(read_live_version(one))
-    known = {int(text) for text in pruning.kept.texts.get(_KEPT + one.name, "").split()}
+    known = {int(text) for text in pruning.kept.texts.get(KEPT_VERSIONS + one.name, "").split()}
     if newest == 1 or newest in known:
         return known | {newest}
     if known and max(known) < newest <= max(known) + _MANY:

@@ -39,7 +39,13 @@ def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, An
     if any(name in tags for name in wanted):
         return any(tags.get(name) != text for name, text in wanted.items())
     known = address.previous.function(function) if address.previous else None
-    return known is None or not known.resource_id
+    return known is None or not known.resource_id.startswith(_ARN)
+
+
+def is_owned(found: Mapping[str, Any]) -> bool:
+    """Return whether the tags name an owner: a service of fabric."""
+    tags: Mapping[str, str] = found.get("Tags") or {}
+    return "fabric:service" in tags
 
 
 def refuse_elsewhere(address: DeploymentAddress, arn: str) -> None:

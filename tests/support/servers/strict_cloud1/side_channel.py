@@ -14,6 +14,7 @@ from tests.support.servers.strict_cloud1.deliveries import fire_rule, fire_sched
 from tests.support.servers.strict_cloud1.faults import Fault, Faults, Throttle
 from tests.support.servers.strict_cloud1.gateway_access import Answer
 from tests.support.servers.strict_cloud1.leftovers import left
+from tests.support.servers.strict_cloud1.stack_calls import add_deployed_stack
 
 _Answerer = Callable[[Account, bytes], Any]
 
@@ -58,6 +59,7 @@ class SideChannel:
             "fire": self._fire,
             "forget": self._forget,
             "issuer": self._trust_issuer,
+            "stack": self._add_stack,
         }
 
     def _fire(self, account: Account, body: bytes) -> bool:
@@ -67,6 +69,11 @@ class SideChannel:
         if "rule" in asked:
             return fire_rule(self._cloud, region, asked["rule"])
         return fire_schedule(self._cloud, region, asked["schedule"])
+
+    def _add_stack(self, account: Account, body: bytes) -> None:
+        asked = msgspec.json.decode(body)
+        region = account.region(asked["region"], self._cloud.server)
+        add_deployed_stack(region, asked["name"], asked["resources"])
 
     def _forget(self, account: Account, _: bytes) -> None:
         """The account is closed; what moto has of it stays, and nobody asks for it again."""
