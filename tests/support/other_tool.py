@@ -40,7 +40,7 @@ class OtherTool:
         )
         self.functions.get_waiter("function_active_v2").wait(FunctionName=made["FunctionName"])
         self._add(f"{name.title()}LambdaFunction", "AWS::Lambda::Function", made["FunctionName"])
-        return str(made["FunctionArn"])
+        return ":".join(made["FunctionArn"].split(":")[:7])
 
     def serves(self, arn: str, path: str) -> None:
         """An HTTP API for everything below the path."""
@@ -102,6 +102,12 @@ class OtherTool:
 
     def _add(self, name: str, kind: str, ident: str) -> None:
         self.resources[name] = {"Type": kind, "id": ident}
+
+    @property
+    def source(self) -> str:
+        """What the queue feeds."""
+        uuid = self.resources["Mapping"]["id"]
+        return str(self.functions.get_event_source_mapping(UUID=uuid)["FunctionArn"])
 
     def describe(self, name: str, qualifier: str = "") -> dict[str, Any]:
         more = {"Qualifier": qualifier} if qualifier else {}

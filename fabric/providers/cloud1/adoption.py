@@ -1,6 +1,6 @@
 """Take over functions of another tool, and undo it. Nothing that users reach changes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from fabric.providers.cloud1.client import CONFLICT, GONE, ignore_codes
 from fabric.providers.cloud1.event_sources import KEPT_WIRES
 from fabric.providers.cloud1.function_attributes import FunctionBeside
 from fabric.providers.cloud1.functions import KEPT_VERSIONS
+from fabric.providers.cloud1.gateway_calls import GATEWAY, list_pages
 from fabric.providers.cloud1.mappings import list_mappings, read_mapping
 from fabric.providers.cloud1.ownership import (
     check_ownership,
@@ -20,6 +21,7 @@ from fabric.providers.cloud1.ownership import (
     refuse_elsewhere,
 )
 from fabric.providers.cloud1.permissions import (
+    build_gateway_permission,
     build_rule_permission,
     let_in,
     list_permitted_arns,
@@ -35,6 +37,7 @@ from fabric.providers.cloud1.versions import (
     decode_code_hash,
     describe_function,
     retry_on_conflict,
+    strip_arn_version,
     wait_until_ready,
 )
 from fabric.providers.cloud1.wires import (
@@ -79,8 +82,10 @@ def adopt_function(
     if any((found.get("Tags") or {}).get(name) != text for name, text in tags.items()):
         work.functions.tag_resource(Resource=one.resource_id, Tags=tags)
     alias = build_alias_arn(one.resource_id)
-    wires = tuple(_move_link(work, one, link) for link in function.links)
-    live = replace(one, resource_id=f"{one.resource_id}:{version}")
+    _let_links_in(work, alias, function.links)
+    moved = [_move_link(work, one, link) for link in function.links]
+    wires = tuple(wire for wire in moved if wire is not None)
+    live = replace(one, resource_id=f"{strip_arn_version(one.resource_id)}:{version}")
     work.scope.watch.hear(f"{one.name}: adopted as version {version}")
     kept = {
         **format_kept_place((live,)),
@@ -145,17 +150,45 @@ def _prepare_alias(work: Cloud1Work, one: LiveFunction, found: Mapping[str, Any]
     return asked["FunctionVersion"]
 
 
-def _move_link(work: Cloud1Work, one: LiveFunction, link: EventLink) -> Wire:
-    """Move an event source to the alias with one call, and return its identity."""
+def _move_link(work: Cloud1Work, one: LiveFunction, link: EventLink) -> Wire | None:
+    """Move an event source to the alias with one call, and return its identity. APIs stay
+    as they are otherwise."""
     alias = build_alias_arn(one.resource_id)
+    if link.kind == "api":
+        for ident in find_integrations(work, link.id, one.resource_id):
+            _point_integration(work, link.id, ident, alias)
+        return None
     if link.kind == "rule":
-        let_in(work, alias, build_rule_permission(alias, link.place, link.id))
         move_rule(work, RuleWire(link.place, link.id), one.resource_id, alias)
         return RuleWire(link.place, link.id)
     found: Mapping[str, Any] = work.functions.get_event_source_mapping(UUID=link.id)
     if found["FunctionArn"] != alias:
         _point_mapping(work, link.id, alias)
     return strip_settings(read_mapping(found))
+
+
+def find_integrations(work: Cloud1Work, api: str, arn: str) -> list[str]:
+    """Find the integrations of an HTTP API that call this function or alias. A missing API, and an
+    API of another kind, have none."""
+    rows: list[Mapping[str, Any]] = []
+    with ignore_codes(GONE):
+        rows += list_pages(work.clients.of(GATEWAY), "get_integrations", "Items", ApiId=api)
+    uris = (arn, f"/functions/{arn}/invocations")
+    found = (one for one in rows if str(one.get("IntegrationUri", "")).endswith(uris))
+    return [str(one["IntegrationId"]) for one in found]
+
+
+def _point_integration(work: Cloud1Work, api: str, ident: str, arn: str) -> None:
+    work.clients.of(GATEWAY).update_integration(ApiId=api, IntegrationId=ident, IntegrationUri=arn)
+
+
+def _let_links_in(work: Cloud1Work, alias: str, links: Sequence[EventLink]) -> None:
+    """Permit the event sources before one of them moves."""
+    for link in links:
+        if link.kind == "rule":
+            let_in(work, alias, build_rule_permission(alias, link.place, link.id))
+        elif link.kind == "api":
+            let_in(work, alias, build_gateway_permission(alias, link.id))
 
 
 def _point_mapping(work: Cloud1Work, uuid: str, arn: str) -> None:
@@ -195,6 +228,16 @@ def _let_go(
     yield AdoptionPart("take", "function", name, one.name, reason)
 
 
+def _list_apis(arns: Iterable[str]) -> set[str]:
+    return {api for api in map(read_api, arns) if api}
+
+
+def read_api(arn: str) -> str:
+    """Return the API of a permission; empty for other sources."""
+    service, rest = arn.split(":", 5)[2::3]
+    return rest.partition("/")[0] if service == "execute-api" else ""
+
+
 def _let_alias_go(
     work: Cloud1Work, address: DeploymentAddress, one: LiveFunction
 ) -> Iterator[AdoptionPart]:
@@ -211,6 +254,11 @@ def _let_alias_go(
             move_rule(work, RuleWire(bus, name), alias, one.resource_id)
             shut_out(work, alias, build_rule_permission(alias, bus, name))
             yield AdoptionPart("take", "rule", name, one.name, "calls the function directly")
+    for api in sorted(_list_apis(list_permitted_arns(work, alias))):
+        for ident in find_integrations(work, api, alias):
+            _point_integration(work, api, ident, one.resource_id)
+            yield AdoptionPart("take", "API", api, one.name, "calls the function directly")
+        shut_out(work, alias, build_gateway_permission(alias, api))
     users = list_permitted_arns(work, alias)
     if users:
         reason = f"is used by {', '.join(sorted(users))}"

@@ -13,10 +13,17 @@ from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.adoption import MADE, find_alias, refuse_owned
+from fabric.providers.cloud1.adoption import (
+    MADE,
+    find_alias,
+    find_integrations,
+    read_api,
+    refuse_owned,
+)
 from fabric.providers.cloud1.client import MAX_PARALLEL
 from fabric.providers.cloud1.events import list_function_wires, read_last_part
 from fabric.providers.cloud1.function_settings import find_other_settings
+from fabric.providers.cloud1.gateway_calls import GATEWAY, list_pages
 from fabric.providers.cloud1.mappings import list_mappings, read_mapping
 from fabric.providers.cloud1.old_stacks import (
     OldResource,
@@ -33,7 +40,6 @@ from fabric.providers.cloud1.ownership import (
 from fabric.providers.cloud1.permissions import list_permitted_arns
 from fabric.providers.cloud1.rules import list_rules_of
 from fabric.providers.cloud1.versions import (
-    ALIAS,
     IMAGE,
     RUNTIMES,
     Cloud1Work,
@@ -43,6 +49,7 @@ from fabric.providers.cloud1.versions import (
     describe_function,
     read_description,
     read_image,
+    strip_arn_version,
 )
 from fabric.providers.cloud1.wires import (
     BucketWire,
@@ -76,6 +83,7 @@ _CALLERS = {
     "AWS::SNS::Subscription": "subscription",
 }
 _STAYS = "calls the function as before"
+_AT_RISK = "calls the newest code, which can fail for seconds during the next deploy"
 
 
 class _Found(Struct, frozen=True):
@@ -154,7 +162,7 @@ def _build_live(draft: FunctionDraft, name: str, described: Mapping[str, Any]) -
     return LiveFunction(
         draft.name,
         name,
-        str(one["FunctionArn"]),
+        strip_arn_version(str(one["FunctionArn"])),
         artifact_sha256=str(one["CodeSha256"]) if is_image else decode_code_hash(one["CodeSha256"]),
         triggers=draft.triggers,
         tags=_read_tags(described),
@@ -223,7 +231,10 @@ def _survey_events(
         ):
             links += [link] if link else []
             parts.append(part)
-    return links, [*parts, *_survey_permissions(work, live, wanted)]
+    for link, part in _survey_permissions(work, live, wanted):
+        links += [link] if link else []
+        parts.append(part)
+    return links, parts
 
 
 def _survey_mappings(
@@ -281,25 +292,39 @@ def _explain_kept_rule(work: Cloud1Work, rule: RuleWire, rules: Sequence[RuleWir
 
 def _survey_permissions(
     work: Cloud1Work, live: LiveFunction, wanted: Sequence[Wire]
-) -> Iterator[AdoptionPart]:
+) -> Iterator[tuple[EventLink | None, AdoptionPart]]:
     """Find the APIs, buckets and topics that can call the function."""
     topics = {read_last_part(one.topic) for one in wanted if isinstance(one, TopicWire)}
     buckets = {one.bucket for one in wanted if isinstance(one, BucketWire)}
-    names = (live.resource_name, f"{live.resource_name}:{ALIAS}")
-    for source in sorted({arn for name in names for arn in list_permitted_arns(work, name)}):
+    sources = list_permitted_arns(work, live.resource_name)
+    for api in sorted({read_api(one) for one in sources} - {""}):
+        yield _survey_api(work, live, api)
+    for source in sorted(sources):
         service, name = source.split(":")[2], read_last_part(source)
-        if service == "execute-api":
-            api = source.split(":", 5)[5].partition("/")[0]
-            yield AdoptionPart(KEEP, "API", api, live.name, f"{_STAYS}, with its address")
-        elif service == "s3" and name in buckets:
+        if service == "s3" and name in buckets:
             reason = "delete its old notification before the next deploy: S3 allows only one"
-            yield AdoptionPart(MANUAL, "bucket", name, live.name, reason)
+            yield None, AdoptionPart(MANUAL, "bucket", name, live.name, reason)
         elif service == "sns" and name in topics:
             reason = "delete its old subscription after the next deploy: both get each message"
-            yield AdoptionPart(MANUAL, "topic", name, live.name, reason)
+            yield None, AdoptionPart(MANUAL, "topic", name, live.name, reason)
         elif service in ("s3", "sns"):
             kind = "bucket" if service == "s3" else "topic"
-            yield AdoptionPart(KEEP, kind, name, live.name, _STAYS)
+            yield None, AdoptionPart(KEEP, kind, name, live.name, _STAYS)
+
+
+def _survey_api(
+    work: Cloud1Work, live: LiveFunction, api: str
+) -> tuple[EventLink | None, AdoptionPart]:
+    """Survey an API. The integrations of an HTTP API can move to the alias without a gap."""
+    if find_integrations(work, api, live.resource_id) and _is_deployed_automatically(work, api):
+        reason = "its integration moves to the alias; the API and its address stay"
+        return EventLink("api", api), AdoptionPart(TAKE, "HTTP API", api, live.name, reason)
+    return None, AdoptionPart(KEEP, "API", api, live.name, f"keeps its address; {_AT_RISK}")
+
+
+def _is_deployed_automatically(work: Cloud1Work, api: str) -> bool:
+    stages = list_pages(work.clients.of(GATEWAY), "get_stages", "Items", ApiId=api)
+    return all(one.get("AutoDeploy") for one in stages)
 
 
 # The stacks of the other tool.
