@@ -94,6 +94,15 @@ class OtherTool:
         events.put_targets(Rule=name, Targets=[target])
         self._add("Rule", "AWS::Events::Rule", name)
 
+    def permits(self, arn: str, principal: str, source: str) -> None:
+        self.functions.add_permission(
+            FunctionName=arn,
+            StatementId=f"theirs-{len(source)}",
+            Action="lambda:InvokeFunction",
+            Principal=principal,
+            SourceArn=source,
+        )
+
     def owns(self, *, retained: bool = True) -> None:
         """All of it is in the stack of the other tool."""
         policy = RETAIN if retained else {}

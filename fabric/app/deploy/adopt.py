@@ -48,6 +48,7 @@ from fabric.providers.core.contract import (
     DeploymentAddress,
     LiveFunction,
 )
+from fabric.state.records.archives import list_lost_archives
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
 from fabric.state.records.transaction import Claim
@@ -124,7 +125,8 @@ def adopt_service(request: Request, settings: Settings, options: AdoptOptions) -
         outcome = replace(
             _outcome(adoption, survey), changed=True, deployment_id=final.deployment_id
         )
-        return replace(report, outcome=outcome)
+        lost = tuple(_warn_of_lost_archives(adoption, final))
+        return replace(report, outcome=outcome, warnings=(*warnings, *lost))
 
 
 def release_service(request: Request, settings: Settings, options: AdoptOptions) -> Report:
@@ -185,8 +187,13 @@ def _choose_placement(placements: Sequence[Placement]) -> Placement:
 
 def _is_managed(record: Record | None, name: str) -> bool:
     """Return whether fabric deployed or adopted the function. An interrupted call has no key."""
-    one = record.function(name) if record and record.mode is Mode.REAL else None
-    return one is not None and bool(one.key)
+    one = record.function(name) if record else None
+    return record is not None and bool(one and one.key) and not _is_simulated(record, one)
+
+
+def _is_simulated(record: Record, one: FunctionRecord | None) -> bool:
+    """Return whether a simulated deploy recorded the function. A failed real deploy keeps it."""
+    return one is not None and one.resource_id.startswith(f"{record.provider_id}:")
 
 
 def _confirm(adoption: _Adoption, question: str) -> None:
@@ -211,9 +218,12 @@ def _take_over(
     names = [one.live.name for one in functions]
     with _locked_record(adoption, names, refuse) as locked:
         base = locked.base
-        if base.mode is not Mode.REAL:
-            locked.add(*(FunctionGone("", one.name) for one in base.functions))
-        _forget_doubt(locked)
+        simulated = [one for one in base.functions if _is_simulated(base, one)]
+        if simulated:
+            gone = (FunctionGone("", one.name) for one in simulated)
+            locked.add(*gone, ReleaseDone("", "", (), ""))
+        elif not base.history and _is_interrupted_adoption(base):
+            _forget_doubt(locked)
         try:
             for one in functions:
                 _adopt(adoption, locked, one, wanted[one.live.name])
@@ -233,6 +243,8 @@ def _adopt(
     task = _name_task(adoption.ref, found.live.name)
     adopted = adoption.deployer.adopt(adoption.address(locked.record), found, _HEAR)
     scope, record = adoption.scope, locked.record
+    if adopted.archive:
+        scope.tools.archives.keep(adoption.ref, adopted.archive)
     function = build_adopted_record(
         wanted,
         replace(found, live=adopted.live),
@@ -247,13 +259,9 @@ def _adopt(
 
 def _forget_doubt(locked: LockedRecord) -> None:
     """Forget the doubt of an interrupted adoption, which this one repeats."""
-    record, base = locked.record, locked.base
-    is_real = base.mode is Mode.REAL
-    if is_real and (base.history or not _is_interrupted_adoption(base)):
-        return
-    kept = tuple(pair for pair in record.kept if is_real and pair != RELEASE_UNCERTAIN)
-    endpoint, outputs = (record.endpoint, record.outputs) if is_real else ("", ())
-    locked.add(ReleaseDone("", endpoint, outputs, "", kept))
+    record = locked.record
+    kept = tuple(pair for pair in record.kept if pair != RELEASE_UNCERTAIN)
+    locked.add(ReleaseDone("", record.endpoint, record.outputs, record.release_key, kept))
 
 
 def _is_interrupted_adoption(record: Record) -> bool:
@@ -308,6 +316,16 @@ def _locked_record(
 
 def _name_task(ref: RecordRef, function: str) -> str:
     return build_task_id(_KIND, ref.service, function, ref.provider)
+
+
+def _warn_of_lost_archives(adoption: _Adoption, final: Record) -> Iterator[Problem]:
+    store = adoption.scope.transaction.record_store(adoption.ref)
+    lost = list_lost_archives(store, final)
+    names = [one.name for one in final.functions if one.artifact_sha256 in lost]
+    if names:
+        listed = ", ".join(f"`{name}`" for name in names)
+        message = f"cannot download the archive of {listed}: rollbacks to it are not possible"
+        yield Problem("adopt/no-archive", message)
 
 
 # The undo.

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.aliases import format_kept_versions, read_kept_state
 from fabric.providers.cloud1.client import CONFLICT, GONE, ignore_codes
@@ -57,6 +58,7 @@ from fabric.providers.core.contract import (
     LiveFunction,
 )
 from fabric.system.cloud1_account import read_error_code
+from fabric.system.http_check import download
 
 # The description of aliases that an adoption created.
 MADE = "created by fabric adopt"
@@ -71,13 +73,15 @@ def adopt_function(
     Each step checks the current state first, so that an interrupted adoption can be repeated.
     """
     one = function.live
-    found = describe_function(work, one.resource_name)
+    alias_now = find_alias(work, one.resource_name)
+    found = describe_current(work, one.resource_name, alias_now)
     if found is None or _read_code_hash(found) != one.artifact_sha256:
         message = f"function `{one.resource_name}` was changed during the adoption"
         raise FabricError(Problem("adopt/moved", message, "run the command again"))
     refuse_owned(address, one.name, found)
     refuse_elsewhere(address, one.resource_id)
-    version = _prepare_alias(work, one, found)
+    archive = _download_archive(one, found)
+    version = _prepare_alias(work, one, found, alias_now)
     tags = FunctionBeside(one.name).all_tags(address)
     if any((found.get("Tags") or {}).get(name) != text for name, text in tags.items()):
         work.functions.tag_resource(Resource=one.resource_id, Tags=tags)
@@ -96,7 +100,23 @@ def adopt_function(
     }
     if wires:
         kept[KEPT_WIRES + one.name] = encode_wires(wires, alias, ADOPTED)
-    return AdoptedFunction(live, tuple(kept.items()))
+    return AdoptedFunction(live, tuple(kept.items()), archive)
+
+
+def _download_archive(one: LiveFunction, found: Mapping[str, Any]) -> bytes:
+    """Download the archive for rollbacks. Its address is valid for minutes."""
+    address = str(found.get("Code", {}).get("Location", ""))
+    content = download(address) if address and not one.image else b""
+    return content if hash_bytes(content) == one.artifact_sha256 else b""
+
+
+def describe_current(
+    work: Cloud1Work, name: str, alias: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Describe the version that an adoption takes: that of an alias of the other tool, otherwise
+    the newest code."""
+    is_theirs = alias is not None and alias.get("Description") != MADE
+    return describe_function(work, name, ALIAS if is_theirs else "")
 
 
 def refuse_owned(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> None:
@@ -123,9 +143,13 @@ def find_alias(work: Cloud1Work, name: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _prepare_alias(work: Cloud1Work, one: LiveFunction, found: Mapping[str, Any]) -> str:
+def _prepare_alias(
+    work: Cloud1Work,
+    one: LiveFunction,
+    found: Mapping[str, Any],
+    alias: Mapping[str, Any] | None,
+) -> str:
     """Return the version of the alias. An alias of the other tool stays as it is."""
-    alias = find_alias(work, one.resource_name)
     if alias is not None and alias.get("Description") != MADE:
         return str(alias["FunctionVersion"])
     wait_until_ready(work, one.resource_name)

@@ -1,4 +1,4 @@
-"""Survey of the functions that another tool deployed: what an adoption takes, and what stays."""
+"""Survey of functions that another tool deployed: the parts that an adoption takes or leaves."""
 
 import contextlib
 import json
@@ -15,6 +15,7 @@ from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.adoption import (
     MADE,
+    describe_current,
     find_alias,
     find_integrations,
     read_api,
@@ -46,7 +47,7 @@ from fabric.providers.cloud1.versions import (
     build_alias_arn,
     build_function_name,
     decode_code_hash,
-    describe_function,
+    mark_in,
     read_description,
     read_image,
     strip_arn_version,
@@ -122,14 +123,14 @@ def survey_functions(
 
 def _survey_function(work: Cloud1Work, address: DeploymentAddress, draft: FunctionDraft) -> _Found:
     name = build_function_name(address, draft.name)
-    described = describe_function(work, name)
+    alias = find_alias(work, name)
+    described = describe_current(work, name, alias)
     if described is None:
         part = AdoptionPart(CREATE, "function", name, draft.name, "does not exist at AWS yet")
         return _Found(draft, None, parts=(part,))
     arn = str(described["Configuration"]["FunctionArn"])
     refuse_owned(address, draft.name, described)
     refuse_elsewhere(address, arn)
-    alias = find_alias(work, name)
     taken = _describe_taken_alias(name, alias)
     live = _build_live(draft, name, described)
     links, parts = _survey_events(work, address, live)
@@ -138,7 +139,6 @@ def _survey_function(work: Cloud1Work, address: DeploymentAddress, draft: Functi
         differing=tuple(_list_differing(draft, name, described)),
         environment=Secret(_read_environment(described)),
         handler=str(described["Configuration"].get("Handler", "")),
-        archive=Secret(str(described.get("Code", {}).get("Location", ""))),
         links=tuple(links),
     )
     own = AdoptionPart(TAKE, "function", name, draft.name, taken)
@@ -209,7 +209,7 @@ def _list_differing(
     if share != reserved:
         yield "concurrency", encode_concurrency(share, provisioned)
     text = str(one.get("Description", ""))
-    if (read_description(text) or text) != settings.get("description", ""):
+    if (read_description(text) if mark_in(text) else text) != settings.get("description", ""):
         yield "description", text
     # Settings with unknown values are compared by the deploy.
     yield from find_other_settings(settings, one, name).items()

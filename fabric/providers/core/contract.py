@@ -332,8 +332,6 @@ class AdoptableFunction(Struct, frozen=True, kw_only=True):
     differing: Pairs = ()
     environment: Secret[Pairs] = NO_PAIRS
     handler: str = ""
-    # The address of its archive, for a short time.
-    archive: Secret[str] = Secret("")
     # The event sources that an adoption moves.
     links: tuple[EventLink, ...] = ()
 
@@ -351,10 +349,12 @@ class AdoptionSurvey(Struct, frozen=True, kw_only=True):
 
 
 class AdoptedFunction(Struct, frozen=True):
-    """An adopted function, and values for the next release."""
+    """An adopted function, values for the next release, and its archive."""
 
     live: LiveFunction
     kept: Pairs = ()
+    # Empty if it cannot be downloaded.
+    archive: bytes = b""
 
 
 @runtime_checkable

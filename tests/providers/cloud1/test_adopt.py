@@ -11,6 +11,7 @@ from tests.support.cloud1_site import changing
 from tests.support.in_process import project
 from tests.support.other_tool import OtherTool
 from tests.support.servers.strict_cloud1.client import StrictCloud1
+from tests.support.until import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
@@ -57,6 +58,8 @@ def test_an_adopted_function_is_updated_by_the_next_deploy(shop: Shop, other: Ot
     assert (shop.said("hello"), shop.cloud1.http_get(other.url).text) == ("new", "new")
     assert shop.ran("deploy") == {}
     assert shop.run("adopt").result["functions"] == []
+    shop.ran("rollback")
+    assert (shop.said("hello"), shop.cloud1.http_get(other.url).text) == ("old", "old")
 
 
 def test_a_stack_that_would_delete_the_function_is_refused(shop: Shop, other: OtherTool) -> None:
@@ -155,6 +158,49 @@ def test_an_interrupted_adoption_continues(shop: Shop, other: OtherTool) -> None
     assert [one["Version"] for one in versions["Versions"]] == ["$LATEST", "1"]
 
 
+def test_a_killed_adoption_continues(shop: Shop, other: OtherTool) -> None:
+    other.deploys("hello", "old")
+    other.owns()
+    shop.cloud1.reset()
+    shop.cloud1.throttle(per_second=5)
+    process = shop.start("adopt", "--json")
+    until(lambda: "lambda.PublishVersion" in shop.cloud1.calls())
+    process.kill()
+    process.communicate()
+    shop.cloud1.reset()
+    assert "functions" in shop.run("state", "show").result
+    done = shop.run("adopt", "--lock-timeout", "30s")
+    assert done.code == 0, done.out + done.err
+    record = shop.run("state", "show").result
+    assert (record["lifecycle"], record["pending"]) == ("deployed", [])
+    assert "doubt" not in shop.run("state", "pull").out
+    assert shop.run("adopt", "--release").code == 0
+
+
+def test_equal_functions_are_up_to_date(shop: Shop, other: OtherTool) -> None:
+    shop.ran("deploy")
+    shop.ran("state", "rm", "--yes")
+    assert shop.run("adopt").result["functions"] == ["hello"]
+    plan = shop.project.fabric("plan", env=shop.env).out
+    assert "0 to create, 0 to update" in plan
+    calls = shop.ran("deploy")
+    assert "lambda.UpdateFunctionCode" not in calls
+    assert "lambda.PublishVersion" not in calls
+    assert shop.said("hello") == "new"
+    del other
+
+
+def test_a_simulated_deploy_does_not_make_a_function_own(shop: Shop, other: OtherTool) -> None:
+    shop.write()
+    assert shop.project.json("deploy", env=shop.cloud1.environment).code == 0
+    other.deploys("hello", "old")
+    assert shop.run("deploy").error["code"] == "deploy/foreign"
+    assert shop.run("adopt").code == 0
+    assert shop.run("outputs").result["services"][0]["outputs"] == {}
+    shop.ran("deploy")
+    assert shop.said("hello") == "new"
+
+
 def test_functions_of_another_service_are_refused(shop: Shop, other: OtherTool) -> None:
     tags = {"fabric:service": "cart", "fabric:stage": "dev", "fabric:function": "hello"}
     other.deploys("hello", "old", Tags=tags)
@@ -182,6 +228,39 @@ def test_an_alias_of_the_other_tool_stays(shop: Shop, other: OtherTool) -> None:
 
 
 _CALLS = 200
+
+
+def test_a_plan_names_what_stays_and_what_is_done_by_hand(shop: Shop, other: OtherTool) -> None:
+    arn = other.deploys("hello", "old", Publish=True)
+    other.serves(arn, "/hello")
+    other.permits(arn, "s3.amazonaws.com", "arn:aws:s3:::uploads")
+    other.permits(arn, "sns.amazonaws.com", f"arn:aws:sns:us-east-1:{shop.cloud1.account}:news")
+    rest = f"arn:aws:execute-api:us-east-1:{shop.cloud1.account}:resty/*"
+    other.permits(arn, "apigateway.amazonaws.com", rest)
+    other.resources["Url"] = {"Type": "AWS::Lambda::Url", "id": "the-url"}
+    other.owns()
+    shop.has(
+        "hello", "new", "{type: storage, bucket: uploads, events: ['objstore1:ObjectCreated:*']}"
+    )
+    shop.has("bye", "new")
+    done = shop.run("adopt", "--dry-run")
+    assert done.code == 0, done.out + done.err
+    assert rows(done, "manual") == [("bucket", "uploads")]
+    assert set(rows(done, "keep")) == {
+        ("topic", "news"),
+        ("API", "resty"),
+        ("function URL", "the-url"),
+    }
+    assert ("function", "shop-dev-bye") in rows(done, "create")
+
+    weights = {"AdditionalVersionWeights": {"2": 0.5}}
+    other.functions.update_function_configuration(FunctionName=arn, MemorySize=512)
+    other.functions.get_waiter("function_updated_v2").wait(FunctionName=arn)
+    other.functions.publish_version(FunctionName=arn)
+    other.functions.create_alias(
+        FunctionName=arn, Name="live", FunctionVersion="1", RoutingConfig=weights
+    )
+    assert shop.run("adopt", "--dry-run").error["code"] == "adopt/busy"
 
 
 class Traffic:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -75,6 +75,14 @@ class SideChannel:
         region = account.region(asked["region"], self._cloud.server)
         add_deployed_stack(region, asked["name"], asked["resources"])
 
+    def _show_code(self, asked: Mapping[str, str]) -> Answer:
+        """The archive of a version, at the address that its description has."""
+        with self._cloud.turn:
+            account = self._cloud.accounts.of(asked["key"])
+            region = account.region(asked["region"], self._cloud.server)
+            content = region.functions[asked["function"]].version(asked["version"]).content
+        return Answer(200, (("Content-Type", "application/zip"),), content)
+
     def _forget(self, account: Account, _: bytes) -> None:
         """The account is closed; what moto has of it stays, and nobody asks for it again."""
         self._cloud.children.forget_account(account.number)
@@ -85,6 +93,8 @@ class SideChannel:
         self._cloud.accounts.issuers |= msgspec.json.decode(body, type=dict[str, dict[str, str]])
 
     def answered(self, request: Request) -> Answer:
+        if request.path == "/_server/code":
+            return self._show_code(request.args)
         known = self._known.get(request.path.removeprefix("/_server/"))
         if known is None or "key" not in request.args:
             return _json(404, sorted(self._known))
