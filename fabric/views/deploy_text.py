@@ -95,12 +95,12 @@ def rollback_text(done: RollbackOutcome, _style: Style) -> str:
 
 
 _SECTIONS = {
-    "take": "Taken over",
-    "keep": "Left as they are",
-    "create": "Created by the next deploy",
-    "manual": "To do by hand",
+    "take": "Take over",
+    "keep": "Leave unchanged",
+    "create": "Create with the next deploy",
+    "manual": "Do by hand",
 }
-_UNDONE = {**_SECTIONS, "take": "Returned"}
+_UNDONE = {**_SECTIONS, "take": "Return"}
 
 
 def adopt_text(found: AdoptOutcome, style: Style) -> str:

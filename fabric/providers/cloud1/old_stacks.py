@@ -33,6 +33,8 @@ class OldStack(Struct, frozen=True):
     resources: tuple[OldResource, ...]
     parameters: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
+    # Whether its template is JSON.
+    is_json: bool = False
 
 
 def read_stack(work: Cloud1Work, name: str) -> OldStack | None:
@@ -60,6 +62,7 @@ def read_stack(work: Cloud1Work, name: str) -> OldStack | None:
         tuple(_read_resources(title, rows, template.get("Resources", {}))),
         tuple(one["ParameterKey"] for one in found.get("Parameters", ())),
         tuple(found.get("Capabilities", ())),
+        is_json=not isinstance(_fetch_body(work, title, "Original"), str),
     )
 
 
@@ -77,11 +80,16 @@ def _read_resources(
 
 
 def _fetch_template(work: Cloud1Work, name: str, phase: str) -> _Fields:
-    client = work.clients.of("cloudformation")
-    body: Any = client.get_template(StackName=name, TemplateStage=phase)["TemplateBody"]
-    if isinstance(body, str):  # botocore decodes JSON, but not YAML
+    body = _fetch_body(work, name, phase)
+    if isinstance(body, str):
         body = convert_to_plain(read("template", body.encode(), keeps_tags=True).root)
     return dict(body)
+
+
+def _fetch_body(work: Cloud1Work, name: str, phase: str) -> Any:
+    """Fetch a template. botocore decodes JSON, but not YAML."""
+    client = work.clients.of("cloudformation")
+    return client.get_template(StackName=name, TemplateStage=phase)["TemplateBody"]
 
 
 def list_protection_steps(
@@ -99,17 +107,18 @@ def list_protection_steps(
         yield f"Then run: serverless deploy --stage {stage}"
         return
     called = f"--stack-name {stack.name}"
+    file, output = ("template.json", "json") if stack.is_json else ("template.yml", "text")
     yield (
         f"aws cloudformation get-template {called} --template-stage Original"
-        " --query TemplateBody > template.yml"
+        f" --query TemplateBody --output {output} > {file}"
     )
-    yield f"Add these lines in template.yml to: {', '.join(names)}"
+    yield f"Add these attributes in {file} to: {', '.join(names)}"
     yield from (f"  {line}" for line in _POLICIES)
     given = " ".join(f"ParameterKey={one},UsePreviousValue=true" for one in stack.parameters)
     more = [f"--capabilities {' '.join(stack.capabilities)}"] if stack.capabilities else []
     more += [f"--parameters {given}"] if given else []
     yield " ".join(
-        ["aws cloudformation update-stack", called, "--template-body file://template.yml", *more]
+        ["aws cloudformation update-stack", called, f"--template-body file://{file}", *more]
     )
     yield f"aws cloudformation wait stack-update-complete {called}"
 

@@ -23,7 +23,7 @@ def test_serverless_framework_stacks_are_protected_in_its_own_file() -> None:
 def test_other_stacks_keep_their_parameters_and_capabilities() -> None:
     stack = OldStack("shop-dev", (resource("Hello"),), ("Stage",), ("CAPABILITY_IAM",))
     steps = list(list_protection_steps(stack, stack.resources, "dev"))
-    assert "Add these lines in template.yml to: Hello" in steps
+    assert "Add these attributes in template.yml to: Hello" in steps
     [update] = [one for one in steps if "update-stack" in one]
     assert update.endswith(
         "--capabilities CAPABILITY_IAM --parameters ParameterKey=Stage,UsePreviousValue=true"
