@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schedule import ScheduleError, normalize_schedule
+from fabric.config.schema.triggers import BUCKET_HINT, BUCKET_NAME
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
@@ -29,12 +30,12 @@ from fabric.model.catalog import (
     format_provider_title,
 )
 from fabric.model.command_runtimes import is_command_runtime
+from fabric.model.late_values import find_late_names
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 
 _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
 # Where texts of an environment end, for every system.
@@ -302,13 +303,14 @@ def _check_time_zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
 
 def _check_storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     bucket, leaf = read.read_text(node, "bucket"), find_child(node, "bucket")
-    if leaf is not None and bucket and not _BUCKET.fullmatch(bucket):
+    # The name of a bucket of a stack is checked when it is known.
+    is_known = bool(bucket) and not find_late_names(bucket)
+    if leaf is not None and is_known and not BUCKET_NAME.fullmatch(bucket):
         message = (
             f"invalid bucket name `{format_excerpt(bucket)}` of function "
             f"`{format_excerpt(planned.name)}`"
         )
-        hint = "use 3 to 63 lowercase letters, digits, dots and hyphens"
-        yield Problem("config/bad-bucket", message, hint, place_of(leaf))
+        yield Problem("config/bad-bucket", message, BUCKET_HINT, place_of(leaf))
     events = find_child(node, "events")
     for event in _list_scalars(events):
         if not _EVENT.fullmatch(event.text):

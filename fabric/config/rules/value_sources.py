@@ -44,9 +44,15 @@ _FILLED_IN = {
     "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)}),
     "layers": frozenset({"arn"}),
 }
-_KNOWN_IN_TRIGGERS = frozenset({"type", "route", "method", "path", "schedule", "timezone"})
+_KNOWN_IN_TRIGGERS = frozenset(
+    (
+        *("type", "route", "method", "path", "schedule", "timezone", "events", "authorizer"),
+        "startingPosition",
+    )
+)
 # Decided before anything runs, and written down.
 _KNOWN_IN_EXTENSIONS = frozenset({"region"})
+_KNOWN_IN_HTTP = frozenset({"defaultAuthorizer"})
 
 
 def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
@@ -91,6 +97,10 @@ def _check_extensions(node: Node) -> Iterator[Finding]:
                 yield from _find_late_below(path, entry.value)
             elif entry.key != "stack":
                 yield from _find_late_below(path, entry.value, OWN_ADDRESSES)
+            http = entry.value.entries if isinstance(entry.value, Mapping) else ()
+            for one in http if entry.key == "http" else ():
+                if one.key in _KNOWN_IN_HTTP:
+                    yield from _find_late_below(f"{path}.{one.key}", one.value)
 
 
 def _find_late_below(path: str, node: Node, kinds: tuple[str, ...] = ("",)) -> Iterator[Finding]:

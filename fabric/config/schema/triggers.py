@@ -1,5 +1,6 @@
 """Which keys each kind of trigger has."""
 
+import re
 from collections.abc import Iterable
 
 from fabric.config.schema.shapes import (
@@ -25,6 +26,8 @@ _METHOD = "(?:" + "|".join(METHODS) + ")"
 ROUTE = Text(match_whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
 _PATH = Text(match_whole(r"/\S*"), "a path that starts with `/` and contains no spaces")
 _TEXTS = Many(FILLED)
+BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+BUCKET_HINT = "use 3 to 63 lowercase letters, digits, dots and hyphens"
 CORS = Either((Flag(), FILLED, Fields((), is_open=True)))
 _FILTERS = Field(
     "filters",

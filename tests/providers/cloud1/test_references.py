@@ -16,6 +16,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 _STACK = "extensions: {cloud1-lambda: {stack: {before: {template: infra.yml}%s}}}\n"
 _SHOW = 'import os\ndef handler(event, context):\n    return {"statusCode": 200, "body": '
+_BUCKET = (
+    '{type: storage, bucket: "${stack:Uploads}", existingBucket: true, '
+    "events: ['objstore1:ObjectCreated:*']}"
+)
+_ENTRIES = "LambdaFunctionConfigurations"
 _VERSION = "lambda.PublishVersion"
 
 
@@ -76,6 +81,10 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
 ) -> None:
     shop.shows("hello", "HOME")
     shop.functions["hello"].append('{type: queue, queue: "${stack:Queue}"}')
+    shop.outputs["Uploads"] = "shop-uploads"
+    s3 = shop.cloud1.client("s3")
+    s3.create_bucket(Bucket="shop-uploads")
+    shop.functions["hello"].append(_BUCKET)
     shop.more = (
         ', permissions: [{actions: ["sqs:SendMessage"], resources: ["${stack:Queue}"]}]'
         ', async: {onFailure: "${stack:Dead}"}, deadLetter: "${stack:Dead}"'
@@ -87,6 +96,8 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     shop.ran("deploy")
     client = shop.cloud1.client("lambda")
     assert shop.sources == [shop.outputs["Queue"]]
+    [entry] = s3.get_bucket_notification_configuration(Bucket="shop-uploads")[_ENTRIES]
+    assert entry["LambdaFunctionArn"] == f"{shop.aliases}-hello:live"
     found = client.get_function_configuration(FunctionName="shop-dev-hello")
     assert found["DeadLetterConfig"] == {"TargetArn": shop.outputs["Dead"]}
     role = found["Role"].rpartition("/")[2]
@@ -110,9 +121,12 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
 def test_an_output_of_a_wrong_form_is_refused_before_the_first_call(shop: ReferenceShop) -> None:
     shop.shows("hello", "HOME")
     shop.outputs["Dead"] = "dead"
+    shop.outputs["Uploads"] = "Uploads"
+    shop.functions["hello"].append(_BUCKET)
     shop.more = ', deadLetter: "${stack:Dead}"'
     error = shop.error("deploy")
     assert "`deadLetter` must be an ARN" in error["message"]
+    assert "bucket `Uploads`" in str(error)
     assert "lambda.CreateFunction" not in shop.cloud1.calls()
 
 
