@@ -23,6 +23,7 @@ from fabric.config.yaml.nodes import (
 )
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import (
+    FUNCTION_NAME,
     PROVIDERS,
     ProviderFacts,
     choose_base_image,
@@ -149,7 +150,7 @@ def _check_package(planned: _Planned, default: str) -> Iterator[Problem]:
 def _name(planned: _Planned) -> Iterator[Problem]:
     limit = planned.facts.limits.name_length if planned.facts else 0
     full = f"{planned.service}-{planned.stage}-{planned.name}"
-    if limit and len(full) > limit:
+    if limit and len(full) > limit and not find_child(planned.node, FUNCTION_NAME):
         message = (
             f"the resource name `{format_excerpt(full)}` has {len(full)} characters; the limit of "
             f"{format_provider_title(planned.facts.id if planned.facts else '')} is {limit}"

@@ -20,7 +20,7 @@ from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.catalog import find_provider_facts
+from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.late_values import (
     OWN_ADDRESSES,
     SERVICE_OUTPUT,
@@ -41,7 +41,8 @@ _FREE_IN = {
 }
 # Further keys where the deployer fills late values: only deploys and releases read them.
 _FILLED_IN = {
-    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)}),
+    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)})
+    - {FUNCTION_NAME},
     "layers": frozenset({"arn"}),
 }
 _KNOWN_IN_TRIGGERS = frozenset(

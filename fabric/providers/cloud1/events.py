@@ -356,8 +356,8 @@ def _find_wire_faults(wire: Wire) -> Iterator[tuple[str, str]]:
             yield f"has the stream `{stream}`", "use the ARN of a Kinesis or DynamoDB stream"
         case StreamWire() | BrokerWire() if wire.position not in (*_POSITIONS, ""):
             yield f"has the starting position `{wire.position}`", f"use {' or '.join(_POSITIONS)}"
-        case BucketWire(bucket=bucket) if not BUCKET_NAME.fullmatch(bucket) and not _is_late(bucket):
-            yield f"has the bucket `{bucket}`, which is not a valid name", BUCKET_HINT
+        case BucketWire(bucket=name) if not BUCKET_NAME.fullmatch(name) and not _is_late(name):
+            yield f"has the bucket `{name}`, which is not a valid name", BUCKET_HINT
         case BrokerWire():
             yield from _find_broker_faults(wire)
         case RuleWire() if len(_INPUTS & read_options(wire).keys()) > 1:

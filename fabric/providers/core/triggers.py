@@ -167,6 +167,11 @@ def format_resource_name(address: DeploymentAddress, name: str) -> str:
     return f"{address.service}-{address.stage}-{name}"
 
 
+def choose_function_name(address: DeploymentAddress, name: str) -> str:
+    """Return the name of a function that the config sets, or that of the service."""
+    return dict(address.function_names).get(name) or format_resource_name(address, name)
+
+
 def build_function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
     """Return the service address with the path of the first HTTP trigger, URL-encoded. Empty
     without one."""
