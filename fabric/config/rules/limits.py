@@ -32,7 +32,7 @@ from fabric.model.catalog import (
 )
 from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.late_values import find_late_names
-from fabric.model.names import TriggerKind
+from fabric.model.names import DEFAULT_ROUTE, TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 
@@ -176,7 +176,7 @@ def _check_trigger(planned: _Planned, kind: TriggerKind, node: Mapping) -> Itera
 def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     leaf = find_child(node, "route") or find_child(node, "path") or node
     method, path = _split_route(node)
-    why = _explain_bad_path(path)
+    why = "" if path == DEFAULT_ROUTE else _explain_bad_path(path)
     if why:
         message = (
             f"invalid path `{format_excerpt(path)}` of function "
@@ -248,6 +248,8 @@ def _check_same_route(
 
 def _split_route(node: Mapping) -> tuple[str, str]:
     route = read.read_text(node, "route")
+    if route == DEFAULT_ROUTE:
+        return "ANY", DEFAULT_ROUTE
     method, _, path = route.partition(":")
     return (
         (method, path)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.http_limits import AUTHORIZER_KEYS, HTTP_KEYS
 from fabric.providers.cloud1.http_settings import (
@@ -139,6 +140,8 @@ def find_rest_trigger_problems(
 
 
 def _find_path_fault(path: str) -> str:
+    if path == DEFAULT_ROUTE:
+        return "which only HTTP APIs have"
     parts = path.removeprefix("/").split("/") if path != "/" else []
     if not all(_PART.fullmatch(part) for part in parts):
         return "with a segment that REST APIs do not support"

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, LiveFunction
 
@@ -210,6 +211,7 @@ def _find_first_path(triggers: Sequence[str]) -> str:
     """Return the path of the first HTTP trigger, or an empty text."""
     found = (json.loads(text) for text in triggers)
     path = next((str(one.get("path", "/")) for one in found if one.get("type") == "http"), "")
+    path = "/" if path == DEFAULT_ROUTE else path
     return path if path.startswith("/") or not path else f"/{path}"
 
 
