@@ -14,6 +14,7 @@ from fabric.providers.cloud1.http_settings import (
     JwtAuthorizer,
     RequestAuthorizer,
     TokenAuthorizer,
+    read_authorizer_name,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import UNFIT, function_problem, unsupported_setting
@@ -25,6 +26,7 @@ _ONLY_REST = {
     "vpc_endpoint_ids": "vpcEndpointIds",
     "resource_policy": "resourcePolicy",
     "api_keys": "apiKeys",
+    "api_key_source": "apiKeySource",
     "usage_plan": "usagePlan",
     "binary_media_types": "binaryMediaTypes",
     "minimum_compression_size": "minimumCompressionSize",
@@ -131,12 +133,25 @@ def find_rest_trigger_problems(
     if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
         why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
         yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
+    yield from _find_key_source_problems(settings, function, trigger)
     if trigger.get("apiKey") and not (settings.api_keys or settings.usage_plan):
         why = "sets `apiKey`, and the API has no keys"
         yield function_problem(function, why, "add names to `http.apiKeys`")
     if not _is_schema(trigger):
         why = "has a `request.schema` that is not a JSON schema"
         yield function_problem(function, why, "use a mapping, or a file that contains JSON")
+
+
+def _find_key_source_problems(
+    settings: HttpSettings, function: str, trigger: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Find routes whose key nobody returns. Only functions that authorize requests do."""
+    if trigger.get("apiKey") and settings.api_key_source == "authorizer":
+        known = settings.authorizers.get(read_authorizer_name(settings, trigger))
+        if not isinstance(known, RequestAuthorizer | TokenAuthorizer):
+            why = "sets `apiKey`, and no authorizer of its route returns the key"
+            hint = "set `authorizer` to one of the type `request` or `token`"
+            yield function_problem(function, why, hint)
 
 
 def _find_path_fault(path: str) -> str:
