@@ -145,7 +145,7 @@ def find_rest_trigger_problems(
 def _find_key_source_problems(
     settings: HttpSettings, function: str, trigger: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Find routes whose key nobody returns. Only functions that authorize requests do."""
+    """Find routes with a key whose authorizer cannot return it. Only functions return keys."""
     if trigger.get("apiKey") and settings.api_key_source == "authorizer":
         known = settings.authorizers.get(read_authorizer_name(settings, trigger))
         if not isinstance(known, RequestAuthorizer | TokenAuthorizer):
