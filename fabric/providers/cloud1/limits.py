@@ -299,7 +299,7 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
         yield from _find_permission_conflicts(settings)
     logs = json.loads(settings.get("logs", "{}"))
     days = logs.get("retentionDays")
-    if days and days not in RETENTION_DAYS:
+    if isinstance(days, int) and days and days not in RETENTION_DAYS:
         near = min(RETENTION_DAYS, key=lambda one: abs(one - days))
         why = f"keeps logs for {days} days, which AWS does not support"
         yield "logs", why, f"use {near}"
