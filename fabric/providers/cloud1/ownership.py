@@ -9,7 +9,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
-    build_function_name,
     build_ownership_tags,
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
@@ -23,7 +22,7 @@ def check_ownership(address: DeploymentAddress, function: str, found: Mapping[st
     """Raise if the described function belongs to another service or stage. `found` is the API
     response."""
     if is_foreign(address, function, found):
-        name = build_function_name(address, function)
+        name = found["Configuration"]["FunctionName"]
         message = (
             f"the function `{name}` already exists at AWS and is not `{function}` of "
             f"{_format_service(address)}: the existing function is {_describe_owner(found)}"

@@ -222,6 +222,8 @@ class DeploymentAddress(Struct, frozen=True):
     supplies: ServiceSupplies = ServiceSupplies()
     # The state before the call, with the values kept by the last release.
     previous: Record | None = None
+    # The names at the provider that the config sets, by function.
+    function_names: Pairs = ()
 
 
 class LiveFunction(Struct, frozen=True):
