@@ -6,8 +6,9 @@ No code of the project runs, and nothing is read from the network.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 from msgspec import Struct
@@ -36,6 +37,7 @@ from fabric.model.outcomes.imported import (
 )
 from fabric.model.problems import ExitCode, FabricError, Place, Problem
 from fabric.model.report import Report
+from fabric.model.secrecy import REDACTED
 from fabric.scaffold.yaml_text import FileStyle, build_tree, map_lines
 from fabric.system.disk import read_bytes
 from fabric.system.file_changes import FileChange, change_files
@@ -160,7 +162,12 @@ def _read_text(path: Path) -> str:
     if len(raw) > _MOST_BYTES:
         message = f"`{path.name}` has {len(raw):,} bytes (maximum {_MOST_BYTES:,})"
         raise FabricError(Problem(_UNREADABLE, message, where=Place(str(path))))
-    return raw.decode("utf-8", "replace")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        message = f"`{path.name}` is not UTF-8"
+        hint = f"byte {error.start + 1:,} is the first that is not; convert the file"
+        raise FabricError(Problem(_UNREADABLE, message, hint, Place(str(path)))) from error
 
 
 def _convert(source: _Source, place: Path, out: Path | None) -> _Done:
@@ -236,7 +243,7 @@ def _list_changes(done: Sequence[_Done], request: ImportRequest) -> list[FileCha
             changes.append(FileChange(path, old, text.encode()))
     if existing:
         names = ", ".join(f"`{one.name}`" for one in existing[:5])
-        message = f"{names} already exist; nothing was changed"
+        message = f"files exist already: {names}; nothing was changed"
         hint = "use --force to replace, or --out for another directory"
         raise FabricError(Problem("import/exists", message, hint, Place(str(existing[0]))))
     return changes
@@ -288,9 +295,13 @@ def _read_dependencies(top: Path) -> dict[str, tuple[str, ...]]:
         return {}
     try:
         services = (yaml.safe_load(_read_text(file)) or {}).get("services") or {}
-    except (yaml.YAMLError, AttributeError) as error:
+        return _list_dependencies(services)
+    except (yaml.YAMLError, AttributeError, TypeError) as error:
         message = f"`{file.name}` cannot be read"
         raise FabricError(Problem(_UNREADABLE, message, where=Place(str(file)))) from error
+
+
+def _list_dependencies(services: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     folders = {
         name: os.path.normpath(str(one.get("path", name)))
         for name, one in services.items()
@@ -400,7 +411,7 @@ def _describe_change(done: _Done, note: Note) -> ChangedKey:
         code=note.code,
         path=".".join(note.path),
         where=_place(done, note),
-        from_=describe(done.root, note.path),
+        from_=REDACTED if note.is_hidden else describe(done.root, note.path),
         to=note.advice,
         reason=note.reason,
     )

@@ -83,7 +83,7 @@ def build_serve_listeners(screen: Screen) -> ServeListeners:
         sys.stderr.flush()
 
     def print_ready(url: str, service: LocalService) -> None:
-        routes = tuple((one.method, one.path, one.function) for one in service.routes)
+        routes = tuple((one.key, one.function) for one in service.routes)
         routed = {one.function for one in service.routes}
         others = tuple(name for name in service.memory if name not in routed)
         print_line(format_ready(url, routes, others, screen.err))

@@ -30,7 +30,7 @@ from fabric.config.values import (
 )
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, convert_to_plain, find_child
-from fabric.model.names import TriggerKind
+from fabric.model.names import DEFAULT_ROUTE, TriggerKind
 
 _KINDS = {kind.value: kind for kind in TriggerKind}
 
@@ -93,6 +93,8 @@ _QUEUE = {
 
 def _parse_http(node: Node) -> HttpTrigger:
     method, _, path = read.read_text(node, "route").partition(":")
+    if method == DEFAULT_ROUTE:
+        method, path = "ANY", DEFAULT_ROUTE
     return _HTTP.read(
         node,
         method=method or read.read_text(node, "method", "GET"),

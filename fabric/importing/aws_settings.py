@@ -3,10 +3,13 @@
 import re
 
 from fabric.config.schema.function import RUNTIME
+from fabric.config.yaml.nodes import Scalar
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.rules import copy_as, inside, is_false, is_true
 from fabric.importing.source import At
+from fabric.model.catalog import FUNCTION_NAME
+from fabric.model.late_values import has_late_bindings
 
 _NODE = re.compile(r"nodejs[0-9.]*(?:x|-edge)?")
 # Versions that AWS Lambda no longer accepts for new functions.
@@ -174,3 +177,13 @@ def put_cors(context: Context, at: At, fields: Fields) -> None:
     if not is_false(at):
         fields.put("cors", inner.or_true(), at)
     context.ledger.carry(at)
+
+
+def put_function_name(context: Context, at: At, fields: Fields) -> None:
+    """Put the name of a function at AWS, unless only a deploy would know it."""
+    found = context.read(at)
+    if isinstance(found, Scalar) and not has_late_bindings(found.text.encode()):
+        fields.put(FUNCTION_NAME, found, at)
+        context.ledger.carry(at)
+    elif found is not None:
+        context.ledger.lose(at, "the name of a function must be known before the deploy")

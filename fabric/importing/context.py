@@ -107,8 +107,7 @@ class Context:
             name, text = entry.key, entry.text
             if text and "${" not in text and is_secret_name(name):
                 fields.child(key, at).put(name, f"${{env:{name}}}", entry)
-                reason = "the value of a credential is not copied; set the variable in .env"
-                self.ledger.change(entry, reason, f"${{env:{name}}}")
+                self.ledger.hide(entry, f"${{env:{name}}}")
             else:
                 self.copy(entry, fields.child(key, at), name)
 

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from fabric.config.yaml.nodes import EMPTY, KeyValue, Mapping, Node, Scalar, Sequence
+from fabric.config.yaml.nodes import (
+    EMPTY,
+    KeyValue,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    convert_to_plain,
+)
 from fabric.importing.source import At
 
 _SUBSTITUTED = re.compile(r"\$\{(!?)([A-Za-z0-9:._-]+)\}")
@@ -65,7 +73,11 @@ class OutputRequests:
         self.lost: set[str] = set()
 
     def request(self, name: str, expression: Node) -> str:
-        name = _NOT_IN_OUTPUT.sub("", name)[:255] or "Output"
+        base = _NOT_IN_OUTPUT.sub("", name)[:240] or "Output"
+        name, number = base, 2
+        written = convert_to_plain(expression)
+        while name in self.outputs and convert_to_plain(self.outputs[name]) != written:
+            name, number = f"{base}{number}", number + 1
         self.outputs.setdefault(name, expression)
         self.users.setdefault(name, []).append(self.user)
         return f"${{stack:{name}}}"

@@ -67,6 +67,11 @@ def true_as(key: str) -> Rule:
 
 def put_enabled(context: Context, at: At, fields: Fields) -> None:
     """Copy whether events are delivered, only if they are not."""
+    if at.is_map or "${" in at.text:
+        reason = "whether it is on depends on a value of the stage; it is off in each stage"
+        context.ledger.lose(at, reason, "set `enabled` of the trigger with `stages`")
+        fields.put_flag("enabled", value=False)
+        return
     if at.text.lower() in ("false", "disabled"):
         fields.put("enabled", is_true(at), at)
     context.ledger.carry(at)
@@ -81,6 +86,9 @@ def inside(parent: str, rules: Rules) -> Rule:
     """Convert a map to a map of the target."""
 
     def rule(context: Context, at: At, fields: Fields) -> None:
+        if fields.has(parent):
+            apply_rules(context, at, rules, fields.child(parent, at))
+            return
         inner = Fields(at)
         apply_rules(context, at, rules, inner)
         if not inner.is_empty:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context, choose_stand_in
+from fabric.importing.credentials import is_secret_parameter, replace_credentials
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
-from fabric.importing.rules import apply_rules, is_true
+from fabric.importing.rules import apply_rules
 from fabric.importing.sam_api import convert_apis
 from fabric.importing.sam_config import DeploySettings, read_deploy_settings
 from fabric.importing.sam_documents import (
@@ -48,9 +49,10 @@ def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
         message = "the file has no `Resources`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
     deploy = read_deploy_settings(surroundings.read_text("samconfig.toml"))
-    source = At(root)
+    ledger = Ledger()
+    source = At(replace_credentials(root, ledger))
     service = _choose_service(deploy.stack_name or surroundings.folder_name)
-    context = Context(_collect_names(source, service), Ledger(), surroundings)
+    context = Context(_collect_names(source, service), ledger, surroundings)
     return _Conversion(source, context, deploy).run()
 
 
@@ -100,7 +102,7 @@ def _get_parameter_text(at: At) -> str:
     kind, default = at.get("Type").text, at.get("Default").text
     if kind.startswith(_SSM) and default:
         return f"${{ssm:{default}}}"
-    return f"${{{'secret' if is_true(at.get('NoEcho')) else 'param'}:{at.key}}}"
+    return f"${{{'secret' if is_secret_parameter(at) else 'param'}:{at.key}}}"
 
 
 class _Conversion:
@@ -243,7 +245,8 @@ class _Conversion:
                 self._put_param(at)
         for stage, values in self._deploy.overrides.items():
             for name, value in values.items() if stage != "default" else ():
-                self._config.child("stages").child(stage).child("params").put(name, value)
+                if not self._context.names.parameters.get(name, "").startswith("${secret:"):
+                    self._config.child("stages").child(stage).child("params").put(name, value)
 
     def _put_param(self, at: At) -> None:
         default = at.get("Default")

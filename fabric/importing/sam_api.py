@@ -20,7 +20,7 @@ from fabric.importing.rules import (
 )
 from fabric.importing.sam_documents import HTTP, REST
 from fabric.importing.sam_events import normalize_name, put_throttle
-from fabric.importing.serverless_api import USAGE_PLAN_RULES, put_cors_of_routes
+from fabric.importing.serverless_api import PAYLOAD_CHANGES, USAGE_PLAN_RULES, put_cors_of_routes
 from fabric.importing.serverless_events import put_authorizer_function
 from fabric.importing.source import At
 
@@ -46,8 +46,8 @@ def convert_apis(context: Context, source: At, config: Fields, target: EventTarg
         for key in ("Cors", "CorsConfiguration"):
             if not at.get(key).is_missing:
                 put_cors_of_routes(context, at.get(key), config)
-    for key in ("Api", "HttpApi"):
-        context.ledger.carry(source.get("Globals", key))
+    other = source.get("Globals", "HttpApi" if target.has_rest_api else "Api")
+    context.ledger.lose(other, "a service has one API in fabric", "use the settings of one API")
 
 
 def _put_kind(context: Context, source: At, target: EventTarget) -> None:
@@ -56,7 +56,8 @@ def _put_kind(context: Context, source: At, target: EventTarget) -> None:
         target.http.put("endpointType", "edge")
     elif target.is_rest:
         reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
-        context.ledger.change(source.get("Resources"), reason, "http.kind: http")
+        context.ledger.remark(source.get("Resources"), reason, "http.kind: http")
+        context.ledger.remark(source.get("Resources"), PAYLOAD_CHANGES, "http.payload: 2.0")
     if target.payloads == {"1.0"}:
         target.http.put("payload", "1.0")
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from fabric.config.yaml.nodes import Mapping, Node, Scalar
 from fabric.importing.aws_settings import choose_runtime, put_runtime
 from fabric.importing.context import Context, choose_stand_in
+from fabric.importing.credentials import replace_credentials
 from fabric.importing.draft import Fields, Imported
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.packaging import put_build, put_entry, put_package
 from fabric.importing.rules import Rules, apply_rules, carry, copy_as, lose_because, share
-from fabric.importing.serverless_api import convert_api
+from fabric.importing.serverless_api import PAYLOAD_CHANGES, convert_api
 from fabric.importing.serverless_events import convert_events
 from fabric.importing.serverless_functions import (
     PROVIDER_RULES,
@@ -64,10 +65,11 @@ _LONGEST_SERVICE = 40
 
 def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imported:
     """Convert a config. Each key of the source ends in the ledger."""
+    ledger = Ledger()
+    root = replace_credentials(root, ledger)
     if not isinstance(root, Mapping):
         message = "the file is not a map, such as `service: shop`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
-    ledger = Ledger()
     variables = Variables(root, surroundings, ledger, find_default_stage(root))
     source = _resolve(At(root), root, variables)
     service = _find_service(source, surroundings)
@@ -271,7 +273,7 @@ class _Conversion:
             function.put("name", name)
             if name != at.key:
                 reason = "names have letters, digits, `_`, `-`, at most 64 with service and stage"
-                self._ledger.change(at, reason, name)
+                self._ledger.remark(at, reason, name)
             put_entry(self._context, at, self._source, function)
             if not function.has("entry"):
                 self._ledger.lose(at, "the function has no code in the project")
@@ -281,7 +283,8 @@ class _Conversion:
             self._config.add("functions", function, self._source.get("functions"))
         if self._target.is_rest and self._target.is_http:
             reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
-            self._ledger.change(self._source.get("functions"), reason, "http.kind: http")
+            self._ledger.remark(self._source.get("functions"), reason, "http.kind: http")
+            self._ledger.remark(self._source.get("functions"), PAYLOAD_CHANGES, "http.payload: 2.0")
 
     def _convert_params(self) -> None:
         stages = self._config.child("stages")

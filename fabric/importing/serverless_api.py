@@ -28,6 +28,10 @@ from fabric.importing.source import At
 
 _OTHER_API = lose_because("routes of an API of another service are not supported")
 _NAMED = drop_because("fabric names the API itself")
+# When routes of a REST API join an HTTP API.
+PAYLOAD_CHANGES = (
+    "events of routes of the REST API have format 2.0, without `httpMethod` and `path`"
+)
 
 
 def list_http_triggers(config: Fields) -> Iterator[Fields]:

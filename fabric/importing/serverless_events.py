@@ -320,7 +320,7 @@ def _convert_topic(context: Context, at: At, target: EventTarget) -> None:
 
 def _create_topic(context: Context, at: At, name: str, target: EventTarget) -> str:
     """Create the topic in the stack, as the Serverless Framework does."""
-    logical = f"SNSTopic{join_words(name)}"
+    logical = f"SNSTopic{join_words(name.replace('${stage}', ''))}"
     properties = {"TopicName": name}
     shown = context.read_text(at.get("displayName"))
     if shown:

@@ -7,6 +7,7 @@ from fabric.importing.aws_settings import (
     put_architecture,
     put_description,
     put_file_system,
+    put_function_name,
     put_runtime,
     put_snap_start,
     put_tracing,
@@ -130,7 +131,7 @@ _FUNCTION_RULES: Rules = {
     "iamRoleStatementsName": lose_because("fabric names its roles itself"),
     "role": copy_as("role"),
     "versionFunction": drop_because("fabric publishes a version of each change"),
-    "name": lose_because("fabric names functions `<service>-<stage>-<function>`"),
+    "name": put_function_name,
     "condition": lose_because("conditions of functions are not supported"),
     "dependsOn": lose_because(
         "functions cannot depend on resources", "use an output of the resource in `env`"

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, convert_to_plain, find
 from fabric.model.outcomes.json_struct import Json
@@ -90,13 +91,17 @@ class Note(Struct, frozen=True, kw_only=True):
     """The result for a key and everything below it."""
 
     fate: Fate
-    path: Path
+    path: Path = ()
     line: int = 0
     column: int = 0
     code: str = ""
     reason: str = ""
     # For `notCarried`, the way to do it by hand. For `changed`, the new value.
     advice: str = ""
+    # Whether keys below without a note have this result.
+    covers: bool = True
+    # Whether the value is a credential, which no report shows.
+    is_hidden: bool = False
 
 
 class Settled(NamedTuple):
@@ -120,19 +125,28 @@ class Ledger:
 
     def carry(self, *values: At) -> None:
         for at in values:
-            self._add(at, Fate.CARRIED)
+            self._add(at, Note(fate=Fate.CARRIED))
 
     def change(self, at: At, reason: str, new: str = "") -> None:
         """Note a key whose meaning or value changed."""
-        self._add(at, Fate.CHANGED, "import/changed", reason, new)
+        self._add(at, _build_change(reason, new))
+
+    def remark(self, at: At, reason: str, new: str = "") -> None:
+        """Note a change that is about a section as a whole, not about each key in it."""
+        self._add(at, replace(_build_change(reason, new), covers=False))
+
+    def hide(self, at: At, new: str) -> None:
+        """Note a credential that a reference replaces."""
+        reason = "the value of a credential is not copied; set the variable in .env"
+        self._add(at, replace(_build_change(reason, new), is_hidden=True))
 
     def lose(self, at: At, reason: str, hint: str = "", code: str = "import/not-carried") -> None:
         """Note a key that fabric has no equivalent for."""
-        self._add(at, Fate.NOT_CARRIED, code, reason, hint)
+        self._add(at, Note(fate=Fate.NOT_CARRIED, code=code, reason=reason, advice=hint))
 
     def drop(self, at: At, reason: str) -> None:
         """Note a key that only the other tool uses."""
-        self._add(at, Fate.DROPPED, "import/dropped", reason)
+        self._add(at, Note(fate=Fate.DROPPED, code="import/dropped", reason=reason))
 
     def drop_unused(self, section: At, reason: str) -> None:
         """Note the keys of a section that have no other note."""
@@ -143,26 +157,18 @@ class Ledger:
             elif at.is_map or at.is_list:
                 self.drop_unused(at, reason)
 
-    def _add(self, at: At, fate: Fate, code: str = "", reason: str = "", advice: str = "") -> None:
-        if at.node is None and fate is not Fate.CHANGED:
+    def _add(self, at: At, note: Note) -> None:
+        if at.node is None and note.fate is not Fate.CHANGED:
             return
-        note = Note(
-            fate=fate,
-            path=at.path,
-            line=at.line,
-            column=at.column,
-            code=code,
-            reason=reason,
-            advice=advice,
-        )
-        self._notes.setdefault((at.path, fate, reason), note)
+        placed = replace(note, path=at.path, line=at.line, column=at.column)
+        self._notes.setdefault((at.path, note.fate, note.reason), placed)
 
     def settle(self, root: Node) -> Settled:
         """Find the result for each leaf. A leaf without a note gets that of the nearest key above.
 
         A variable of a leaf has values with notes below the leaf.
         """
-        exact = _choose_by_path((one.path, one) for one in self._notes.values())
+        exact = _choose_by_path((one.path, one) for one in self._notes.values() if one.covers)
         below = _choose_by_path(
             (one.path[:length], one)
             for one in self._notes.values()
@@ -178,6 +184,10 @@ class Ledger:
         reported = [one for one in self._notes.values() if one.fate is not Fate.CARRIED]
         reported += _note_unknown(At(root), unknown, leaves)
         return Settled(leaves, tuple(sorted(reported, key=lambda one: (one.line, one.column))))
+
+
+def _build_change(reason: str, new: str) -> Note:
+    return Note(fate=Fate.CHANGED, code="import/changed", reason=reason, advice=new)
 
 
 def _choose_by_path(notes: Iterable[tuple[Path, Note]]) -> dict[Path, Fate]:

@@ -5,13 +5,14 @@ A value that differs by stage becomes a parameter: `params.NAME` and `stages.STA
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Items
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
+from fabric.importing.credentials import replace_credentials
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.variable_syntax import (
@@ -25,6 +26,8 @@ from fabric.importing.variable_syntax import (
 from fabric.model.problems import FabricError, Problem
 
 _STAGE = "${stage}"
+# In place of a stage: all stages without an own value.
+_OTHER_STAGES = ""
 _MAX_VALUES = 60_000
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _DATA_FILES = (".yml", ".yaml", ".json")
@@ -65,6 +68,8 @@ class Variables:
         self._ledger = ledger
         self._stage = stage
         self._open: list[str] = []
+        # The alternatives after the one that is looked up.
+        self._rest: Items[str] = ()
         self._files: dict[str, Node | None] = {}
         self._left = _MAX_VALUES
         # Options without a default.
@@ -144,21 +149,22 @@ class Variables:
 
     def _resolve_variable(self, variable: Variable, at: At) -> Found:
         """Take the first known alternative. A binding gets the next constant as default."""
-        dynamic: Binding | None = None
+        open_ones: list[Binding] = []
         first: Missing | None = None
-        for choice in variable.choices:
-            found = self._resolve_choice(choice, at)
+        for number, choice in enumerate(variable.choices):
+            found = self._resolve_choice(choice, at, variable.choices[number + 1 :])
             if isinstance(found, Missing):
                 first = first or found
             elif isinstance(found, Binding):
-                if dynamic is None and found.takes_default:
-                    dynamic = found
-                    continue
-                return _nest(dynamic, found)
-            elif dynamic is None:
+                open_ones.append(found)
+                if not found.takes_default:
+                    return _nest(open_ones)
+            elif not open_ones:
                 return found
             else:
-                return self._add_default(variable, dynamic, found, at)
+                last = self._add_default(variable, open_ones.pop(), found, at)
+                return _nest([*open_ones, last])
+        dynamic = _nest(open_ones) if open_ones else None
         if dynamic is None and "opt:region" in variable.choices:
             return Binding("aws:region", takes_default=False)
         if dynamic and dynamic.inside.startswith("param:") and "opt:" in variable.text:
@@ -178,7 +184,7 @@ class Variables:
         self._ledger.change(at, reason, f"${{{dynamic.inside}}}")
         return dynamic
 
-    def _resolve_choice(self, text: str, at: At) -> Found:
+    def _resolve_choice(self, text: str, at: At, rest: Items[str] = ()) -> Found:
         if text.startswith("${"):
             parts = split_variables(text)
             if len(parts) == 1 and isinstance(parts[0], Variable):
@@ -195,6 +201,7 @@ class Variables:
         argument = self._resolve_inner(parsed.argument, at)
         if address is None or argument is None:
             return Missing("its address depends on a value that is not known")
+        self._rest = rest
         return self._find(parsed._replace(address=address, argument=argument), at)
 
     def _resolve_flag(self, choice: Choice, at: At) -> Found:
@@ -239,7 +246,7 @@ class Variables:
         try:
             segments = address.split(".")
             if any(_STAGE in one for one in segments):
-                return self._find_by_stage(_find_stage_values(self._root, segments), at)
+                return self._find_by_stage(self._find_stage_values(self._root, segments), at)
             found = self._look_up(self._root, segments)
             if found is None:
                 return _find_built_in(address)
@@ -262,6 +269,29 @@ class Variables:
             found = child
         return found
 
+    def _find_stage_values(self, root: At, segments: Items[str]) -> StageTable | None:
+        """Find the values of an address with a stage in it."""
+        number = next(n for n, one in enumerate(segments) if _STAGE in one)
+        parent = self._look_up(root, segments[:number])
+        if parent is None:
+            return None
+        if isinstance(parent.node, Scalar) and has_variables(parent.text):
+            parent = self.resolve(parent)
+        pattern = _compile_stage_pattern(segments[number])
+        values: dict[str, At] = {}
+        for child in parent.list_entries():
+            matched = pattern.fullmatch(child.key)
+            found = child.get(*segments[number + 1 :]) if matched else None
+            if matched and found and found.node is not None:
+                values[matched[1]] = found
+        words = [
+            *segments[:number],
+            segments[number].replace(_STAGE, "").strip("-_"),
+            *segments[number + 1 :],
+        ]
+        name = ".".join(one for one in words if one and one != "custom")
+        return StageTable(name or "value", values)
+
     def _resolve_found(self, found: At) -> Found:
         """Resolve a value that another one refers to. A single binding stays one."""
         node = found.node
@@ -272,23 +302,32 @@ class Variables:
         return Missing("no value") if node is None else self._resolve_node(node, found)
 
     def _find_by_stage(self, table: StageTable | None, at: At) -> Found:
+        """Find the values of all stages. A constant alternative is the value of other stages."""
+        rest, self._rest = self._rest, ()
         if table is None or not table.values:
-            return Missing("no value for a stage")
+            return Missing("no stage has a value here")
+        if rest and isinstance(fallback := self._resolve_choice(rest[0], at, rest[1:]), Node):
+            other = rest[0].rpartition(".")[2]
+            listed = {key: one for key, one in table.values.items() if key != other}
+            found = self._resolve_stages(table._replace(values=listed))
+            return self._build_by_stage(table.name, {_OTHER_STAGES: fallback, **found}, at)
+        return self._build_by_stage(table.name, self._resolve_stages(table), at)
+
+    def _resolve_stages(self, table: StageTable) -> dict[str, Node]:
         self._ledger.carry(*(one for one in table.values.values() if one.path[:1] == ("custom",)))
         values = {stage: self.resolve(one).node for stage, one in table.values.items()}
-        return self._build_by_stage(
-            table.name, {stage: node for stage, node in values.items() if node is not None}, at
-        )
+        return {stage: node for stage, node in values.items() if node is not None}
 
     def _build_by_stage(self, name: str, values: dict[str, Node], at: At) -> Node:
         """Build a value whose leaves are parameters if stages differ."""
         nodes = list(values.values())
-        default = values.get(self._stage, nodes[0])
+        base = _find_base(values, self._stage)
+        default = values.get(base, nodes[0])
         if all(_strip(node) == _strip(default) for node in nodes):
             return default
         if isinstance(default, Scalar) and all(isinstance(one, Scalar) for one in nodes):
             texts = {stage: one.text for stage, one in values.items() if isinstance(one, Scalar)}
-            if self._stage not in texts:
+            if base not in texts:
                 first = next(iter(texts))
                 reason = (
                     f"`{name}` has no value for stage `{self._stage}`; that of `{first}` is used"
@@ -326,10 +365,11 @@ class Variables:
         base, number = name, 2
         while not self._is_free(name, values):
             name, number = f"{base}_{number}", number + 1
-        if self._stage in values:
-            self.params[name] = values[self._stage]
+        base_stage = _find_base(values, self._stage)
+        if base_stage in values:
+            self.params[name] = values[base_stage]
         for stage, text in values.items():
-            if stage != self._stage:
+            if stage != base_stage:
                 self.stage_params.setdefault(stage, {})[name] = text
         return build_scalar(f"${{param:{name}}}")
 
@@ -337,7 +377,7 @@ class Variables:
         """Return whether a parameter has no value, or these values already."""
         known = {stage: one[name] for stage, one in self.stage_params.items() if name in one}
         if name in self.params:
-            known[self._stage] = self.params[name]
+            known[_find_base(values, self._stage)] = self.params[name]
         return not known or known == values
 
     def _find_in_file(self, path: str, address: str, at: At) -> Found:
@@ -375,7 +415,7 @@ class Variables:
             segments = [one for one in address.split(".") if one]
             top = At(root, at.path, at.line, at.column)
             if any(_STAGE in one for one in segments):
-                return self._find_by_stage(_find_stage_values(top, segments), at)
+                return self._find_by_stage(self._find_stage_values(top, segments), at)
             found = self._look_up(top, segments)
             if found is None:
                 return Missing(f"`{address}` is not in `{path}`")
@@ -387,7 +427,11 @@ class Variables:
         if path not in self._files:
             text = self._surroundings.read_text(path)
             self._files[path] = (
-                None if text is None else read(path, text.encode(), keeps_tags=True).root
+                None
+                if text is None
+                else replace_credentials(
+                    read(path, text.encode(), keeps_tags=True).root, Ledger(), is_named=True
+                )
             )
         return self._files[path]
 
@@ -416,11 +460,17 @@ _HINTS = {
 }
 
 
-def _nest(first: Binding | None, found: Binding) -> Binding:
-    """Make the second binding the default of the first."""
-    if first is None:
-        return found
-    return Binding(f"{first.inside},${{{found.inside}}}", takes_default=False)
+def _nest(bindings: Items[Binding]) -> Binding:
+    """Make each binding the default of the one before it."""
+    *outer, found = bindings
+    for one in reversed(outer):
+        found = Binding(f"{one.inside},${{{found.inside}}}", takes_default=False)
+    return found
+
+
+def _find_base(values: Iterable[str], stage: str) -> str:
+    """Find the stage whose value is that of `params`."""
+    return _OTHER_STAGES if _OTHER_STAGES in values else stage
 
 
 def _find_built_in(address: str) -> Found:
@@ -476,26 +526,6 @@ _SOURCES: dict[str, Callable[[Choice], Found]] = {
 def _compile_stage_pattern(text: str) -> re.Pattern[str]:
     first, _, rest = text.partition(_STAGE)
     return re.compile(f"{re.escape(first)}(.+?){re.escape(rest.replace(_STAGE, ''))}")
-
-
-def _find_stage_values(root: At, segments: Items[str]) -> StageTable | None:
-    """Find the values of an address with a stage in it."""
-    number = next(n for n, one in enumerate(segments) if _STAGE in one)
-    parent = root.get(*segments[:number])
-    pattern = _compile_stage_pattern(segments[number])
-    values: dict[str, At] = {}
-    for child in parent.list_entries():
-        matched = pattern.fullmatch(child.key)
-        found = child.get(*segments[number + 1 :]) if matched else None
-        if matched and found and found.node is not None:
-            values[matched[1]] = found
-    words = [
-        *segments[:number],
-        segments[number].replace(_STAGE, "").strip("-_"),
-        *segments[number + 1 :],
-    ]
-    name = ".".join(one for one in words if one and one != "custom")
-    return StageTable(name or "value", values)
 
 
 def build_scalar(value: str | float | bool | None) -> Scalar:

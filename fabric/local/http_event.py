@@ -72,7 +72,7 @@ def convert_to_older_event(event: JsonObject) -> JsonObject:
         "requestId": context["requestId"],
         "requestTime": context["time"],
         "requestTimeEpoch": context["timeEpoch"],
-        "resourcePath": context["routeKey"].partition(" ")[2],
+        "resourcePath": context["routeKey"].rpartition(" ")[2],
         "stage": context["stage"],
     }
     return {

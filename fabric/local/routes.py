@@ -6,6 +6,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from fabric.local.access import OPEN, RouteAccess
+from fabric.model.names import DEFAULT_ROUTE
 
 ANY = "ANY"
 
@@ -24,7 +25,7 @@ class HttpRoute(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        return f"{self.method} {self.path}"
+        return self.path if self.path == DEFAULT_ROUTE else f"{self.method} {self.path}"
 
 
 class Matched(Struct, frozen=True):
@@ -50,10 +51,11 @@ class RouteTable:
     method ranks before ANY."""
 
     def __init__(self, routes: Iterable[HttpRoute]) -> None:
-        self.routes = tuple(sorted(routes, key=_rank))
+        self._default, paths = _split_default(routes)
+        self.routes = (*sorted(paths, key=_rank), *self._default)
         self._literal: dict[tuple[str, ...], _Shape] = {}
         templates: dict[tuple[str, ...], _Shape] = {}
-        for route in self.routes:
+        for route in sorted(paths, key=_rank):
             segments = _split_path(route.path)
             shapes = templates if "{" in route.path else self._literal
             shape = shapes.setdefault(_build_shape(segments), _Shape(segments, {}))
@@ -70,12 +72,15 @@ class RouteTable:
                 if route := shape.by_method.get(one):
                     return Matched(route, _match_template(_split_path(route.path), segments) or {})
             allowed += shape.by_method
+        for route in self._default:
+            return Matched(route, {})
         return Unrouted(tuple(sorted(set(allowed))))
 
     def on_path(self, path: str) -> tuple[HttpRoute, ...]:
         """Return all routes of a path, whatever their method; most specific first."""
         shapes = self._list_shapes(_decode_segments(path))
-        return tuple(route for shape in shapes for route in shape.by_method.values())
+        found = (route for shape in shapes for route in shape.by_method.values())
+        return (*found, *self._default)
 
     def _list_shapes(self, segments: list[str]) -> Iterator[_Shape]:
         if literal := self._literal.get(tuple(segments)):
@@ -83,6 +88,15 @@ class RouteTable:
         for one in self._templates:
             if _match_template(one.segments, segments) is not None:
                 yield one
+
+
+def _split_default(
+    routes: Iterable[HttpRoute],
+) -> tuple[tuple[HttpRoute, ...], tuple[HttpRoute, ...]]:
+    """Return the route of all other requests, if there is one, and the routes of paths."""
+    every = tuple(routes)
+    default = tuple(one for one in every if one.path == DEFAULT_ROUTE)
+    return default[:1], tuple(one for one in every if one.path != DEFAULT_ROUTE)
 
 
 def _decode_segments(path: str) -> list[str]:

@@ -21,7 +21,10 @@ FUNCTION_SETTINGS = (
     # Only as settings of the scaling. A count is part of the capacity.
     "provisionedConcurrency",
     *("durable", "recursiveLoop"),
+    "functionName",
 )
+# The name of a function at its provider, instead of one from service, stage and function.
+FUNCTION_NAME = "functionName"
 
 
 class DeployUnit(StrEnum):

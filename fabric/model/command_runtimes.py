@@ -5,7 +5,7 @@ from enum import StrEnum
 
 # The file that a custom runtime starts, and its handler.
 BOOTSTRAP = "bootstrap"
-_COMMAND_RUNTIME = re.compile(r"provided\.|java|dotnet|ruby")
+_COMMAND_RUNTIME = re.compile(r"provided\.|java|dotnet|ruby[0-9]")
 
 
 class PresetName(StrEnum):

@@ -23,6 +23,10 @@ class TriggerKind(StrEnum):
     AMQP = "amqp"
 
 
+# The path of the route that receives all requests that no other route matches.
+DEFAULT_ROUTE = "$default"
+
+
 class StepEvent(StrEnum):
     """When a command of the config runs."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from msgspec import DecodeError
 from msgspec.json import decode
 
-from fabric.model.names import TriggerKind
+from fabric.model.names import DEFAULT_ROUTE, TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
 # Its topics are those of SNS.
@@ -120,7 +120,9 @@ def _build_sample_http_event(fields: Mapping[str, object]) -> JsonObject:
     Fields for older handlers are at the top level.
     """
     method, route_path = _route(fields)
-    path = _PARAMETER.sub("1", route_path)
+    is_default = route_path == DEFAULT_ROUTE
+    key = route_path if is_default else f"{method} {route_path}"
+    path = "/" if is_default else _PARAMETER.sub("1", route_path)
     sent = "GET" if method == "ANY" else method
     body = '{"hello":"world"}' if sent in _WITH_BODY else None
     headers: dict[str, Json] = {"host": _HOST, "user-agent": _AGENT, "accept": "*/*"}
@@ -128,13 +130,13 @@ def _build_sample_http_event(fields: Mapping[str, object]) -> JsonObject:
         headers |= {"content-type": "application/json", "content-length": str(len(body))}
     return {
         "version": "2.0",
-        "routeKey": f"{method} {route_path}",
+        "routeKey": key,
         "rawPath": path,
         "rawQueryString": "",
         "headers": headers,
         "queryStringParameters": {},
         "pathParameters": dict.fromkeys(_PARAMETER.findall(route_path), "1"),
-        "requestContext": _build_request_context(f"{method} {route_path}", sent, path),
+        "requestContext": _build_request_context(key, sent, path),
         "body": body,
         "isBase64Encoded": False,
         "httpMethod": sent,
@@ -144,6 +146,8 @@ def _build_sample_http_event(fields: Mapping[str, object]) -> JsonObject:
 
 def _route(fields: Mapping[str, object]) -> tuple[str, str]:
     method, _, path = str(fields.get("route") or "").partition(":")
+    if method == DEFAULT_ROUTE:
+        return "ANY", DEFAULT_ROUTE
     if not path:
         method, path = str(fields.get("method") or "GET"), str(fields.get("path") or "/hello")
     return method.upper(), path

@@ -25,7 +25,11 @@ from fabric.providers.core.contract import (
 )
 from fabric.providers.core.deployer import UnqueriedDeployer
 from fabric.providers.core.own_arns import locate_stand_ins
-from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
+from fabric.providers.core.triggers import (
+    build_function_endpoint,
+    choose_function_name,
+    format_resource_name,
+)
 
 DEFAULT_REGION = "local"
 _MARK = 12
@@ -123,7 +127,7 @@ class Simulated(UnqueriedDeployer, frozen=True):
 
 
 def _simulate_function(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    name = format_resource_name(address, order.name)
+    name = choose_function_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,

@@ -17,7 +17,7 @@ from fabric.graph.judge import (
     list_wanted,
 )
 from fabric.graph.plan import Known
-from fabric.model.catalog import FUNCTION_SETTINGS, find_provider_facts
+from fabric.model.catalog import FUNCTION_NAME, FUNCTION_SETTINGS, find_provider_facts
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import fill_bindings
 from fabric.model.ownership_tags import mark_of
@@ -154,6 +154,7 @@ class DeployKind:
             self._tools.deployers.full_address(ref), previous=locked_record.record
         )
         _refuse_bad_values(deployer, full_address, [one for one in orders if one.has_late_values])
+        _note_own_names(locked_record, orders)
         task_tools.go_on()
         names = [order.name for order in orders]
         with (
@@ -172,7 +173,9 @@ class DeployKind:
         deployer = self._tools.deployers.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
-            full_address = self._tools.deployers.full_address(ref)
+            full_address = replace(
+                self._tools.deployers.full_address(ref), previous=locked_record.record
+            )
             live = deployer.find(full_address, order.name, order.mark)
             if live is None or live.mark != order.mark:
                 return None
@@ -248,6 +251,21 @@ def _with_layer_addresses(values: Values, record: Record) -> Values:
     """Replace names of layers of the project with the addresses of their current versions."""
     shown = replace(values.shown, layers=resolve_layers(values.shown.layers, record))
     return replace(values, layers=resolve_layers(values.layers, record), shown=shown)
+
+
+# Settles no intent: the deploy continues.
+_NAMING = "naming"
+
+
+def _note_own_names(locked_record: OpenRecord, orders: Sequence[FunctionOrder]) -> None:
+    """Record the name that the config sets for a new function before the first call, so that a
+    removal finds the function whatever happens and whatever the config then contains."""
+    for one in orders:
+        name = dict(one.settings).get(FUNCTION_NAME)
+        was = locked_record.record.function(one.name)
+        if name and (was is None or not was.resource_name):
+            begun = was or FunctionRecord(one.name, key="", artifact_sha256="")
+            locked_record.add(FunctionDone(_NAMING, replace(begun, resource_name=name)))
 
 
 def _find_image(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabric.model.amounts import format_count, format_duration
 from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.deployed import (
+    AdoptOutcome,
     DeployOutcome,
     FunctionEnd,
     OutputsOutcome,
@@ -91,6 +92,34 @@ def rollback_text(done: RollbackOutcome, _style: Style) -> str:
     count = format_count(len(done.functions), "function")
     place = f"{done.service} on {done.provider}"
     return f"Rolled back {place} to {done.to} ({count}, previously {done.before})."
+
+
+_SECTIONS = {
+    "take": "Take over",
+    "keep": "Leave unchanged",
+    "create": "Create with the next deploy",
+    "manual": "Do by hand",
+}
+_UNDONE = {**_SECTIONS, "take": "Return"}
+
+
+def adopt_text(found: AdoptOutcome, style: Style) -> str:
+    stacks = f", {', '.join(found.stacks)}" if found.stacks else ""
+    lines = [style.strong(f"{found.service} on {found.provider}, stage {found.stage}{stacks}")]
+    for action, title in (_UNDONE if found.release else _SECTIONS).items():
+        rows = [one for one in found.parts if one.action == action]
+        lines += ["", f"{title}:"] if rows else []
+        lines += [f"  {one.kind} {one.name}  {style.dim(one.reason)}".rstrip() for one in rows]
+    if found.steps:
+        lines += ["", "Before you adopt:", *(f"  {line}" for line in found.steps)]
+    return "\n".join([*lines, "", _format_adoption_end(found)])
+
+
+def _format_adoption_end(found: AdoptOutcome) -> str:
+    count = format_count(len(found.functions), "function")
+    if not found.changed:
+        return "Nothing was changed."
+    return f"Released {count}." if found.release else f"Adopted {count}. Next: fabric plan"
 
 
 def format_releases(found: ReleasesOutcome, _style: Style) -> str:

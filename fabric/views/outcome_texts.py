@@ -202,6 +202,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.DeployOutcome: deploy_text.deploy_text,
     deployed.RemoveOutcome: deploy_text.format_removal,
     deployed.RollbackOutcome: deploy_text.rollback_text,
+    deployed.AdoptOutcome: deploy_text.adopt_text,
     deployed.ReleasesOutcome: deploy_text.format_releases,
     deployed.OutputsOutcome: deploy_text.format_outputs,
     generated.GenerateOutcome: deploy_text.generate_text,

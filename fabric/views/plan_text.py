@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from fabric.model.amounts import format_count
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import (
@@ -177,7 +178,8 @@ def _format_value(value: Json) -> str:
 def format_trigger(trigger: JsonObject) -> str:
     kind = str(trigger["type"])
     if kind == "http":
-        return f"{trigger['method']} {trigger['path']}"
+        path = str(trigger["path"])
+        return path if path == DEFAULT_ROUTE else f"{trigger['method']} {path}"
     subject = next(
         (trigger[key] for key in ("schedule", "queue", "bucket", "topic") if key in trigger), ""
     )

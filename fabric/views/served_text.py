@@ -64,14 +64,12 @@ def _format_call_details(call: CallLine, style: Style) -> Iterator[str]:
 
 
 def format_ready(
-    url: str, routes: tuple[tuple[str, str, str], ...], others: tuple[str, ...], style: Style
+    url: str, routes: tuple[tuple[str, str], ...], others: tuple[str, ...], style: Style
 ) -> str:
-    """Format the address and the routes: method, path and function."""
-    width = max((len(f"{method} {path}") for method, path, _ in routes), default=0)
+    """Format the address and the routes, each with its function."""
+    width = max((len(key) for key, _ in routes), default=0)
     lines = [f"Serving at {style.strong(url)}"]
-    lines += [
-        f"  {f'{method} {path}':<{width}}  {style.dim(name)}" for method, path, name in routes
-    ]
+    lines += [f"  {key:<{width}}  {style.dim(name)}" for key, name in routes]
     lines += [f"  {style.dim('POST')} /_fabric/events/{name}" for name in others]
     lines.append(style.dim("Type `exit` or press Ctrl-C to stop."))
     return "\n".join(lines)

@@ -16,6 +16,12 @@ def function(settings: str = "", rest: str = "", metadata: str = "") -> Conversi
     return from_sam(template(f"{text}    {settings}\n", rest), SOURCE)
 
 
+def test_a_name_of_a_function_that_only_a_deploy_knows_is_reported() -> None:
+    done = function("FunctionName: !GetAtt T.TopicName\nT:\n  Type: AWS::SNS::Topic")
+    assert "functionName" not in done.function
+    assert any("must be known before the deploy" in one for one in done.reasons())
+
+
 def test_the_handler_gets_the_directory_of_its_code() -> None:
     done = function()
     assert done.config == {
@@ -44,6 +50,7 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         {"vpc": {"subnetIds": ["a"], "securityGroupIds": ["b"]}},
     ),
     ("KmsKeyArn: 'arn:aws:kms:x'", {"kmsKey": "arn:aws:kms:x"}),
+    ("FunctionName: orders", {"functionName": "orders"}),
     ("DeadLetterQueue: {Type: SQS, TargetArn: 'arn:aws:sqs:x'}", {"deadLetter": "arn:aws:sqs:x"}),
     (
         "FileSystemConfigs: [{Arn: 'arn:x', LocalMountPath: /mnt/a}]",
@@ -88,7 +95,6 @@ def test_a_property_of_a_function_is_carried(setting: str, expected: dict[str, A
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("FunctionName: x", "fabric names functions"),
         ("DeploymentPreference: {Type: Canary10Percent5Minutes}", "gradual releases"),
         ("Policies: [{UnknownPolicy: {A: b}}]", "`UnknownPolicy` is not supported"),
         ("Policies: [{DynamoDBReadPolicy: {}}]", "has no value"),

@@ -86,6 +86,7 @@ def test_a_key_of_the_provider_becomes_a_default(
 FUNCTIONS: list[tuple[str, dict[str, Any]]] = [
     ("memorySize: 1536MB", {"memory": 1536}),
     ("timeout: 3", {"timeout": 3}),
+    ("name: 'orders-${sls:stage}'", {"functionName": "orders-${stage}"}),
     ("runtime: python3.13", {"runtime": "python3.13"}),
     ("description: Places orders", {"description": "Places orders"}),
     ("environment: {A: b}", {"env": {"A": "b"}}),
@@ -128,7 +129,6 @@ def test_a_key_of_a_function_is_carried(setting: str, expected: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("name: custom", "fabric names functions"),
         ("image: {uri: x}", "images that are built elsewhere"),
         ("condition: X", "conditions of functions"),
         ("nope: 1", "unknown key"),

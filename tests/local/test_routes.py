@@ -52,5 +52,15 @@ def test_a_path_that_no_route_has_is_not_found(path: str) -> None:
         assert TABLE.find("GET", path) == Unrouted()
 
 
+@pytest.mark.parametrize(("method", "path"), [("GET", "/none"), ("POST", "/"), ("OPTIONS", "/a")])
+def test_the_default_route_receives_all_that_no_other_one_matches(method: str, path: str) -> None:
+    default = HttpRoute("ANY", "$default", "rest")
+    table = RouteTable([*TABLE.routes, default])
+    assert table.find(method, path) == Matched(default, {})
+    assert default in table.on_path(path)
+    assert table.routes[-1].key == "$default"
+    assert table.find("GET", "/") == TABLE.find("GET", "/")
+
+
 def test_path_without_the_method_lists_allowed_methods() -> None:
     assert TABLE.find("GET", "/users") == Unrouted(("POST",))

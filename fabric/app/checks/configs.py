@@ -19,7 +19,7 @@ from fabric.app.records.scope import DeployScope
 from fabric.config.rules.deployable import has_provider_settings
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys
-from fabric.config.values import Config, Function
+from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.judge import find_dropped_functions
 from fabric.graph.late_outputs import (
     OutputName,
@@ -36,12 +36,14 @@ from fabric.model.catalog import (
     find_provider_facts,
     format_provider_title,
 )
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import redact_values
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
 from fabric.providers.core.contract import LayerPublisher, Unsupported, WorkflowDeployer
+from fabric.providers.core.limits import function_problem
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
@@ -284,11 +286,14 @@ def _find_unsupported_settings(config: Config) -> Iterator[Unsupported]:
 
 def _find_unsupported_options(provider_id: str, one: Function) -> Iterator[Unsupported]:
     for number, trigger in enumerate(one.triggers):
+        if isinstance(trigger, HttpTrigger) and trigger.path == DEFAULT_ROUTE:
+            why = f"has the route `{DEFAULT_ROUTE}`, which only HTTP APIs of AWS have"
+            hint = "use the routes `ANY:/` and `ANY:/{path+}`"
+            yield Unsupported(one.name, function_problem(one.name, why, hint), number)
         for key in json.loads(getattr(trigger, "options", "") or "{}"):
             why = f"sets `{key}` of a trigger, which fabric does not support for {provider_id}"
             hint = "remove it, or use a custom deploy command"
-            problem = Problem("config/unfit", f"function `{one.name}` {why}", hint)
-            yield Unsupported(one.name, problem, number)
+            yield Unsupported(one.name, function_problem(one.name, why, hint), number)
 
 
 def _find_unpublished_layers(config: Config) -> Iterator[Unsupported]:

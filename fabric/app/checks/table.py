@@ -43,6 +43,7 @@ class Use(StrEnum):
     PLAN = "plan"
     DEPLOY = "deploy"
     ROLLBACK = "rollback"
+    ADOPT = "adopt"
     REMOVE = "remove"
     DEV = "dev"
     DOCTOR = "doctor"
@@ -177,7 +178,7 @@ def _check_rollback(one: Candidate) -> Iterable[Problem]:
     return problems if problems and is_rollback_wanted(one.scope, one.rollback) else ()
 
 
-_CHANGES = frozenset({Use.DEPLOY, Use.ROLLBACK})
+_CHANGES = frozenset({Use.DEPLOY, Use.ROLLBACK, Use.ADOPT})
 _REVIEWS = frozenset({Use.PLAN, Use.DOCTOR})
 _PLAN = frozenset({Use.PLAN})
 _REMOVE = frozenset({Use.REMOVE})

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.app.project.plan_rows import encode_trigger
 from fabric.config.values import Config, Function
-from fabric.model.catalog import find_provider_facts
+from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.conventions import find_conventions
 from fabric.model.host_facts import find_host_facts
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction
@@ -63,7 +63,8 @@ def find_calling_provider(
 def build_simulated_caller(config: Config, function: Function) -> CallingProvider:
     """Build the calling provider of an undeployed function, as a simulated deployment would."""
     region = config.provider.region or _NO_REGION
-    name = f"{config.service}-{config.stage}-{function.name}"
+    own = dict(function.settings).get(FUNCTION_NAME)
+    name = own or f"{config.service}-{config.stage}-{function.name}"
     is_lambda = config.provider.id == _LAMBDA
     resource = _format_arn(region, name) if is_lambda else name
     return build_calling_provider(

@@ -86,7 +86,7 @@ def _match_route(call: OneCall, config: Config, http: HttpInput) -> Matched:
     found = table.find(http.method, http.target.partition("?")[0])
     if isinstance(found, Matched):
         return found
-    routes = ", ".join(f"{route.method} {route.path}" for route in table.routes)
+    routes = ", ".join(route.key for route in table.routes)
     hint = f"use one of {routes}" if routes else "add an http trigger to a function"
     raise FabricError(
         Problem("usage/no-route", f"no route matches {http.method} {http.target}", hint=hint)

@@ -12,6 +12,7 @@ from fabric.app.invoking.layer_folders import unpack_layers
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
+from fabric.app.records.placed_deployers import list_function_names
 from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.service_unit import ServiceUnit
@@ -216,7 +217,8 @@ def _build_environments(project: Project, unit: ServiceUnit, settings: Settings)
     missing: dict[str, str] = {}
     config = unit.config
     place = (config.provider.label, config.provider.id, config.provider.region)
-    address = DeploymentAddress(config.service, config.stage, *place)
+    names = list_function_names(config)
+    address = DeploymentAddress(config.service, config.stage, *place, function_names=names)
     for function in config.functions:
         env = [(name, fill_stand_in_arns(value, address)) for name, value in function.env]
         filled = [(name, fill_placeholders(value, known)) for name, value in env]

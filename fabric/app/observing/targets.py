@@ -27,7 +27,7 @@ from fabric.providers.core.contract import DeploymentAddress, LiveFunction
 from fabric.providers.core.observing import ObservedService, Observer
 from fabric.providers.core.provider import Connections
 from fabric.providers.core.redaction import Redaction
-from fabric.providers.core.triggers import format_resource_name
+from fabric.providers.core.triggers import choose_function_name
 from fabric.state.call_log import call_log_path, read_calls
 
 
@@ -170,7 +170,7 @@ def _list_observed_functions(
         known = {one.name for one in deployed}
         for function in config.functions:
             if function.name not in known:
-                yield LiveFunction(function.name, format_resource_name(address, function.name), "")
+                yield LiveFunction(function.name, choose_function_name(address, function.name), "")
 
 
 def _drop_undeployed(every: list[ObservedTarget]) -> list[ObservedTarget]:

@@ -13,7 +13,7 @@ from fabric.app.records.deploy_work import DeployWork
 from fabric.app.records.known_records import UpstreamAddresses, with_values
 from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.values import Config, HttpTrigger
-from fabric.model.catalog import format_provider_title
+from fabric.model.catalog import FUNCTION_NAME, format_provider_title
 from fabric.model.late_values import (
     fill_document,
     find_late_names,
@@ -23,6 +23,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import is_secret_name
 from fabric.model.secret import Secret
+from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     Deployer,
     DeploymentAddress,
@@ -93,7 +94,11 @@ class PlacedDeployers:
         one = self._work.placements[ref]
         deployment_id = self._work.deployment_ids.get(ref, "")
         return DeploymentAddress(
-            *(ref.service, ref.stage, ref.provider), one.provider_id, one.region, deployment_id
+            *(ref.service, ref.stage, ref.provider),
+            one.provider_id,
+            one.region,
+            deployment_id,
+            function_names=list_function_names(self._work.config(ref)),
         )
 
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
@@ -183,6 +188,13 @@ def collect_hidden_values(env: Mapping[str, str], config: Config | None) -> froz
         pairs = (pair for function in config.functions for pair in function.env)
         found |= {value for name, value in pairs if name in config.document.secret_names}
     return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
+
+
+def list_function_names(config: Config | None) -> Pairs:
+    """List the names at the provider that the config sets, by function."""
+    functions = config.functions if config else ()
+    named = ((one.name, dict(one.settings).get(FUNCTION_NAME, "")) for one in functions)
+    return tuple((name, text) for name, text in named if text)
 
 
 def _find_extension(config: Config | None, provider_id: str) -> object:

@@ -21,7 +21,7 @@ from fabric.config.values import (
 )
 from fabric.model.backends import back_end_facts
 from fabric.model.catalog import find_provider_facts, format_provider_title
-from fabric.model.names import TriggerKind
+from fabric.model.names import DEFAULT_ROUTE, TriggerKind
 from fabric.model.problems import Place, Problem
 
 
@@ -114,6 +114,7 @@ def _has_provider_settings(one: Function) -> bool:
         not isinstance(trigger, HttpTrigger | CronTrigger)
         or trigger.options
         or getattr(trigger, "authorizer", "")
+        or getattr(trigger, "path", "") == DEFAULT_ROUTE
         for trigger in one.triggers
     )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schedule import ScheduleError, normalize_schedule
+from fabric.config.schema.triggers import BUCKET_HINT, BUCKET_NAME
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
@@ -22,6 +23,7 @@ from fabric.config.yaml.nodes import (
 )
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import (
+    FUNCTION_NAME,
     PROVIDERS,
     ProviderFacts,
     choose_base_image,
@@ -29,12 +31,12 @@ from fabric.model.catalog import (
     format_provider_title,
 )
 from fabric.model.command_runtimes import is_command_runtime
-from fabric.model.names import TriggerKind
+from fabric.model.late_values import find_late_names
+from fabric.model.names import DEFAULT_ROUTE, TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 
 _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
 # Where texts of an environment end, for every system.
@@ -148,7 +150,7 @@ def _check_package(planned: _Planned, default: str) -> Iterator[Problem]:
 def _name(planned: _Planned) -> Iterator[Problem]:
     limit = planned.facts.limits.name_length if planned.facts else 0
     full = f"{planned.service}-{planned.stage}-{planned.name}"
-    if limit and len(full) > limit:
+    if limit and len(full) > limit and not find_child(planned.node, FUNCTION_NAME):
         message = (
             f"the resource name `{format_excerpt(full)}` has {len(full)} characters; the limit of "
             f"{format_provider_title(planned.facts.id if planned.facts else '')} is {limit}"
@@ -174,7 +176,7 @@ def _check_trigger(planned: _Planned, kind: TriggerKind, node: Mapping) -> Itera
 def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     leaf = find_child(node, "route") or find_child(node, "path") or node
     method, path = _split_route(node)
-    why = _explain_bad_path(path)
+    why = "" if path == DEFAULT_ROUTE else _explain_bad_path(path)
     if why:
         message = (
             f"invalid path `{format_excerpt(path)}` of function "
@@ -246,6 +248,8 @@ def _check_same_route(
 
 def _split_route(node: Mapping) -> tuple[str, str]:
     route = read.read_text(node, "route")
+    if route == DEFAULT_ROUTE:
+        return "ANY", DEFAULT_ROUTE
     method, _, path = route.partition(":")
     return (
         (method, path)
@@ -302,13 +306,14 @@ def _check_time_zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
 
 def _check_storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     bucket, leaf = read.read_text(node, "bucket"), find_child(node, "bucket")
-    if leaf is not None and bucket and not _BUCKET.fullmatch(bucket):
+    # The name of a bucket of a stack is checked when it is known.
+    is_known = bool(bucket) and not find_late_names(bucket)
+    if leaf is not None and is_known and not BUCKET_NAME.fullmatch(bucket):
         message = (
             f"invalid bucket name `{format_excerpt(bucket)}` of function "
             f"`{format_excerpt(planned.name)}`"
         )
-        hint = "use 3 to 63 lowercase letters, digits, dots and hyphens"
-        yield Problem("config/bad-bucket", message, hint, place_of(leaf))
+        yield Problem("config/bad-bucket", message, BUCKET_HINT, place_of(leaf))
     events = find_child(node, "events")
     for event in _list_scalars(events):
         if not _EVENT.fullmatch(event.text):

@@ -22,6 +22,7 @@ from fabric.config.yaml.nodes import (
     remove_keys,
 )
 from fabric.config.yaml.problems import place_in_file
+from fabric.model.catalog import FUNCTION_NAME
 from fabric.model.names import CACHED_EVENTS, TriggerKind
 from fabric.model.problems import Place, Problem
 
@@ -154,7 +155,7 @@ def _list_settled_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
     for name, node in list_named_entries(find_child(root, "extensions")):
         yield f"extensions.{name}.region", find_child(node, "region")
     for _, node in list_named_entries(find_child(root, "functions")):
-        for key in ("name", "entry"):
+        for key in ("name", "entry", FUNCTION_NAME):
             yield f"functions[].{key}", find_child(node, key)
 
 

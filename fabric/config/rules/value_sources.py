@@ -20,7 +20,7 @@ from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
-from fabric.model.catalog import find_provider_facts
+from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.late_values import (
     OWN_ADDRESSES,
     SERVICE_OUTPUT,
@@ -41,12 +41,19 @@ _FREE_IN = {
 }
 # Further keys where the deployer fills late values: only deploys and releases read them.
 _FILLED_IN = {
-    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)}),
+    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)})
+    - {FUNCTION_NAME},
     "layers": frozenset({"arn"}),
 }
-_KNOWN_IN_TRIGGERS = frozenset({"type", "route", "method", "path", "schedule", "timezone"})
+_KNOWN_IN_TRIGGERS = frozenset(
+    (
+        *("type", "route", "method", "path", "schedule", "timezone", "events", "authorizer"),
+        "startingPosition",
+    )
+)
 # Decided before anything runs, and written down.
 _KNOWN_IN_EXTENSIONS = frozenset({"region"})
+_KNOWN_IN_HTTP = frozenset({"defaultAuthorizer"})
 
 
 def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
@@ -91,6 +98,10 @@ def _check_extensions(node: Node) -> Iterator[Finding]:
                 yield from _find_late_below(path, entry.value)
             elif entry.key != "stack":
                 yield from _find_late_below(path, entry.value, OWN_ADDRESSES)
+            http = entry.value.entries if isinstance(entry.value, Mapping) else ()
+            for one in http if entry.key == "http" else ():
+                if one.key in _KNOWN_IN_HTTP:
+                    yield from _find_late_below(f"{path}.{one.key}", one.value)
 
 
 def _find_late_below(path: str, node: Node, kinds: tuple[str, ...] = ("",)) -> Iterator[Finding]:

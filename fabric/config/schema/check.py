@@ -147,12 +147,12 @@ def _check_choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
         return ()
     if isinstance(text, str) and shape.accepts and shape.accepts(text):
         return ()
-    if _is_late(node):
-        return [_late_value_finding(node, path)]
     return [_unknown_word_finding(shape, node, path)]
 
 
 def _unknown_word_finding(shape: OneOf, node: Node, path: Path) -> Finding:
+    if _is_late(node):
+        return _late_value_finding(node, path)
     wanted = f"{shape.noun} ({', '.join(shape.words)})"
     problem = _type_mismatch_finding(node, path, wanted, shape.code).problem
     suggest = shape.suggest or (lambda word: suggest_spelling(word, shape.words))

@@ -197,6 +197,13 @@ _REST = (
         ["mobile"],
     ),
     Field(
+        "apiKeySource",
+        OneOf(("header", "authorizer"), "a source of API keys"),
+        "Where the API key of a request is: the header `x-api-key`, or the response of the "
+        "authorizer (REST API). Default: header.",
+        "authorizer",
+    ),
+    Field(
         "usagePlan",
         _USAGE_PLAN,
         "Limits of each API key (REST API).",

@@ -277,4 +277,12 @@ FUNCTION_SETTINGS = (
         "Default: terminate.",
         "allow",
     ),
+    Field(
+        "functionName",
+        Text(
+            match_whole(r"[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` and `-`"
+        ),
+        "Name of the function at AWS (AWS Lambda only). Default: `<service>-<stage>-<function>`.",
+        "orders-prod",
+    ),
 )

@@ -1,5 +1,6 @@
 """Which keys each kind of trigger has."""
 
+import re
 from collections.abc import Iterable
 
 from fabric.config.schema.shapes import (
@@ -22,9 +23,14 @@ from fabric.model.names import TriggerKind
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")
 FILLED = Text(r"\S", "text that is not empty")
 _METHOD = "(?:" + "|".join(METHODS) + ")"
-ROUTE = Text(match_whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
+ROUTE = Text(
+    match_whole(_METHOD + r":/\S*|\$default"),
+    "`<METHOD>:/<path>`, such as `GET:/hello`, or `$default`",
+)
 _PATH = Text(match_whole(r"/\S*"), "a path that starts with `/` and contains no spaces")
 _TEXTS = Many(FILLED)
+BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+BUCKET_HINT = "use 3 to 63 lowercase letters, digits, dots and hyphens"
 CORS = Either((Flag(), FILLED, Fields((), is_open=True)))
 _FILTERS = Field(
     "filters",
@@ -341,7 +347,13 @@ def _build_batch_field(most: int) -> Field:
 _HTTP = _build_kind(
     TriggerKind.HTTP,
     [
-        Field("route", ROUTE, "Method and path in one value.", "GET:/hello"),
+        Field(
+            "route",
+            ROUTE,
+            "Method and path in one value. `$default` receives all requests that no other route "
+            "matches (HTTP API of AWS).",
+            "GET:/hello",
+        ),
         Field("method", OneOf(METHODS, "an HTTP method"), "HTTP method. Default: GET.", "POST"),
         Field("path", _PATH, "Path. `{name}` matches one segment.", "/users/{id}"),
         Field(

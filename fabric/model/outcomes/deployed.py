@@ -77,6 +77,33 @@ class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):
     warnings: tuple[JsonObject, ...] = ()
 
 
+class AdoptedPart(JsonStruct, frozen=True):
+    """A resource of an adoption. `action` is take, keep, create or manual."""
+
+    action: str
+    kind: str
+    name: str
+    function: str
+    reason: str
+
+
+class AdoptOutcome(JsonStruct, frozen=True):
+    """The plan of an adoption, or of its undo. `steps` protect the `unprotected` resources of the
+    other tool's stacks first."""
+
+    service: str
+    stage: str
+    provider: str
+    release: bool
+    changed: bool
+    stacks: tuple[str, ...]
+    functions: tuple[str, ...]
+    parts: tuple[AdoptedPart, ...]
+    unprotected: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    deployment_id: str = ""
+
+
 class PastDeployment(JsonStruct, frozen=True):
     service: str
     stage: str

@@ -116,7 +116,7 @@ def _parse_sources(sources: Iterable[str]) -> list[Wire]:
     return found
 
 
-_KEPT = "wired:"
+KEPT_WIRES = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]
 
 
@@ -141,7 +141,7 @@ class Wiring(Struct, frozen=True):
 def encode_wiring(wiring: Wiring, salt: str) -> dict[str, str]:
     """Return the values to store, only of functions with event sources other than HTTP."""
     return {
-        _KEPT + name: encode_wires(wires, wiring.aliases[name], salt)
+        KEPT_WIRES + name: encode_wires(wires, wiring.aliases[name], salt)
         for name, wires in wiring.wanted.functions.items()
         if wires
     }
@@ -154,7 +154,9 @@ def find_changed_functions(wiring: Wiring, kept: StoredReleaseState) -> frozense
     if not kept.is_sure:
         return frozenset(names)
     return frozenset(
-        name for name in names if new.get(_KEPT + name, "") != kept.texts.get(_KEPT + name, "")
+        name
+        for name in names
+        if new.get(KEPT_WIRES + name, "") != kept.texts.get(KEPT_WIRES + name, "")
     )
 
 
@@ -170,7 +172,7 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: StoredReleaseState, now
 
 
 def read_known_wires(name: str, kept: StoredReleaseState) -> frozenset[Wire]:
-    return frozenset(decode_wires(kept.texts.get(_KEPT + name, "")))
+    return frozenset(decode_wires(kept.texts.get(KEPT_WIRES + name, "")))
 
 
 def _set_all(wiring: Wiring, name: str, kept: StoredReleaseState) -> None:
@@ -248,7 +250,7 @@ def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
 def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:
     match wire:
         case RuleWire():
-            drop_rule(work, wire)
+            drop_rule(work, wire, alias)
         case ScheduleWire():
             drop_schedule(work, wire)
         case QueueWire() | StreamWire() | BrokerWire():

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.config.schema.triggers import BROKER_ACCESS, SCHEDULER_OPTIONS
+from fabric.config.schema.triggers import BROKER_ACCESS, BUCKET_HINT, BUCKET_NAME, SCHEDULER_OPTIONS
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
@@ -332,8 +332,9 @@ def build_bucket_pattern(trigger: Mapping[str, Any]) -> dict[str, object]:
 
 
 def read_last_part(text: str) -> str:
-    """Return the name at the end of an ARN or URL; a plain name is unchanged."""
-    return text.rpartition("/")[2].rpartition(":")[2]
+    """Return the name at the end of an ARN or URL. A plain name is unchanged, as is a value that is
+    known later."""
+    return text if _is_late(text) else text.rpartition("/")[2].rpartition(":")[2]
 
 
 def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
@@ -355,6 +356,8 @@ def _find_wire_faults(wire: Wire) -> Iterator[tuple[str, str]]:
             yield f"has the stream `{stream}`", "use the ARN of a Kinesis or DynamoDB stream"
         case StreamWire() | BrokerWire() if wire.position not in (*_POSITIONS, ""):
             yield f"has the starting position `{wire.position}`", f"use {' or '.join(_POSITIONS)}"
+        case BucketWire(bucket=name) if not BUCKET_NAME.fullmatch(name) and not _is_late(name):
+            yield f"has the bucket `{name}`, which is not a valid name", BUCKET_HINT
         case BrokerWire():
             yield from _find_broker_faults(wire)
         case RuleWire() if len(_INPUTS & read_options(wire).keys()) > 1:

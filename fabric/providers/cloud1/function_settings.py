@@ -1,7 +1,7 @@
 """Function settings that only AWS Lambda has: from keys of `fabric.yml` to fields of the API."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -116,15 +116,25 @@ def find_changed_settings(
     settings: Mapping[str, str], found: Fields, name: str
 ) -> dict[str, object]:
     """Return the fields to update. A setting removed from the config returns to its default."""
-    changed = {}
+    return {row.field: wanted for row, wanted, _ in _compare_settings(settings, found, name)}
+
+
+def find_other_settings(settings: Mapping[str, str], found: Fields, name: str) -> dict[str, str]:
+    """Return the settings that differ from the config, with the values of AWS."""
+    rows = _compare_settings(settings, found, name)
+    return {row.setting: json.dumps(there, sort_keys=True) for row, _, there in rows}
+
+
+def _compare_settings(
+    settings: Mapping[str, str], found: Fields, name: str
+) -> Iterator[tuple[_Row, object, object]]:
     for row in _ROWS:
         wanted = row.build(settings[row.setting]) if row.setting in settings else row.without
         there = row.read(found[row.field]) if found.get(row.field) else row.without
         if row.field == "LoggingConfig":
             wanted, there = _with_log_defaults(wanted, name), _with_log_defaults(there, name)
         if wanted != there:
-            changed[row.field] = wanted
-    return changed
+            yield row, wanted, there
 
 
 def _with_log_defaults(logs: Any, name: str) -> object:

@@ -5,7 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.catalog import FUNCTION_NAME
+from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.cloud1.aliases import (
     CutOver,
     StoredReleaseState,
@@ -30,6 +31,7 @@ from fabric.providers.cloud1.function_settings import build_given_settings
 from fabric.providers.cloud1.images import locate_image, push_function_image
 from fabric.providers.cloud1.ownership import (
     check_ownership,
+    is_foreign,
     refuse_elsewhere,
     refuse_other_account,
     refuse_other_region,
@@ -39,12 +41,14 @@ from fabric.providers.cloud1.versions import (
     IMAGE,
     Cloud1Work,
     build_configuration,
+    build_default_name,
     build_function_name,
     choose_architecture,
     compare_configuration,
     describe_function,
     encode_code_hash,
     find_by_mark,
+    find_rename_problem,
     list_versions,
     mark_in,
     read_description,
@@ -56,6 +60,7 @@ from fabric.providers.cloud1.versions import (
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import refuse_without_version
+from fabric.providers.core.limits import function_problem
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import read_error_code
 
@@ -72,7 +77,9 @@ class _FunctionMaking(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return build_function_name(self.address, self.order.name)
+        """The name that the order sets: that of a rollback is not that of the config."""
+        default = build_default_name(self.address, self.order.name)
+        return dict(self.order.settings).get(FUNCTION_NAME) or default
 
     def find_changes(self, found: Mapping[str, Any]) -> dict[str, object]:
         return compare_configuration(self.order, self.role, found)
@@ -82,6 +89,9 @@ def deploy_function(
     work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
     refuse_other_region(work, address)
+    renamed = find_rename_problem(address, order.name, dict(order.settings))
+    if renamed is not None:
+        raise UntouchedError(renamed)
     making = _FunctionMaking(work, address, order, prepare_role(work, address, order))
     then = _find_earlier_version(making)
     if then is not None:
@@ -92,6 +102,7 @@ def deploy_function(
     found = describe_function(work, making.name)
     if found is None:
         refuse_other_account(work, address)
+        _refuse_leftover(making)
         arn = _create_function(making)
         if arn:
             return _report_live_function(making, arn)
@@ -119,6 +130,20 @@ def find_function(
 def _refuse_others(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
     refuse_elsewhere(making.address, str(found["Configuration"]["FunctionArn"]))
     check_ownership(making.address, making.order.name, found)
+
+
+def _refuse_leftover(making: _FunctionMaking) -> None:
+    """Raise if an interrupted deploy has created the function under another name."""
+    address, function = making.address, making.order.name
+    was = address.previous.function(function) if address.previous else None
+    if was is None or was.was_made:
+        return
+    begun = was.resource_name or build_default_name(address, function)
+    found = None if begun == making.name else describe_function(making.work, begun)
+    if found is not None and not is_foreign(address, function, found):
+        why = f"was created as `{begun}` by an interrupted deploy"
+        hint = f"set `{FUNCTION_NAME}: {begun}`, or change the `name` of the function as well"
+        raise FabricError(function_problem(function, why, hint))
 
 
 def _find_earlier_version(making: _FunctionMaking) -> dict[str, Any] | None:
@@ -290,7 +315,7 @@ def _report_live_function(making: _FunctionMaking, arn: str) -> LiveFunction:
     )
 
 
-_KEPT = "versions:"
+KEPT_VERSIONS = "versions:"
 # More than that between two releases, and the provider is asked.
 _MANY = 50
 
@@ -315,10 +340,12 @@ def prune_versions(
     moved = [one for one in functions if one.name in cut.moved]
     left = run_parallel(lambda one: _prune_function(pruning, one), moved, MAX_PARALLEL)
     new = {
-        _KEPT + one.name: " ".join(map(str, numbers))
+        KEPT_VERSIONS + one.name: " ".join(map(str, numbers))
         for one, numbers in zip(moved, left, strict=True)
     }
-    old = {_KEPT + one.name: kept.texts.get(_KEPT + one.name, "") for one in functions}
+    old = {
+        KEPT_VERSIONS + one.name: kept.texts.get(KEPT_VERSIONS + one.name, "") for one in functions
+    }
     return {name: text for name, text in {**old, **new}.items() if text}
 
 
@@ -346,7 +373,7 @@ def _prune_function(pruning: _Pruning, one: LiveFunction) -> list[int]:
 def _list_known_versions(pruning: _Pruning, one: LiveFunction) -> set[int]:
     """List existing versions, including those of runs without a release."""
     newest = int(read_live_version(one))
-    known = {int(text) for text in pruning.kept.texts.get(_KEPT + one.name, "").split()}
+    known = {int(text) for text in pruning.kept.texts.get(KEPT_VERSIONS + one.name, "").split()}
     if newest == 1 or newest in known:
         return known | {newest}
     if known and max(known) < newest <= max(known) + _MANY:

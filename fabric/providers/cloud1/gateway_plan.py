@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.hashing import hash_fields
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import FabricError
 from fabric.providers.cloud1.http_limits import find_trigger_problems
 from fabric.providers.cloud1.http_settings import (
@@ -154,7 +155,8 @@ def plan_gateway(
         for number, trigger in enumerate(map(json.loads, one.triggers)):
             if trigger.get("type") == "http":
                 access = plan_access(one.name, trigger, settings, known)
-                key = f"{trigger.get('method') or 'GET'} {trigger.get('path') or '/'}"
+                path = trigger.get("path") or "/"
+                key = path if path == DEFAULT_ROUTE else f"{trigger.get('method') or 'GET'} {path}"
                 alias = build_alias_arn(one.resource_id)
                 routes.append(GatewayRoute(key, one.name, alias, access, number))
                 cors.append(parse_trigger_cors(trigger))

@@ -119,6 +119,7 @@ class HttpSettings(_CommonSettings, frozen=True, kw_only=True, rename="camel"):
     vpc_endpoint_ids: tuple[str, ...] = ()
     resource_policy: tuple[dict[str, Any], ...] = ()
     api_keys: tuple[str, ...] = ()
+    api_key_source: str = ""
     usage_plan: UsagePlan | None = None
     binary_media_types: tuple[str, ...] = ()
     minimum_compression_size: int | None = None

@@ -4,13 +4,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from fabric.config.schema.triggers import SCHEDULER_OPTIONS
+from fabric.model.catalog import FUNCTION_NAME
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
+from fabric.model.task import Pairs
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import BUS_EVENTS, find_wire_problems
 from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
@@ -27,16 +32,19 @@ from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
 from fabric.providers.cloud1.rest_limits import find_rest_problems
 from fabric.providers.cloud1.scaling import SCALING, build_actions
-from fabric.providers.cloud1.versions import RUNTIMES, OwnSettings
+from fabric.providers.cloud1.versions import (
+    RUNTIMES,
+    OwnSettings,
+    build_function_name,
+    find_rename_problem,
+)
 from fabric.providers.core.contract import (
     DeploymentAddress,
     FunctionDraft,
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.core.limits import (
-    function_problem,
-)
+from fabric.providers.core.limits import find_name_conflicts, function_problem
 
 _MOST_ROUTES = 300
 _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
@@ -73,6 +81,9 @@ def find_unsupported(
         yield from _find_wire_problems(address, one)
         yield from _find_setting_problems(one)
     yield from find_http_problems(own.http, [one.name for one in functions], address.region)
+    named = replace(address, function_names=_list_function_names(functions), previous=None)
+    form = "named `{}` at AWS"
+    yield from find_name_conflicts(functions, partial(build_function_name, named), form)
     yield from find_bucket_overlaps(functions)
     yield from _find_cors_conflicts(functions)
     yield from find_rest_problems(own.http, address, functions)
@@ -80,6 +91,10 @@ def find_unsupported(
         yield from _find_origin_conflicts(functions)
     else:
         yield from _find_excess_routes(functions)
+
+
+def _list_function_names(functions: Sequence[FunctionDraft]) -> Pairs:
+    return tuple((one.name, dict(one.settings).get(FUNCTION_NAME, "")) for one in functions)
 
 
 def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
@@ -101,6 +116,9 @@ def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> I
             f"`reservedConcurrency: {reserved}`"
         )
         yield function_problem(one.name, why, "increase `reservedConcurrency`")
+    renamed = find_rename_problem(address, one.name, settings)
+    if renamed is not None:
+        yield renamed
     yield from _find_layer_problems(one, address)
     yield from _find_durable_problems(one, address)
 
@@ -281,7 +299,7 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
         yield from _find_permission_conflicts(settings)
     logs = json.loads(settings.get("logs", "{}"))
     days = logs.get("retentionDays")
-    if days and days not in RETENTION_DAYS:
+    if isinstance(days, int) and days and days not in RETENTION_DAYS:
         near = min(RETENTION_DAYS, key=lambda one: abs(one - days))
         why = f"keeps logs for {days} days, which AWS does not support"
         yield "logs", why, f"use {near}"

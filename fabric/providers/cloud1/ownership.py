@@ -9,7 +9,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.permissions import Arn, parse_arn_home
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
-    build_function_name,
     build_ownership_tags,
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
@@ -23,7 +22,7 @@ def check_ownership(address: DeploymentAddress, function: str, found: Mapping[st
     """Raise if the described function belongs to another service or stage. `found` is the API
     response."""
     if is_foreign(address, function, found):
-        name = build_function_name(address, function)
+        name = found["Configuration"]["FunctionName"]
         message = (
             f"the function `{name}` already exists at AWS and is not `{function}` of "
             f"{_format_service(address)}: the existing function is {_describe_owner(found)}"
@@ -39,7 +38,13 @@ def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, An
     if any(name in tags for name in wanted):
         return any(tags.get(name) != text for name, text in wanted.items())
     known = address.previous.function(function) if address.previous else None
-    return known is None or not known.resource_id
+    return known is None or not known.resource_id.startswith(_ARN)
+
+
+def is_owned(found: Mapping[str, Any]) -> bool:
+    """Return whether the tags name an owner: a service of fabric."""
+    tags: Mapping[str, str] = found.get("Tags") or {}
+    return "fabric:service" in tags
 
 
 def refuse_elsewhere(address: DeploymentAddress, arn: str) -> None:

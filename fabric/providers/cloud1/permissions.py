@@ -114,6 +114,16 @@ def list_permitted_sources(work: Cloud1Work, alias: str) -> frozenset[str]:
     return frozenset(_read_source(row) for row in rows) - {""}
 
 
+def list_permitted_arns(work: Cloud1Work, name: str) -> frozenset[str]:
+    """Return all sources that a function or an alias permits, also those of other tools."""
+    policy: Mapping[str, Any] = {"Statement": ()}
+    with ignore_codes(GONE):
+        policy = json.loads(work.functions.get_policy(FunctionName=name)["Policy"])
+    conditions = (row.get("Condition") or {} for row in policy["Statement"])
+    pairs = (pair for one in conditions for each in one.values() for pair in each.items())
+    return frozenset(str(arn) for key, arn in pairs if key.lower() == "aws:sourcearn")
+
+
 def _read_source(row: dict[str, Any]) -> str:
     """Return the source ARN, with the key in any letter case."""
     conditions = (row.get("Condition") or {}).get("ArnLike") or {}

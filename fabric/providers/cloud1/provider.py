@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Diversion
+from fabric.providers.cloud1.adoption import adopt_function, let_go_functions
+from fabric.providers.cloud1.adoption_survey import survey_functions
 from fabric.providers.cloud1.client import (
     CALLING,
     GONE,
@@ -30,6 +32,7 @@ from fabric.providers.cloud1.ownership import (
     find_own_addresses,
     find_region_problem,
     locate_deployment,
+    refuse_other_account,
 )
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
 from fabric.providers.cloud1.routes import (
@@ -43,6 +46,10 @@ from fabric.providers.cloud1.stacks import delete_stack, deploy_stack
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
 from fabric.providers.core.contract import (
     NO_CONTEXT,
+    AdoptableFunction,
+    AdoptedFunction,
+    AdoptionPart,
+    AdoptionSurvey,
     CallContext,
     DeployedStack,
     DeployedWorkflow,
@@ -51,6 +58,7 @@ from fabric.providers.core.contract import (
     FunctionDraft,
     LayerOrder,
     LiveFunction,
+    LiveFunctions,
     StackOrder,
     Unsupported,
     WorkflowAnswer,
@@ -155,6 +163,31 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
             return find_own_addresses(work, address, names)
+
+    def survey(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft], stack: str
+    ) -> AdoptionSurvey:
+        there = locate_deployment(address)
+        with self._call(f"`{address.service}`", there) as work:
+            return survey_functions(work, there, functions, stack)
+
+    def adopt(
+        self,
+        address: DeploymentAddress,
+        function: AdoptableFunction,
+        watch: CallContext = NO_CONTEXT,
+    ) -> AdoptedFunction:
+        there = locate_deployment(address)
+        with self._call(f"function `{function.live.name}`", there, watch) as work:
+            return adopt_function(work, there, function)
+
+    def let_go(
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
+    ) -> Sequence[AdoptionPart]:
+        there = locate_deployment(address)
+        with self._call(f"`{address.service}`", there, watch) as work:
+            refuse_other_account(work, there)
+            return let_go_functions(work, there, functions)
 
     def publish_layer(
         self, address: DeploymentAddress, order: LayerOrder, watch: CallContext = NO_CONTEXT

@@ -67,6 +67,8 @@ class RestAttributes(Struct, frozen=True, kw_only=True):
     compression_size: int | None = None
     policy: str = ""
     is_endpoint_disabled: bool = False
+    # Empty is the default.
+    key_source: str = ""
 
 
 class DocumentParts(Struct, frozen=True, kw_only=True):
@@ -105,6 +107,8 @@ def _build_attributes(attributes: RestAttributes) -> Json:
         found[f"{_AWS}binary-media-types"] = list(attributes.binary_types)
     if attributes.compression_size is not None:
         found[f"{_AWS}minimum-compression-size"] = attributes.compression_size
+    if attributes.key_source:
+        found[f"{_AWS}api-key-source"] = attributes.key_source
     if attributes.policy:
         found[f"{_AWS}policy"] = json.loads(attributes.policy)
     if attributes.is_endpoint_disabled:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.http_limits import AUTHORIZER_KEYS, HTTP_KEYS
 from fabric.providers.cloud1.http_settings import (
@@ -13,6 +14,7 @@ from fabric.providers.cloud1.http_settings import (
     JwtAuthorizer,
     RequestAuthorizer,
     TokenAuthorizer,
+    read_authorizer_name,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import UNFIT, function_problem, unsupported_setting
@@ -24,6 +26,7 @@ _ONLY_REST = {
     "vpc_endpoint_ids": "vpcEndpointIds",
     "resource_policy": "resourcePolicy",
     "api_keys": "apiKeys",
+    "api_key_source": "apiKeySource",
     "usage_plan": "usagePlan",
     "binary_media_types": "binaryMediaTypes",
     "minimum_compression_size": "minimumCompressionSize",
@@ -130,6 +133,7 @@ def find_rest_trigger_problems(
     if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
         why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
         yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
+    yield from _find_key_source_problems(settings, function, trigger)
     if trigger.get("apiKey") and not (settings.api_keys or settings.usage_plan):
         why = "sets `apiKey`, and the API has no keys"
         yield function_problem(function, why, "add names to `http.apiKeys`")
@@ -138,7 +142,21 @@ def find_rest_trigger_problems(
         yield function_problem(function, why, "use a mapping, or a file that contains JSON")
 
 
+def _find_key_source_problems(
+    settings: HttpSettings, function: str, trigger: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Find routes with a key whose authorizer cannot return it. Only functions return keys."""
+    if trigger.get("apiKey") and settings.api_key_source == "authorizer":
+        known = settings.authorizers.get(read_authorizer_name(settings, trigger))
+        if not isinstance(known, RequestAuthorizer | TokenAuthorizer):
+            why = "sets `apiKey`, and no authorizer of its route returns the key"
+            hint = "set `authorizer` to one of the type `request` or `token`"
+            yield function_problem(function, why, hint)
+
+
 def _find_path_fault(path: str) -> str:
+    if path == DEFAULT_ROUTE:
+        return "which only HTTP APIs have"
     parts = path.removeprefix("/").split("/") if path != "/" else []
     if not all(_PART.fullmatch(part) for part in parts):
         return "with a segment that REST APIs do not support"

@@ -114,7 +114,9 @@ class DesiredRestApi(Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         fields = (self.attributes, self.stage, self.usage, self.domain)
-        return hash_fields((self.name, self.mark, *map(repr, fields)))
+        # Without the newer field the text is that of older versions.
+        texts = (repr(one).replace(", key_source=''", "") for one in fields)
+        return hash_fields((self.name, self.mark, *texts))
 
     @property
     def called_functions(self) -> frozenset[str]:
@@ -219,6 +221,7 @@ def plan_attributes(settings: HttpSettings) -> RestAttributes:
         binary_types=tuple(sorted(settings.binary_media_types)),
         compression_size=settings.minimum_compression_size,
         policy=format_json(policy) if statements else "",
+        key_source="AUTHORIZER" if settings.api_key_source == "authorizer" else "",
         is_endpoint_disabled=settings.disable_default_endpoint and settings.domain is not None,
     )
 

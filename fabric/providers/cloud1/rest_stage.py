@@ -33,6 +33,9 @@ def is_endpoint_patch(patch: Patch) -> bool:
     return patch["path"].startswith(_ENDPOINT)
 
 
+_HEADER = "HEADER"
+
+
 def _find_api_patches(shown: Row, wanted: RestAttributes) -> Iterator[Patch]:
     endpoint = shown.get("endpointConfiguration") or {}
     former = next(iter(endpoint.get("types") or ()), wanted.endpoint_type)
@@ -49,6 +52,9 @@ def _find_api_patches(shown: Row, wanted: RestAttributes) -> Iterator[Patch]:
         yield {"op": op, "path": f"/binaryMediaTypes/{escape_path(one)}"}
     if bool(shown.get("disableExecuteApiEndpoint")) != wanted.is_endpoint_disabled:
         yield replace_value("/disableExecuteApiEndpoint", json.dumps(wanted.is_endpoint_disabled))
+    source = wanted.key_source or _HEADER
+    if shown.get("apiKeySource", _HEADER) != source:
+        yield replace_value("/apiKeySource", source)
     size = wanted.compression_size
     if shown.get("minimumCompressionSize") != size:
         patch = {"op": "replace", "path": "/minimumCompressionSize"}

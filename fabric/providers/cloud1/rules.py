@@ -1,7 +1,7 @@
 """EventBridge rules by pattern or schedule, and EventBridge schedules with a time zone."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +20,8 @@ from fabric.system.cloud1_account import REFUSED, read_error_code
 
 _TARGET = "fabric"
 _DEFAULT = "default"
+# The error code of a deletion of a rule with targets.
+_HAS_TARGETS = "ValidationException"
 
 
 def has_bus(work: Cloud1Work, bus: str) -> bool:
@@ -102,12 +104,67 @@ def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
     raise FabricError(Problem("provider/refused", message, "deploy again"))
 
 
-def drop_rule(work: Cloud1Work, wire: RuleWire) -> None:
+def drop_rule(work: Cloud1Work, wire: RuleWire, arn: str = "") -> None:
+    """Delete a rule. The target of an adopted rule has another id, and is found by its ARN."""
     events = work.clients.of("events")
     bus = {"EventBusName": wire.bus}
-    with ignore_codes(GONE):
-        retry_on_conflict(work, lambda: events.remove_targets(Rule=wire.name, Ids=[_TARGET], **bus))
+
+    def drop(ids: Sequence[str]) -> None:
+        retry_on_conflict(work, lambda: events.remove_targets(Rule=wire.name, Ids=list(ids), **bus))
         retry_on_conflict(work, lambda: events.delete_rule(Name=wire.name, **bus))
+
+    with ignore_codes(GONE):
+        try:
+            drop([_TARGET])
+        except events.exceptions.ClientError as error:
+            adopted = read_error_code(error) == _HAS_TARGETS and list_target_ids(work, wire, arn)
+            if not adopted:
+                raise
+            drop(adopted)
+
+
+def list_target_ids(work: Cloud1Work, wire: RuleWire, arn: str) -> list[str]:
+    return [str(one["Id"]) for one in _list_targets(work, wire) if one["Arn"] == arn]
+
+
+def _list_targets(work: Cloud1Work, wire: RuleWire) -> list[dict[str, Any]]:
+    events = work.clients.of("events")
+    found: list[dict[str, Any]] = events.list_targets_by_rule(
+        Rule=wire.name, EventBusName=wire.bus
+    )["Targets"]
+    return found
+
+
+def move_rule(work: Cloud1Work, wire: RuleWire, old: str, new: str) -> None:
+    """Replace a target by another with the same id and the same input, in one call."""
+    targets = [{**one, "Arn": new} for one in _list_targets(work, wire) if one["Arn"] == old]
+    if targets:
+        events = work.clients.of("events")
+        answer = retry_on_conflict(
+            work,
+            lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
+        )
+        _refuse_failed(wire, answer)
+
+
+def list_rules_of(work: Cloud1Work, arn: str, bus: str) -> list[str]:
+    """List the rules of a bus with this target. A missing bus has none."""
+    from botocore.exceptions import ClientError
+
+    client = work.clients.of("events")
+    names: list[str] = []
+    more: dict[str, str] = {}
+    try:
+        while True:
+            page = client.list_rule_names_by_target(TargetArn=arn, EventBusName=bus, **more)
+            names += page["RuleNames"]
+            if not page.get("NextToken"):
+                return names
+            more = {"NextToken": page["NextToken"]}
+    except ClientError as error:
+        if read_error_code(error) not in GONE:
+            raise
+    return names
 
 
 def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:

@@ -145,8 +145,9 @@ def build_schedule_policies(
     found = _format_statements(aliases, queues)
     if len(found.document) <= LONGEST_POLICY:
         return found
-    every = parse_arn_home(aliases[0]).of("lambda", f"function:{name_prefix(address)}*:{ALIAS}")
-    return _format_statements([every], queues)
+    ours = parse_arn_home(aliases[0]).of("lambda", f"function:{name_prefix(address)}")
+    named = [one for one in aliases if not one.startswith(ours)]
+    return _format_statements([f"{ours}*:{ALIAS}", *named], queues)
 
 
 def _list_dead_letters(schedules: Iterable[Sequence[ScheduleWire]]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.catalog import FUNCTION_NAME
 from fabric.model.names import normalize_architecture
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, Cloud1Clients, is_busy
@@ -14,6 +15,7 @@ from fabric.providers.cloud1.function_settings import find_changed_settings
 from fabric.providers.cloud1.http_settings import HttpSettings
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import format_generic_hint
+from fabric.providers.core.limits import function_problem
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 from fabric.providers.core.work import CallScope
@@ -179,7 +181,35 @@ def retry_on_conflict(
 
 
 def build_function_name(address: DeploymentAddress, name: str) -> str:
+    """Return the name of a function. Of a function that the config no longer has, the record knows
+    the name that the config had set."""
+    was = address.previous.function(name) if address.previous else None
+    recorded = was.resource_name if was and FUNCTION_NAME in dict(was.settings) else ""
+    own = dict(address.function_names).get(name) or recorded
+    return own or build_default_name(address, name)
+
+
+def build_default_name(address: DeploymentAddress, name: str) -> str:
     return shorten_name(format_resource_name(address, name), _NAME_LENGTH)
+
+
+def find_rename_problem(
+    address: DeploymentAddress, function: str, settings: Mapping[str, str]
+) -> Problem | None:
+    """Return a problem if a function is deployed under another name than the config sets."""
+    was = address.previous.function(function) if address.previous else None
+    if was is None or not was.was_made or not was.resource_id.startswith("arn:"):
+        return None
+    name = settings.get(FUNCTION_NAME) or build_default_name(address, function)
+    is_named = FUNCTION_NAME in {**settings, **dict(was.settings)}
+    if not is_named or was.resource_name == name:
+        return None
+    why = f"is deployed as `{was.resource_name}`, and AWS cannot rename it to `{name}`"
+    hint = (
+        f"set `{FUNCTION_NAME}: {was.resource_name}`, or change the `name` of the function as "
+        "well: fabric then replaces it"
+    )
+    return function_problem(function, why, hint)
 
 
 def format_mark(mark: str, description: str = "") -> str:

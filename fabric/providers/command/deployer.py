@@ -26,7 +26,7 @@ from fabric.providers.core.payloads import (
 )
 from fabric.providers.core.provider import CommandEnvironment
 from fabric.providers.core.redaction import Redaction, build_redaction
-from fabric.providers.core.triggers import build_function_endpoint, format_resource_name
+from fabric.providers.core.triggers import build_function_endpoint, choose_function_name
 from fabric.system.bounded_process import Overheard
 
 
@@ -154,7 +154,7 @@ def _build_live_function(
 ) -> LiveFunction:
     """Build the state of one function from outputs `arn_<function>` and `url_<function>`, or from
     names."""
-    name = format_resource_name(address, order.name)
+    name = choose_function_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,

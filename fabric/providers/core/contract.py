@@ -222,6 +222,8 @@ class DeploymentAddress(Struct, frozen=True):
     supplies: ServiceSupplies = ServiceSupplies()
     # The state before the call, with the values kept by the last release.
     previous: Record | None = None
+    # The names at the provider that the config sets, by function.
+    function_names: Pairs = ()
 
 
 class LiveFunction(Struct, frozen=True):
@@ -304,6 +306,80 @@ class FunctionCaller(Protocol):
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         """Invoke the deployed version and wait for its response."""
+
+
+class AdoptionPart(Struct, frozen=True):
+    """One resource of an adoption. `action` is take, keep, create or manual."""
+
+    action: str
+    kind: str
+    name: str
+    function: str = ""
+    reason: str = ""
+
+
+class EventLink(Struct, frozen=True):
+    """An event source that calls a function without its alias. `place` is the bus of a rule."""
+
+    kind: str
+    id: str
+    place: str = ""
+
+
+class AdoptableFunction(Struct, frozen=True, kw_only=True):
+    """A function that another tool deployed, as it is now."""
+
+    live: LiveFunction
+    # The settings that differ from the config, with their names there.
+    differing: Pairs = ()
+    environment: Secret[Pairs] = NO_PAIRS
+    handler: str = ""
+    # The event sources that an adoption moves.
+    links: tuple[EventLink, ...] = ()
+
+
+class AdoptionSurvey(Struct, frozen=True, kw_only=True):
+    """The resources that a service has at the provider, before an adoption."""
+
+    functions: tuple[AdoptableFunction, ...] = ()
+    parts: tuple[AdoptionPart, ...] = ()
+    # The other tool's stacks, and what they would delete with them, by logical ID.
+    stacks: tuple[str, ...] = ()
+    unprotected: tuple[str, ...] = ()
+    # The steps that protect these resources.
+    steps: tuple[str, ...] = ()
+
+
+class AdoptedFunction(Struct, frozen=True):
+    """An adopted function, values for the next release, and its archive."""
+
+    live: LiveFunction
+    kept: Pairs = ()
+    # Empty if it cannot be downloaded.
+    archive: bytes = b""
+
+
+@runtime_checkable
+class Adopter(Protocol):
+    """A deployer that can take over functions of another tool while they serve traffic."""
+
+    def survey(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft], stack: str
+    ) -> AdoptionSurvey:
+        """Read the functions and their event sources. Changes nothing."""
+
+    def adopt(
+        self,
+        address: DeploymentAddress,
+        function: AdoptableFunction,
+        watch: CallContext = NO_CONTEXT,
+    ) -> AdoptedFunction:
+        """Take over one function. Its code and its settings stay as they are."""
+
+    def let_go(
+        self, address: DeploymentAddress, functions: LiveFunctions, watch: CallContext = NO_CONTEXT
+    ) -> Sequence[AdoptionPart]:
+        """Undo the adoption of functions, and return what stays."""
 
 
 @runtime_checkable

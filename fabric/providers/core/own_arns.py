@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from fabric.model.late_values import OWN_ADDRESSES, fill_placeholders, find_late_names
 from fabric.providers.core.contract import DeploymentAddress
-from fabric.providers.core.triggers import format_resource_name, shorten_name
+from fabric.providers.core.triggers import choose_function_name, format_resource_name, shorten_name
 
 # The service of an ARN, the form of its last part, and the maximum length of a name.
 _FORMS = {
@@ -24,7 +24,8 @@ def locate_own(
         kind, _, rest = late.partition(":")
         name, _, key = rest.rpartition(".")
         service, form, length = _FORMS[kind]
-        own = shorten_name(format_resource_name(address, name), length)
+        build_name = choose_function_name if kind == "function" else format_resource_name
+        own = shorten_name(build_name(address, name), length)
         found[late] = own if key == "name" else format_arn(service, form.format(own))
     return found
 

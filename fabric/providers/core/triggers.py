@@ -8,6 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes
+from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, LiveFunction
 
@@ -167,6 +168,11 @@ def format_resource_name(address: DeploymentAddress, name: str) -> str:
     return f"{address.service}-{address.stage}-{name}"
 
 
+def choose_function_name(address: DeploymentAddress, name: str) -> str:
+    """Return the name of a function that the config sets, or that of the service."""
+    return dict(address.function_names).get(name) or format_resource_name(address, name)
+
+
 def build_function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
     """Return the service address with the path of the first HTTP trigger, URL-encoded. Empty
     without one."""
@@ -205,6 +211,7 @@ def _find_first_path(triggers: Sequence[str]) -> str:
     """Return the path of the first HTTP trigger, or an empty text."""
     found = (json.loads(text) for text in triggers)
     path = next((str(one.get("path", "/")) for one in found if one.get("type") == "http"), "")
+    path = "/" if path == DEFAULT_ROUTE else path
     return path if path.startswith("/") or not path else f"/{path}"
 
 

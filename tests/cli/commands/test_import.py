@@ -217,3 +217,29 @@ def test_problems_of_the_result_are_part_of_the_report(tmp_path: Path) -> None:
     assert [one["code"] for one in done.result["problems"]] == ["config/unset-variable"]
     assert (made.root / ".env.example").read_text().endswith("UNSET_TABLE=\n")
     assert read("x", (made.root / "fabric.yml").read_bytes())
+
+
+def test_a_credential_is_in_no_output(tmp_path: Path) -> None:
+    text = SERVERLESS.replace("TABLE: ${self:custom.table}", "DB_PASSWORD: hunter2")
+    made = imported(tmp_path, text)
+    done = made.fabric("import", "--json")
+    assert "hunter2" not in done.out + done.err
+    [change] = [one for one in done.result["changed"] if "DB_PASSWORD" in one["path"]]
+    assert (change["from"], change["to"]) == ("[REDACTED]", "${env:DB_PASSWORD}")
+
+
+def test_a_source_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    (made.root / "serverless.yml").write_bytes(b"service: caf\xe9\n")
+    done = made.json("import")
+    assert (done.code, done.error["code"]) == (65, "import/unreadable")
+
+
+@pytest.mark.parametrize(
+    "services", ["[a]", "{a: {path: a, params: [x]}}", "{a: {path: a, dependsOn: 3}}"]
+)
+def test_an_odd_compose_file_is_refused(services: str, tmp_path: Path) -> None:
+    made = imported(tmp_path, name="a/serverless.yml")
+    made.write({"serverless-compose.yml": f"services: {services}\n"})
+    done = made.json("import")
+    assert (done.code, done.error["code"]) == (65, "import/unreadable")

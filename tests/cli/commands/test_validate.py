@@ -81,4 +81,9 @@ def test_a_setting_that_the_provider_does_not_have_is_reported_in_simulated_mode
     made.write({"fabric.yml": text.replace("cloud1-lambda", "cloud2-functions")})
     done = made.json("validate")
     assert (done.code, done.error["problems"][0]["code"]) == (65, "config/unfit")
+    route = text.replace(", tracing: active", ", triggers: [{type: http, route: $default}]")
+    made.write({"fabric.yml": route})
+    assert made.json("validate").code == 0
+    made.write({"fabric.yml": route.replace("cloud1-lambda", "cloud2-functions")})
+    assert "`$default`" in made.json("validate").error["message"]
     assert made.json("plan").code == 65

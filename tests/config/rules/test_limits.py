@@ -92,6 +92,8 @@ def pair(first: str, second: str) -> str:
         ("path: '/{id}'", "path: '/{name}'", ["config/same-route"]),
         ("path: /x", "path: /x, method: POST", []),
         ("path: /x", "path: /y", []),
+        ("route: $default", "route: $default", ["config/same-route"]),
+        ("route: $default", "route: 'ANY:/'", []),
         ("path: '/{id}'", "path: /new", []),
     ],
 )

@@ -41,6 +41,18 @@ def test_a_jwt_authorizer_checks_tokens_and_scopes(site: Cloud1Site) -> None:
     assert called(site, "/write", token(scope="read write")) == 200
 
 
+def test_the_default_route_receives_all_requests_without_another_route(site: Cloud1Site) -> None:
+    trust(site.cloud1)
+    configure(site, authorizers={"users": USERS})
+    rest = http("$default", method="ANY", authorizer="users")
+    site.up(site.order("hello", http("/a"), rest))
+    assert called(site, "/a") == 200
+    assert [called(site, path) for path in ("/", "/b/c")] == [401, 401]
+    assert called(site, "/b/c", f"Bearer {token()}") == 200
+    site.up(site.order("hello", http("/a")))
+    assert [called(site, path) for path in ("/a", "/", "/b/c")] == [200, 404, 404]
+
+
 def test_a_changed_authorizer_is_updated_and_an_unused_one_deleted(site: Cloud1Site) -> None:
     configure(site, authorizers={"users": USERS})
     site.up(site.order("hello", http("/a", authorizer="users", scopes=["x"])))

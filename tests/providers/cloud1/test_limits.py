@@ -126,7 +126,7 @@ def test_a_schedule_in_a_time_zone_needs_no_role_of_the_config() -> None:
 _CLUSTER = "arn:aws:kafka:eu-central-1:123456789012:cluster/clicks/1"
 _TOPIC = {"type": "logstream", "topic": "clicks", "startingPosition": "LATEST"}
 _QUEUE = {"type": "amqp", "queue": "jobs", "secret": "s"}
-_STORED = {"type": "storage", "bucket": "b", "viaEventBus": True}
+_STORED = {"type": "storage", "bucket": "uploads", "viaEventBus": True}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 _STACK = "extensions: {cloud1-lambda: {stack: {before: {template: infra.yml}%s}}}\n"
 _SHOW = 'import os\ndef handler(event, context):\n    return {"statusCode": 200, "body": '
+_BUCKET = (
+    '{type: storage, bucket: "${stack:Uploads}", existingBucket: true, '
+    "events: ['objstore1:ObjectCreated:*']}"
+)
 _VERSION = "lambda.PublishVersion"
 
 
@@ -58,6 +62,22 @@ class ReferenceShop(Shop):
         found = self.cloud1.client("lambda").list_event_source_mappings()["EventSourceMappings"]
         return [one["EventSourceArn"] for one in found if one["State"] != "Deleting"]
 
+    def watches_bucket(self) -> None:
+        self.outputs["Uploads"] = "shop-uploads"
+        self.cloud1.client("s3").create_bucket(Bucket="shop-uploads")
+        self.functions["hello"].append(_BUCKET)
+
+    @property
+    def notified(self) -> list[str]:
+        s3 = self.cloud1.client("s3")
+        found = s3.get_bucket_notification_configuration(Bucket="shop-uploads")
+        return [one["LambdaFunctionArn"] for one in found["LambdaFunctionConfigurations"]]
+
+    def read_policy(self, role: str) -> str:
+        iam = self.cloud1.client("iam")
+        [name] = iam.list_role_policies(RoleName=role)["PolicyNames"]
+        return json.dumps(iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"])
+
     def error(self, *words: str) -> Any:
         done = self.run(*words)
         assert done.code, done.out
@@ -76,6 +96,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
 ) -> None:
     shop.shows("hello", "HOME")
     shop.functions["hello"].append('{type: queue, queue: "${stack:Queue}"}')
+    shop.watches_bucket()
     shop.more = (
         ', permissions: [{actions: ["sqs:SendMessage"], resources: ["${stack:Queue}"]}]'
         ', async: {onFailure: "${stack:Dead}"}, deadLetter: "${stack:Dead}"'
@@ -87,13 +108,10 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     shop.ran("deploy")
     client = shop.cloud1.client("lambda")
     assert shop.sources == [shop.outputs["Queue"]]
+    assert shop.notified == [f"{shop.aliases}-hello:live"]
     found = client.get_function_configuration(FunctionName="shop-dev-hello")
     assert found["DeadLetterConfig"] == {"TargetArn": shop.outputs["Dead"]}
-    role = found["Role"].rpartition("/")[2]
-    iam = shop.cloud1.client("iam")
-    [name] = iam.list_role_policies(RoleName=role)["PolicyNames"]
-    policy = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
-    assert shop.outputs["Queue"] in json.dumps(policy)
+    assert shop.outputs["Queue"] in shop.read_policy(found["Role"].rpartition("/")[2])
     assert shop.ran("deploy") == {}
     assert shop.ran("plan") == {}
 
@@ -110,9 +128,12 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
 def test_an_output_of_a_wrong_form_is_refused_before_the_first_call(shop: ReferenceShop) -> None:
     shop.shows("hello", "HOME")
     shop.outputs["Dead"] = "dead"
+    shop.outputs["Uploads"] = "Uploads"
+    shop.functions["hello"].append(_BUCKET)
     shop.more = ', deadLetter: "${stack:Dead}"'
     error = shop.error("deploy")
     assert "`deadLetter` must be an ARN" in error["message"]
+    assert "bucket `Uploads`" in str(error)
     assert "lambda.CreateFunction" not in shop.cloud1.calls()
 
 

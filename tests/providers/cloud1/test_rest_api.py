@@ -1,6 +1,7 @@
 """The REST API of a service, at the strict server."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -136,6 +137,22 @@ def test_keys_open_methods_and_their_plan_limits_them(site: Cloud1Site) -> None:
     configure(site, kind="rest", apiKeys=["mobile"])
     site.up(order)
     assert status(site, "/a", x_api_key=value) == 200
+
+
+def test_an_authorizer_can_return_the_key_of_a_request(site: Cloud1Site) -> None:
+    door = {"type": "request", "function": "check", "identitySource": "$request.header.who"}
+    said: dict[str, Any] = {"kind": "rest", "apiKeys": ["mobile"], "authorizers": {"door": door}}
+    configure(site, **said, apiKeySource="authorizer")
+    key = CHECK.replace(
+        'principalId: "me"', 'principalId: "me", usageIdentifierKey: event.headers.Who'
+    )
+    checker = site.order("check", source=key.replace('text === "open"', "true"))
+    site.up(site.order("hello", http("/a", apiKey=True, authorizer="door")), checker)
+    value = key_value(site, "shop-dev-mobile")
+    assert [status(site, "/a", who=one) for one in ("me", value)] == [403, 200]
+    configure(site, **said)
+    site.up(site.order("hello", http("/a", apiKey=True, authorizer="door")), checker)
+    assert [status(site, "/a", who="me", x_api_key=one) for one in ("x", value)] == [403, 200]
 
 
 def test_requests_are_validated_before_the_function_runs(site: Cloud1Site) -> None:

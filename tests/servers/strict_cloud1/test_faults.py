@@ -1,5 +1,6 @@
 """Calls that are counted and faults that are planned, for the account of one test."""
 
+import json
 from collections.abc import Callable
 
 import boto3
@@ -47,6 +48,13 @@ def test_calls_of_other_clients_are_not_counted(cloud1: StrictCloud1) -> None:
 
 
 def test_calls_of_functions_are_neither_counted_nor_refused(cloud1: StrictCloud1) -> None:
+    role = cloud1.role()
+    statement = {"Effect": "Allow", "Action": "lambda:ListFunctions", "Resource": "*"}
+    document = {"Version": "2012-10-17", "Statement": statement}
+    cloud1.client("iam").put_role_policy(
+        RoleName="functions", PolicyName="own", PolicyDocument=json.dumps(document)
+    )
+    cloud1.reset()
     cloud1.fault("*", status=500)
     client = boto3.client(
         "lambda",
@@ -54,7 +62,7 @@ def test_calls_of_functions_are_neither_counted_nor_refused(cloud1: StrictCloud1
         region_name=cloud1.region,
         aws_access_key_id=cloud1.key,
         aws_secret_access_key="of-a-function",  # noqa: S106
-        aws_session_token=ROLE_TOKEN,
+        aws_session_token=ROLE_TOKEN + role,
     )
     assert client.list_functions()["Functions"] == []
     client.close()

@@ -144,6 +144,10 @@ class StrictCloud1:
         asked = {"region": self.region, "schedule": name}
         assert self._ask("fire", asked), f"no schedule {name} is on"
 
+    def has_stack(self, name: str, resources: dict[str, dict[str, str]]) -> None:
+        """Another tool has deployed these resources: `id`, `Type` and policies by logical id."""
+        self._ask("stack", {"region": self.region, "name": name, "resources": resources})
+
     def forget(self) -> None:
         """The account is closed, and its warm functions are ended."""
         self._ask("forget", {})

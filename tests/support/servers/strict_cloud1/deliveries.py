@@ -18,7 +18,7 @@ from moto.sns.models import Subscription
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
 from tests.support.servers.strict_cloud1.constraints import Fields
-from tests.support.servers.strict_cloud1.machines import is_allowed
+from tests.support.servers.strict_cloud1.role_access import is_allowed
 
 
 def take_over(cloud: Cloud) -> None:

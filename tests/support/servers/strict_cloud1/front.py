@@ -23,6 +23,7 @@ from tests.support.servers.strict_cloud1.moto_checks import Asked
 from tests.support.servers.strict_cloud1.moto_services import MotoServices
 from tests.support.servers.strict_cloud1.refusals import RefusalError, error_answer
 from tests.support.servers.strict_cloud1.rest_requests import rest_answered
+from tests.support.servers.strict_cloud1.role_access import check_call
 from tests.support.servers.strict_cloud1.side_channel import SideChannel
 
 Environ = dict[str, Any]
@@ -102,9 +103,20 @@ class Front:
         except RefusalError as refusal:
             return _refused(described.protocol, refusal)
         call = ServiceCall(environ, request, signed, account, described, operation, labels)
-        if request.headers.get("X-Amz-Security-Token") == ROLE_TOKEN:
-            return self._carried_out(call)
+        token = request.headers.get("X-Amz-Security-Token", "")
+        if token.startswith(ROLE_TOKEN):
+            return self._of_a_role(call, token.removeprefix(ROLE_TOKEN))
         return self._faulty(call)
+
+    def _of_a_role(self, call: "ServiceCall", role: str) -> Answer:
+        """A call of a function's code, which its role must allow."""
+        region = call.account.region(call.signed.region, self._cloud.server)
+        try:
+            given = call.described.parameters(call.operation, call.labels, call.request)
+            check_call(region, role, call.name, {**call.labels, **given})
+        except RefusalError as refusal:
+            return _refused(call.protocol, refusal)
+        return self._carried_out(call)
 
     def _faulty(self, call: "ServiceCall") -> Answer | None:
         name, faults = call.name, call.account.faults

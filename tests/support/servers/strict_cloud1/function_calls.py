@@ -1,6 +1,7 @@
 """Lambda's calls about functions: made, changed, published, shown, removed."""
 
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
@@ -202,13 +203,19 @@ def _publish_version(region: Region, asked: Fields) -> Fields:
     return just_changed(function, _publish(function, asked.get("Description", "")))
 
 
+def _location(region: Region, version: Version) -> str:
+    asked = {"key": region.account.key, "region": region.name}
+    asked |= {"function": version.name, "version": version.number}
+    return f"{region.server}/_server/code?{urlencode(asked)}"
+
+
 def _get(region: Region, asked: Fields) -> Fields:
     reference = Reference.of(asked["FunctionName"], asked.get("Qualifier"))
     function = region.function(reference)
     version = function.version(reference.qualifier)
     found: Fields = {
         "Configuration": shown(function, version),
-        "Code": {"RepositoryType": "S3", "Location": "https://code.invalid/"},
+        "Code": {"RepositoryType": "S3", "Location": _location(region, version)},
     }
     if version.image:
         uri = version.image.uri

@@ -16,8 +16,9 @@ from tests.support.servers.strict_cloud1.functions import LATEST, Function, Refe
 from tests.support.servers.strict_cloud1.refusals import RefusalError, conflict
 from tests.support.servers.strict_cloud1.telemetry import note_call
 
-# The token that a function's own calls carry: they are not calls of the test.
-ROLE_TOKEN = "of-a-function"  # noqa: S105
+# How the token begins that a function's own calls carry, before the ARN of its role. They are not
+# calls of the test.
+ROLE_TOKEN = "of-a-function/"  # noqa: S105
 _LARGEST_EVENT = 6 * 1024 * 1024
 _SHOWN_OF_LOG = 4096
 
@@ -87,7 +88,7 @@ def _environment(region: Region, version: Version) -> dict[str, str]:
         "AWS_ENDPOINT_URL": region.server,
         "AWS_ACCESS_KEY_ID": region.account.key,
         "AWS_SECRET_ACCESS_KEY": "of-a-function",
-        "AWS_SESSION_TOKEN": ROLE_TOKEN,
+        "AWS_SESSION_TOKEN": ROLE_TOKEN + settings["Role"],
         **settings.get("Environment", {}).get("Variables", {}),
     }
 

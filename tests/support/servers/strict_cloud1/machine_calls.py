@@ -7,12 +7,12 @@ from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.machines import (
     Machine,
     definition_faults,
-    is_allowed,
     now,
     refusal,
 )
 from tests.support.servers.strict_cloud1.operations import heeding
 from tests.support.servers.strict_cloud1.packages import must_be_assumable
+from tests.support.servers.strict_cloud1.role_access import is_allowed
 
 _PAGE = 2
 _NOT_ASSUMED = (

@@ -14,11 +14,11 @@ from tests.support.servers.strict_cloud1.machine_calls import there
 from tests.support.servers.strict_cloud1.machines import (
     Execution,
     Machine,
-    is_allowed,
     now,
     refusal,
 )
 from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.role_access import is_allowed
 
 CallFunction = Callable[[Region, str, object], Called]
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\['([^']+)'\]")

@@ -4,16 +4,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
-
-from moto.iam.models import iam_backends
+from typing import Any
 
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.refusals import RefusalError
-
-if TYPE_CHECKING:
-    from tests.support.servers.strict_cloud1.accounts import Region
 
 _TYPES = frozenset({"Task", "Pass", "Choice", "Wait", "Succeed", "Fail", "Parallel", "Map"})
 _ENDS = frozenset({"Succeed", "Fail"})
@@ -72,24 +66,6 @@ def refusal(code: str, message: str) -> RefusalError:
 
 def now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - shown only
-
-
-def is_allowed(region: "Region", role: str, action: str, resource: str) -> bool:
-    """By the inline policies of a role; `Deny` and conditions are not looked at."""
-    found = iam_backends[region.account.number]["aws"].roles.values()
-    policies = [text for one in found if one.arn == role for text in one.policies.values()]
-    rows = [row for text in policies for row in json.loads(text)["Statement"]]
-    return any(
-        row["Effect"] == "Allow"
-        and _fits(row["Action"], action)
-        and _fits(row["Resource"], resource)
-        for row in rows
-    )
-
-
-def _fits(patterns: Any, text: str) -> bool:
-    found = [patterns] if isinstance(patterns, str) else patterns
-    return any(fnmatchcase(text, one) for one in found)
 
 
 def definition_faults(text: str) -> Iterator[str]:

@@ -64,6 +64,9 @@ def _put(region: Region, asked: Fields) -> Fields:
     size = document.said.get("x-amazon-apigateway-minimum-compression-size")
     if size is not None:
         api.shown["minimumCompressionSize"] = size
+    api.shown["apiKeySource"] = document.said.get(
+        "x-amazon-apigateway-api-key-source", api.shown.get("apiKeySource", "HEADER")
+    )
     if document.part("policy"):
         api.shown["policy"] = str(document.part("policy"))
     said = document.endpoint
@@ -88,6 +91,10 @@ def _patch_api(shown: Fields, patch: Fields) -> None:
             shown["disableExecuteApiEndpoint"] = value == "true"
         case ["replace", "minimumCompressionSize"]:
             shown["minimumCompressionSize"] = int(value) if value else None
+        case ["replace", "apiKeySource"]:
+            if value not in {"HEADER", "AUTHORIZER"}:
+                raise bad(f"Invalid API key source {value}")
+            shown["apiKeySource"] = value
         case ["replace", "policy"]:
             shown["policy"] = value or None
         case ["add" | "remove", "binaryMediaTypes", media]:

@@ -29,6 +29,7 @@ _TOP = frozenset(
             "gateway-responses",
             "binary-media-types",
             "minimum-compression-size",
+            "api-key-source",
             "policy",
         )
     }

@@ -110,9 +110,14 @@ def _needed(visit: RestVisit) -> Fields:
 
 
 def _unkeyed(visit: RestVisit) -> tuple[int, str] | None:
+    """With keys of authorizers, the key is checked after the authorizer."""
+    is_header = visit.api.shown.get("apiKeySource", "HEADER") == "HEADER"
+    return _refused_key(visit, visit.request.headers.get("x-api-key", "")) if is_header else None
+
+
+def _refused_key(visit: RestVisit, value: str) -> tuple[int, str] | None:
     if not any(_is_key(visit.document.schemes[name]) for name in _needed(visit)):
         return None
-    value = visit.request.headers.get("x-api-key", "")
     plan = visit.region.rest_plans.plan_of(value, visit.label)
     if plan is None:
         return 403, "Forbidden"
@@ -229,6 +234,10 @@ def _by_function(visit: RestVisit, asker: Asker, name: str, scheme: Fields) -> A
         return _own(visit.document, 500, "Internal server error")
     if any(row["Effect"] != "Allow" for row in rows):
         return _own(visit.document, 403, "User is not authorized to access this resource")
+    is_keyed = visit.api.shown.get("apiKeySource") == "AUTHORIZER"
+    refused = _refused_key(visit, said.get("usageIdentifierKey", "")) if is_keyed else None
+    if refused:
+        return _own(visit.document, *refused)
     return {"principalId": said["principalId"], **(said.get("context") or {})}
 
 

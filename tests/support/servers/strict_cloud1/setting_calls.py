@@ -1,5 +1,7 @@
 """Lambda's calls about a whole function: reserved concurrency, and tags."""
 
+from collections.abc import Iterable
+
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.functions import Function, Reference
@@ -46,14 +48,22 @@ def _tagged(region: Region, asked: Fields) -> Function:
 
 def _tag(region: Region, asked: Fields) -> Fields:
     function = _tagged(region, asked)
+    _refuse_system_tags(asked["Tags"])
     if len({*function.tags, *asked["Tags"]}) > _MOST_TAGS:
         raise wrong_value("The number of tags exceeds the limit of 50.")
     function.tags |= asked["Tags"]
     return {}
 
 
+def _refuse_system_tags(names: Iterable[str]) -> None:
+    """Those of CloudFormation are changed by nobody else."""
+    if any(one.lower().startswith("aws:") for one in names):
+        raise wrong_value("aws: prefixed tag key names are not allowed for external use.")
+
+
 def _untag(region: Region, asked: Fields) -> Fields:
     function = _tagged(region, asked)
+    _refuse_system_tags(asked["TagKeys"])
     for name in asked["TagKeys"]:
         function.tags.pop(name, None)
     return {}

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from tests.support.servers.strict_cloud1.deliveries import fire_rule, fire_sched
 from tests.support.servers.strict_cloud1.faults import Fault, Faults, Throttle
 from tests.support.servers.strict_cloud1.gateway_access import Answer
 from tests.support.servers.strict_cloud1.leftovers import left
+from tests.support.servers.strict_cloud1.stack_calls import add_deployed_stack
 
 _Answerer = Callable[[Account, bytes], Any]
 
@@ -58,6 +59,7 @@ class SideChannel:
             "fire": self._fire,
             "forget": self._forget,
             "issuer": self._trust_issuer,
+            "stack": self._add_stack,
         }
 
     def _fire(self, account: Account, body: bytes) -> bool:
@@ -67,6 +69,19 @@ class SideChannel:
         if "rule" in asked:
             return fire_rule(self._cloud, region, asked["rule"])
         return fire_schedule(self._cloud, region, asked["schedule"])
+
+    def _add_stack(self, account: Account, body: bytes) -> None:
+        asked = msgspec.json.decode(body)
+        region = account.region(asked["region"], self._cloud.server)
+        add_deployed_stack(region, asked["name"], asked["resources"])
+
+    def _show_code(self, asked: Mapping[str, str]) -> Answer:
+        """The archive of a version, at the address that its description has."""
+        with self._cloud.turn:
+            account = self._cloud.accounts.of(asked["key"])
+            region = account.region(asked["region"], self._cloud.server)
+            content = region.functions[asked["function"]].version(asked["version"]).content
+        return Answer(200, (("Content-Type", "application/zip"),), content)
 
     def _forget(self, account: Account, _: bytes) -> None:
         """The account is closed; what moto has of it stays, and nobody asks for it again."""
@@ -78,6 +93,8 @@ class SideChannel:
         self._cloud.accounts.issuers |= msgspec.json.decode(body, type=dict[str, dict[str, str]])
 
     def answered(self, request: Request) -> Answer:
+        if request.path == "/_server/code":
+            return self._show_code(request.args)
         known = self._known.get(request.path.removeprefix("/_server/"))
         if known is None or "key" not in request.args:
             return _json(404, sorted(self._known))

@@ -221,6 +221,11 @@ def _describe_stacks(region: Region, asked: Fields) -> Fields:
         "StackName": stack.name,
         "StackStatus": stack.status,
         "CreationTime": stack.events[0]["Timestamp"],
+        "Parameters": [
+            {"ParameterKey": key, "ParameterValue": value}
+            for key, value in stack.parameters.items()
+        ],
+        "Capabilities": stack.capabilities,
         "Outputs": stack.outputs() if stack.status in _AT_REST else [],
         "Tags": [{"Key": key, "Value": value} for key, value in stack.tags.items()],
         "EnableTerminationProtection": stack.is_protected,
@@ -276,7 +281,29 @@ def _list_resources(region: Region, asked: Fields) -> Fields:
         }
         for name, ident in stack.made.items()
     ]
-    return {"StackResourceSummaries": rows}
+    start = int(asked.get("NextToken") or 0)
+    more = {"NextToken": str(start + _PAGE)} if len(rows) > start + _PAGE else {}
+    return {"StackResourceSummaries": rows[start : start + _PAGE], **more}
+
+
+def add_deployed_stack(region: Region, name: str, resources: dict[str, dict[str, str]]) -> None:
+    """A stack that another tool deployed, with existing resources: `id`, `Type` and policies by
+    logical id. Functions get the tags that only CloudFormation can write."""
+    found = _find(region, name)
+    stack = found or _new_stack(region, name)
+    definitions = {
+        key: {part: text for part, text in one.items() if part != "id"}
+        for key, one in resources.items()
+    }
+    stack.template = {"Resources": definitions}
+    stack.made = {key: one["id"] for key, one in resources.items()}
+    stack.capabilities = ["CAPABILITY_NAMED_IAM"]
+    stack.become("UPDATE_COMPLETE" if found else "CREATE_COMPLETE")
+    own = {"stack-id": stack.ident, "stack-name": stack.name}
+    for key, one in resources.items():
+        if one["Type"] == "AWS::Lambda::Function":
+            tags = {f"aws:cloudformation:{part}": text for part, text in own.items()}
+            region.functions[one["id"]].tags |= {**tags, "aws:cloudformation:logical-id": key}
 
 
 _SET = "StackName ChangeSetName"

@@ -86,6 +86,7 @@ class Stack:
     events: list[Fields] = field(default_factory=list)
     change_sets: dict[str, ChangeSet] = field(default_factory=dict)
     is_protected: bool = False
+    capabilities: list[str] = field(default_factory=list)
     updated: datetime | None = None
     steps: list[Step] = field(default_factory=list)
     # How often an operation was begun, and in which modes.
