@@ -113,14 +113,38 @@ def _check_template(phase: str, node: Mapping, read_file: ReadText) -> Iterator[
         return
     yield from _check_express(node, found)
     yield from _check_imports(node, found)
+    yield from _check_parameters(phase, node, found)
     known = {one.id for one in found.resources}
     allowed = find_child(node, "allowReplace")
     for leaf in list_texts(allowed):
-        # A resource that was deleted from the template is still in the stack.
+        text = format_excerpt(leaf.text)
         if not re.fullmatch("[A-Za-z0-9]+", leaf.text):
-            message = f"`{format_excerpt(leaf.text)}` is not a logical id"
             hint = f"use the name of a resource, such as `{min(known)}`"
-            yield _error("config/stack", message, hint, leaf)
+            yield _error("config/stack", f"`{text}` is not a logical id", hint, leaf)
+        elif leaf.text not in known and not found.is_open:
+            # It can be one that this deploy deletes: that is still in the stack.
+            message = f"`{text}` of `allowReplace` is not a resource of the template"
+            hint = suggest_spelling(leaf.text, known) or "remove it after the deploy"
+            problem = Problem("config/stack", message, hint, place_of(leaf))
+            yield Finding(problem, is_fatal=False)
+
+
+def _check_parameters(phase: str, node: Mapping, template: Template) -> Iterator[Finding]:
+    """Check that the template has each parameter, and that each without a default has a value."""
+    given = find_child(node, "parameters")
+    entries = given.entries if isinstance(given, Mapping) else ()
+    known = template.parameters
+    for entry in entries:
+        if entry.key not in known:
+            message = f"`{format_excerpt(entry.key)}` is not a parameter of the template"
+            listed = f"use one of {', '.join(known[:12])}" if known else "remove it"
+            hint = suggest_spelling(entry.key, known) or listed
+            yield _error("config/stack", message, hint, entry.value)
+    missing = [one for one in template.required if one not in {each.key for each in entries}]
+    if missing:
+        message = f"parameter `{missing[0]}` of the template has no value"
+        hint = f"set `stack.{phase}.parameters.{missing[0]}`, or add a `Default` to the template"
+        yield _error("config/stack", message, hint, given or node)
 
 
 def _check_express(node: Mapping, template: Template) -> Iterator[Finding]:

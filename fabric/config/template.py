@@ -62,12 +62,15 @@ def _describe(root: Node | None, text: str, title: str) -> Template:
     problems = list(_check_shape(root, title))
     if problems:
         raise FabricError(*problems)
-    names = _list_keys(find_child(root, "Parameters"))
+    parameters = find_child(root, "Parameters")
+    names = _list_keys(parameters)
     outputs = _list_keys(find_child(root, "Outputs"))
     return Template(
         text=text,
         resources=tuple(_list_resources(root, names)),
         outputs=tuple(one for one in outputs if "::" not in one),
+        parameters=names,
+        required=tuple(one for one in names if find_child(parameters, one, "Default") is None),
         is_open=find_child(root, "Transform") is not None or any("::" in one for one in outputs),
     )
 

@@ -349,11 +349,15 @@ class TemplateResource(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True):
-    """A template of CloudFormation: its text, its resources and the names of its outputs."""
+    """A template of CloudFormation: its text, its resources and the names of its outputs and
+    parameters."""
 
     text: str
     resources: tuple[TemplateResource, ...] = ()
     outputs: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    # The parameters without a default.
+    required: tuple[str, ...] = ()
     # Whether a macro can add outputs.
     is_open: bool = False
 

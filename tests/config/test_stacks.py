@@ -7,6 +7,12 @@ from fabric.config.values import Stack, StackPolicy
 from tests.support.config_texts import HEAD, codes, loaded, problems
 
 TEMPLATE = "template: {Resources: {Q: {Type: 'AWS::SQS::Queue'}}, Outputs: {Url: {Value: x}}}"
+REQUIRED = TEMPLATE.replace("{Resources", "{Parameters: {Size: {Type: Number}}, Resources")
+OPTIONAL = TEMPLATE.replace(
+    "{Resources",
+    "{Parameters: {Size: {Default: 1}, Stage: {Default: ''}, Key: {Default: ''}, "
+    "Url: {Default: ''}}, Resources",
+)
 EXPRESS = TEMPLATE + ", mode: express"
 PARAMETERS = "parameters: {Url: '${stack:Url}'}"
 
@@ -31,7 +37,7 @@ def _all(text: str, stage: str) -> tuple[Stack, ...]:
 
 def test_all_keys_of_a_stack_are_read() -> None:
     text = config(
-        f"{TEMPLATE}, name: data, parameters: {{Size: 5, Stage: '${{stage}}'}}, tags: {{team: t}}, "
+        f"{OPTIONAL}, name: data, parameters: {{Size: 5, Stage: '${{stage}}'}}, tags: {{team: t}}, "
         "capabilities: [CAPABILITY_IAM], onRemove: delete, protect: true, allowReplace: [Q], "
         "adopt: true, roleArn: 'arn:aws:iam::1:role/x'"
     )
@@ -91,6 +97,8 @@ def test_text_of_cloudformation_stays_in_an_inline_template() -> None:
         (config(TEMPLATE, env="URL: '${stack:a.b}'"), "unknown binding"),
         (config(TEMPLATE + ", name: 1x"), "invalid name of a stack: `1x`"),
         (config(TEMPLATE + ", allowReplace: ['a b']"), "`a b` is not a logical id"),
+        (config(REQUIRED), "parameter `Size` of the template has no value"),
+        (config(REQUIRED + ", parameters: {Sise: 1}"), "`Sise` is not a parameter of the template"),
         (config(TEMPLATE + ", tags: {'aws:x': y}"), "`aws:x` has a reserved prefix"),
         (config(EXPRESS.replace("AWS::SQS::Queue", "Custom::A")), "`Q` is a custom resource"),
         (config(EXPRESS.replace("{Resources", "{Transform: AWS::A, Resources")), "has a transform"),
@@ -118,9 +126,14 @@ def test_a_wrong_stack_is_rejected(text: str, words: str) -> None:
     assert any(words in one for one in found), found
 
 
+def test_another_resource_in_allow_replace_is_a_warning_because_a_deploy_can_delete_it() -> None:
+    [found] = loaded(config(TEMPLATE + ", allowReplace: [Deleted]")).document.warnings
+    assert found.message == "`Deleted` of `allowReplace` is not a resource of the template"
+
+
 def test_parameters_can_be_secret_and_those_of_the_last_stack_outputs() -> None:
-    first = TEMPLATE + ", parameters: {Key: '${secret:KEY}'}"
-    assert problems(config(first, TEMPLATE + ", " + PARAMETERS), {"KEY": "value"}) == ()
+    first = OPTIONAL + ", parameters: {Key: '${secret:KEY}'}"
+    assert problems(config(first, OPTIONAL + ", " + PARAMETERS), {"KEY": "value"}) == ()
 
 
 def test_express_mode_is_allowed_where_a_protected_stage_sets_it() -> None:

@@ -1,10 +1,12 @@
 """Imports of existing resources into a stack.
 
 AWS imports resources with a change set that changes nothing else. Its template is therefore the
-deployed one with the resources to import. The deploy of the whole template follows.
+deployed one with the resources to import, and parameters keep their values. The deploy of the whole
+template follows.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,8 +57,16 @@ def build_import_order(
         if name in wanted
     }
     imported = {name: wanted["Resources"][name] for name in missing}
+    kept = base.get("Parameters", {})
+    if "Parameters" in sections:
+        used = format_json([imported, sections.get("Conditions", {})])
+        sections["Parameters"] = {
+            name: one
+            for name, one in sections["Parameters"].items()
+            if name in kept or re.search(rf"\b{re.escape(name)}\b", used)
+        }
     template = {**base, **sections, "Resources": {**base.get("Resources", {}), **imported}}
-    declared = template.get("Parameters", {})
+    added = [one for one in template.get("Parameters", {}) if one not in kept]
     rows = [
         {
             "ResourceType": imported[name]["Type"],
@@ -69,7 +79,8 @@ def build_import_order(
         order,
         template=format_json(template),
         token=hash_fields(("import", order.token)),
-        parameters=Secret(tuple(one for one in order.parameters.reveal() if one[0] in declared)),
+        parameters=Secret(tuple(one for one in order.parameters.reveal() if one[0] in added)),
+        kept_parameters=tuple(sorted(kept)),
         imports=format_json(rows),
     )
 

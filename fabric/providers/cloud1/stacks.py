@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.model.hashing import hash_bytes
 from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.cloud1.client import ignore_codes
@@ -111,15 +110,21 @@ def _refuse_large_template(work: Cloud1Work, order: StackOrder) -> None:
 
 
 @contextlib.contextmanager
-def _offer_template(work: Cloud1Work, order: StackOrder) -> Iterator[dict[str, str]]:
-    """Pass the template, or the address of a large one, which is stored until AWS has read it."""
+def _offer_template(
+    work: Cloud1Work, address: DeploymentAddress, order: StackOrder
+) -> Iterator[dict[str, str]]:
+    """Pass the template, or the address of a large one, which is stored until AWS has read it.
+
+    The object belongs to one stack, whose deploys exclude each other. The next deploy replaces and
+    deletes one that an interrupted run left."""
     content = order.template.encode()
     if len(content) <= _LARGEST_TEMPLATE:
         yield {"TemplateBody": order.template}
         return
     storage, bucket = work.clients.of("s3"), work.own.artifact_bucket
     require_known_values(f"the template of stack `{order.name}`", (bucket,))
-    key = f"fabric/{hash_bytes(content)}.template"
+    place = f"{address.region}/{address.service}/{address.stage}"
+    key = f"fabric/stacks/{place}/{order.name}.template"
     storage.put_object(Bucket=bucket, Key=key, Body=content)
     try:
         yield {"TemplateURL": f"{storage.meta.endpoint_url}/{bucket}/{key}"}
@@ -235,7 +240,7 @@ def _create_change_set(
     work: Cloud1Work, address: DeploymentAddress, order: StackOrder, stack: _Fields | None
 ) -> list[_Fields] | None:
     """Create the change set and list its changes; None if nothing changes."""
-    with _offer_template(work, order) as template:
+    with _offer_template(work, address, order) as template:
         found = _ask_for_change_set(work, address, order, stack, template)
     if found is not None and found["Status"] != "FAILED":
         return list(_list_changes(work, order))
@@ -259,12 +264,15 @@ def _ask_for_change_set(
     with ignore_codes(_NO_CHANGE_SET, frozenset((_VALIDATION,))):
         # One of an interrupted run can be outdated.
         _client(work).delete_change_set(StackName=order.name, ChangeSetName=name)
-    tags = {**dict(order.tags), **build_ownership_tags(address)}
     is_import = bool(order.imports)
+    tags = {**dict(order.tags), **build_ownership_tags(address)}
+    if is_import and stack is not None:
+        # An import changes nothing else. The update after it sets the tags.
+        tags = {one["Key"]: one["Value"] for one in stack.get("Tags", ())}
     optional = {
         "RoleARN": order.role_arn,
         "Capabilities": list(order.capabilities),
-        "NotificationARNs": list(order.notifications),
+        "NotificationARNs": list(order.notifications) if not is_import else None,
         # Without rollback a failed stack would need a manual repair.
         "DeploymentConfig": _EXPRESS if order.is_express and not is_import else None,
         "ResourcesToImport": json.loads(order.imports or "null"),

@@ -252,6 +252,18 @@ def test_a_large_template_is_stored_only_while_aws_reads_it(stacks: Stacks) -> N
     assert found["KeyCount"] == 0
 
 
+def test_a_large_template_is_kept_apart_from_those_of_other_services(stacks: Stacks) -> None:
+    text = large(stacks)
+    stored = stacks.site.cloud1.client("s3")
+    others = ("us-east-1/other/dev/shop-dev", "us-east-1/shop/prod/shop-dev")
+    left = ("us-east-1/shop/dev/shop-dev", *others)
+    for name in left:
+        stored.put_object(Bucket=_BUCKET, Key=f"fabric/stacks/{name}.template", Body=text)
+    stacks.deploy(order(text))
+    found = [one["Key"] for one in stored.list_objects_v2(Bucket=_BUCKET)["Contents"]]
+    assert found == [f"fabric/stacks/{one}.template" for one in others]
+
+
 def test_a_large_template_without_a_bucket_is_refused_before_a_call(stacks: Stacks) -> None:
     problem = stacks.problem(order(large(stacks, has_bucket=False)))
     assert (problem.code, "artifactBucket" in problem.hint) == ("stack/too-large", True)
@@ -294,3 +306,21 @@ def test_a_resource_is_imported_into_a_deployed_stack(stacks: Stacks) -> None:
     stacks.site.cloud1.reset()
     assert dict(stacks.deploy(asked).outputs)["Orders"] == "orders"
     assert stacks.site.cloud1.calls()[_EXECUTE] == 1
+
+
+def parametrized(name: str, **resources: Any) -> str:
+    return json.dumps({"Parameters": {name: {"Type": "String"}}, "Resources": resources})
+
+
+def test_an_import_keeps_the_parameters_and_tags_that_the_same_deploy_changes(
+    stacks: Stacks,
+) -> None:
+    text = parametrized("Old", Topic=resource(Text={"Ref": "Old"}))
+    stacks.deploy(replace(order(text), parameters=Secret((("Old", "a"),))))
+    text = parametrized("New", Orders=imported(), Topic=resource(Text={"Ref": "New"}))
+    asked = replace(order(text, "2" * 64), imports='{"Orders": {"QueueName": "orders"}}')
+    stacks.deploy(replace(asked, parameters=Secret((("New", "b"),)), tags=(("team", "web"),)))
+    [found] = stacks.site.cloud1.client("cloudformation").describe_stacks(StackName="shop-dev")[
+        "Stacks"
+    ]
+    assert {"Key": "team", "Value": "web"} in found["Tags"]

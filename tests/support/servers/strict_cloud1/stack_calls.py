@@ -56,6 +56,7 @@ def _create_change_set(region: Region, asked: Fields) -> Fields:
     kind = asked["ChangeSetType"]
     if kind == "IMPORT":
         _check_import(stack, template, asked)
+        _check_kept(stack, parameters, asked)
     if kind == "CREATE" or (kind == "IMPORT" and stack is None):
         if stack is not None and stack.status != "REVIEW_IN_PROGRESS":
             raise validation(f"Stack [{stack.name}] already exists and cannot be created again")
@@ -138,6 +139,17 @@ def _check_import(stack: Stack | None, template: Fields, asked: Fields) -> None:
         raise validation("an import cannot delete resources")
     if old.get("Outputs", {}) != template.get("Outputs", {}):
         raise validation("As part of the import operation, you cannot modify or add [Outputs]")
+
+
+def _check_kept(stack: Stack | None, parameters: dict[str, str], asked: Fields) -> None:
+    """An import changes neither parameters nor tags of a deployed stack."""
+    if stack is None or stack.status == "REVIEW_IN_PROGRESS":
+        return
+    tags = {one["Key"]: one["Value"] for one in asked.get("Tags", [])}
+    if any(parameters.get(name) != value for name, value in stack.parameters.items()):
+        raise validation("As part of the import operation, you cannot modify [Parameters]")
+    if tags != stack.tags:
+        raise validation("As part of the import operation, you cannot modify or add [Tags]")
 
 
 def _check_capabilities(template: Fields, asked: Fields) -> None:
