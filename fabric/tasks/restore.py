@@ -142,7 +142,9 @@ class RestoreKind:
         _refuse_deleted_workflows(target)
         # The release reads the state machines of that deployment. Their rows are recorded with it.
         then = replace(record, workflows=_merge_workflows(record, target))
-        full_address = replace(self._tools.deployers.full_address(ref), previous=then)
+        full_address = replace(
+            self._tools.deployers.full_address(ref), previous=then, restores=target.deployment_id
+        )
         functions = list_functions_to_release(self._tools.values, locked_record, names)
         doubts = (record_failed_release(task.id, record),) if inputs.mode == Mode.REAL else ()
         with record_doubt_on_failure(locked_record, *doubts), task_tools.away():

@@ -36,6 +36,7 @@ from fabric.model.records.record import Deployment, FunctionRecord, Record, Reco
 from fabric.model.report import Report, encode_problem
 from fabric.model.spelling import find_nearest
 from fabric.model.task_id import is_kind
+from fabric.providers.core.contract import RestoreChecker
 from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 from fabric.tasks.past_environment import list_past_environments
 
@@ -117,7 +118,11 @@ def _check_rollback(
     names = list_restored_functions(graph)
     then = tuple(one for one in target.functions if one.name in names)
     looks = list_past_environments(scope.tools, record, then)
-    lost = [*_find_lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
+    lost = [
+        _find_provider_problem(scope, record, target),
+        *_find_lost_archives(scope, record.ref, then),
+        *(one.problem for one in looks),
+    ]
     problems = [problem for problem in lost if problem]
     if problems:
         raise FabricError(*problems)
@@ -183,6 +188,17 @@ def list_releases(record: Record) -> Iterator[PastDeployment]:
             updated_at=one.updated_at,
             current=one.deployment_id == record.deployment_id,
         )
+
+
+def _find_provider_problem(
+    scope: DeployScope, record: Record, target: Deployment
+) -> Problem | None:
+    deployers = scope.tools.deployers
+    deployer = deployers.deployer(record.ref, record.mode)
+    if not isinstance(deployer, RestoreChecker):
+        return None
+    address = replace(deployers.address(record.ref), previous=record)
+    return deployer.find_restore_problem(address, target)
 
 
 def _find_lost_archives(

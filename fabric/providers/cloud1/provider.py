@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
-from fabric.model.records.record import Diversion
+from fabric.model.records.record import Deployment, Diversion
 from fabric.providers.cloud1.adoption import adopt_function, let_go_functions
 from fabric.providers.cloud1.adoption_survey import survey_functions
 from fabric.providers.cloud1.client import (
@@ -22,6 +22,7 @@ from fabric.providers.cloud1.client import (
 )
 from fabric.providers.cloud1.executions import start_machine
 from fabric.providers.cloud1.functions import deploy_function, find_function
+from fabric.providers.cloud1.http_history import find_restore_problem
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.machine_limits import find_workflow_problems
@@ -159,6 +160,11 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
+
+    def find_restore_problem(
+        self, address: DeploymentAddress, target: Deployment
+    ) -> Problem | None:
+        return find_restore_problem(address, target)
 
     def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:

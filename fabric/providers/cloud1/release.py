@@ -43,6 +43,7 @@ from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.functions import prune_versions
 from fabric.providers.cloud1.gateway_calls import GatewayOrder
 from fabric.providers.cloud1.gateway_plan import plan_gateway
+from fabric.providers.cloud1.http_history import encode_history, recall_settings
 from fabric.providers.cloud1.http_settings import decode_authorizers
 from fabric.providers.cloud1.images import delete_repositories
 from fabric.providers.cloud1.machine_release import build_machine_outputs, release_machines
@@ -103,8 +104,8 @@ def release_service(
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
     functions = [one for one in functions if read_live_version(one)]
-    releasing = _plan_release(work, address, functions)
-    kept, wiring = releasing.kept, releasing.wiring
+    releasing = _plan_release(work, recall_settings(work, address), functions)
+    address, kept, wiring = releasing.address, releasing.kept, releasing.wiring
     changed = find_changed_functions(wiring, kept)
     check_service_api(releasing.apis)
     new = _find_missing_buckets(work, address, {name: wiring.list_wanted(name) for name in changed})
@@ -128,6 +129,7 @@ def release_service(
         **_keep_leaving(releasing),
         **statements,
         **gateway,
+        **(encode_history(work, address) if gateway else {}),
         **format_kept_place(functions),
         **format_kept_versions(functions),
         **beside,

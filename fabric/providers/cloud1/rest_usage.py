@@ -54,7 +54,7 @@ def release_usage(
     for ident in sorted({*keys.values()} - _fetch_attached(work, plan)):
         with ignore_codes(CONFLICT):  # attached by this call, whose response was lost
             calls.create_usage_plan_key(usagePlanId=plan["id"], keyId=ident, keyType="API_KEY")
-    _delete_keys(work, (ident for name, ident in there.items() if name not in wanted.keys))
+    _delete_keys(work, {one: name for name, one in there.items() if name not in wanted.keys})
     return digest
 
 
@@ -160,10 +160,12 @@ def delete_usage(work: Cloud1Work, address: DeploymentAddress, apis: Iterable[st
             if patches:
                 calls.update_usage_plan(usagePlanId=plan["id"], patchOperations=patches)
             calls.delete_usage_plan(usagePlanId=plan["id"])
-    _delete_keys(work, (one["id"] for one in _fetch_keys(work, address)))
+    _delete_keys(work, {one["id"]: one["name"] for one in _fetch_keys(work, address)})
 
 
-def _delete_keys(work: Cloud1Work, keys: Iterable[str]) -> None:
-    for ident in keys:
+def _delete_keys(work: Cloud1Work, keys: Mapping[str, str]) -> None:
+    """Delete keys by their ids, each with its name."""
+    for ident, name in keys.items():
         with ignore_codes(GONE):
             work.clients.of(REST_GATEWAY).delete_api_key(apiKey=ident)
+        work.scope.watch.hear(f"deleted the API key `{name}`")

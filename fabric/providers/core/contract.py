@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
-from fabric.model.records.record import Record
+from fabric.model.records.record import Deployment, Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
@@ -224,6 +224,8 @@ class DeploymentAddress(Struct, frozen=True):
     previous: Record | None = None
     # The names at the provider that the config sets, by function.
     function_names: Pairs = ()
+    # The id of the earlier deployment that the call restores.
+    restores: str = ""
 
 
 class LiveFunction(Struct, frozen=True):
@@ -389,6 +391,17 @@ class OwnLocator(Protocol):
     def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         """Map names such as `function:NAME.arn` and `workflow:NAME.name` to addresses, whether
         the functions and workflows exist or not."""
+
+
+@runtime_checkable
+class RestoreChecker(Protocol):
+    """A deployer with resources that a rollback cannot restore."""
+
+    def find_restore_problem(
+        self, address: DeploymentAddress, target: Deployment
+    ) -> Problem | None:
+        """Return the reason why a rollback to this deployment is not possible. Makes no API
+        call."""
 
 
 @runtime_checkable

@@ -62,3 +62,28 @@ def test_another_kind_is_refused_without_consent(shop: Shop) -> None:
     _set_http(shop, "{kind: rest, allowReplace: true}")
     shop.ran("deploy")
     assert shop.cloud1.left().keys() == {"functions", "rest apis", "deployments"}
+
+
+def test_a_rollback_restores_the_settings_of_the_api(shop: Shop) -> None:
+    _set_http(shop, "{kind: rest, minimumCompressionSize: 100, throttle: {rate: 5, burst: 5}}")
+    shop.ran("deploy")
+    _set_http(shop, "{kind: rest, apiKeys: [mobile]}")
+    shop.ran("deploy")
+    done = shop.run("rollback")
+    assert "deleted the API key `shop-dev-mobile`" in done.out + done.err
+    client = shop.cloud1.client("apigateway")
+    (api,) = client.get_rest_apis()["items"]
+    stage = client.get_stage(restApiId=api["id"], stageName="dev")
+    assert api["minimumCompressionSize"] == 100
+    assert stage["methodSettings"]["*/*"]["throttlingBurstLimit"] == 5
+    assert client.get_api_keys()["items"] == []
+
+
+def test_a_rollback_to_another_kind_is_refused_before_the_first_call(shop: Shop) -> None:
+    _set_http(shop, "{kind: rest}")
+    shop.ran("deploy")
+    _set_http(shop, "{allowReplace: true}")
+    shop.ran("deploy")
+    shop.cloud1.reset()
+    assert shop.run("rollback").error["code"] == "rollback/no-way-back"
+    assert shop.cloud1.calls() == {}
