@@ -317,8 +317,8 @@ CLOUD1_HTTP = Fields(
         ),
         Field(
             "timeout",
-            Number(0.05, 30),
-            "How long the API waits for a function, in seconds. Default: 30.",
+            Number(0.05, 900),
+            "How long the API waits for a function, in seconds. Default: 30, of a REST API 29.",
             10,
         ),
         Field(

@@ -9,12 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.config.schema.triggers import SCHEDULER_OPTIONS
+from fabric.config.schema.triggers import BROKER_ACCESS, SCHEDULER_OPTIONS
 from fabric.model.catalog import FUNCTION_NAME
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
+from fabric.model.spelling import suggest_spelling
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events import BUS_EVENTS, find_wire_problems
@@ -203,6 +204,7 @@ def _find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         sources = [key for key in ("stream", "cluster", "brokers") if trigger.get(key)]
         if len(sources) > 1:
             yield f"sets both `{sources[0]}` and `{sources[1]}` in a trigger", "remove one of them"
+        yield from _find_broker_faults(trigger)
     if trigger.get("type") == "storage" and trigger.get("viaEventBus"):
         for event in trigger["events"]:
             if event.partition(":")[2] not in BUS_EVENTS:
@@ -211,6 +213,19 @@ def _find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield why, f"use one of {known}, or remove `viaEventBus`"
     if trigger.get("type") == "cron":
         yield from _find_schedule_faults(trigger)
+
+
+def _find_broker_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for broker in trigger.get("brokers") or ():
+        if not _WITH_PORT.fullmatch(broker) and not find_late_names(broker):
+            why = f"has the broker `{broker}`, which is not an address with a port"
+            yield why, f"use an address such as `{broker.partition(':')[0]}:9092`"
+    for one in trigger.get("access") or ():
+        secret = one.get("secret", "")
+        is_used = BROKER_ACCESS[one["type"]] == "secret" and secret
+        if is_used and not secret.startswith("arn:") and not find_late_names(secret):
+            why = f"has an `access` with the secret `{secret}`, which is not an ARN"
+            yield why, "use the ARN of the secret in Secrets Manager"
 
 
 def _find_schedule_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -324,9 +339,17 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
 
 def _find_scaling_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     scaling = json.loads(settings.get(SCALING, "{}"))
-    for one in (scaling, *scaling.get("schedules", ())):
-        if "min" in one and "max" in one and one["min"] > one["max"]:
-            why = f"has a `{SCALING}` with `min: {one['min']}` over `max: {one['max']}`"
+    rows = (scaling, *scaling.get("schedules", ()))
+    # A schedule that changes one limit keeps the other one, which also schedules can have set.
+    widest = {
+        key: choose(one[key] for one in rows if key in one)
+        for key, choose in (("min", min), ("max", max))
+        if any(key in one for one in rows)
+    }
+    for one in rows:
+        both = {**widest, **one}
+        if "min" in both and "max" in both and both["min"] > both["max"]:
+            why = f"has a `{SCALING}` with `min: {both['min']}` over `max: {both['max']}`"
             yield SCALING, why, "increase `max`"
     reserved, _ = _parse_counts(settings)
     if reserved is not None and scaling.get("max", 0) > reserved >= scaling["min"]:
@@ -336,10 +359,20 @@ def _find_scaling_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, 
         if not {"min", "max"} & one.keys():
             why = f"has a schedule of `{SCALING}` without a number"
             yield SCALING, why, "set `min` or `max`"
+        yield from _find_zone_faults(str(one.get("timezone", "UTC")))
     try:
         list(build_actions(scaling))
     except ValueError as error:
         yield SCALING, f"has an invalid schedule of `{SCALING}`: {error}", ""
+
+
+def _find_zone_faults(zone: str) -> Iterator[tuple[str, str, str]]:
+    from fabric.model.time_zones import TIME_ZONES  # few configs name one
+
+    if zone not in TIME_ZONES:
+        why = f"has a schedule of `{SCALING}` with the unknown time zone `{zone}`"
+        hint = suggest_spelling(zone, TIME_ZONES) or "use a name such as Europe/Berlin"
+        yield SCALING, why, hint
 
 
 def _can_be_durable(settings: Mapping[str, str]) -> bool:
@@ -350,6 +383,7 @@ def _can_be_durable(settings: Mapping[str, str]) -> bool:
     return found is not None and int(found[1] or found[2]) >= (22 if found[1] else 13)
 
 
+_WITH_PORT = re.compile(r"\S+:\d{1,5}")
 _DURABLE = re.compile(r"nodejs(\d+)\.x|python3\.(\d+)")
 
 

@@ -38,6 +38,8 @@ _STAGE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _PART = re.compile(r"[A-Za-z0-9._:~$-]+|\{[A-Za-z0-9._:-]+\+?\}")
 _MOST_RESOURCES = 300
 _DEFAULT_TIMEOUT = 29
+# Of HTTP APIs.
+_LONGEST_TIMEOUT = 30
 _JSON = "application/json"
 
 
@@ -60,6 +62,9 @@ def find_rest_problems(
         yield from _find_setting_problems(settings, address)
         yield from _find_path_problems(routes)
         return
+    if settings.timeout > _LONGEST_TIMEOUT:
+        why = f"{settings.timeout:g} s, and HTTP APIs wait for at most {_LONGEST_TIMEOUT} s"
+        yield unsupported_setting(HTTP_KEYS, "timeout", why, f"decrease it, or {_HINT}")
     standard = HttpSettings()
     for field, key in _ONLY_REST.items():
         if getattr(settings, field) != getattr(standard, field):
@@ -96,9 +101,13 @@ def _find_authorizer_problems(settings: HttpSettings) -> Iterator[Unsupported]:
 def _find_setting_problems(
     settings: HttpSettings, address: DeploymentAddress
 ) -> Iterator[Unsupported]:
-    if settings.payload == "2.0":
-        why = "2.0, and REST APIs send events of the format 1.0"
+    if settings.payload:
+        why = f"{settings.payload}, and REST APIs always send events of the format 1.0"
         yield unsupported_setting(HTTP_KEYS, "payload", why, "remove it")
+    twice = next((one for one in settings.api_keys if settings.api_keys.count(one) > 1), "")
+    if twice:
+        why = f"a list with the name `{twice}` twice"
+        yield unsupported_setting(HTTP_KEYS, "apiKeys", why, "remove one of them")
     if not _STAGE.fullmatch(address.stage):
         why = f"rest, and the stage `{address.stage}` is not a name of a stage of REST APIs"
         hint = "use a stage of letters, digits, `_` and `-`"
@@ -128,7 +137,7 @@ def find_rest_trigger_problems(
     fault = _find_path_fault(path)
     if fault:
         yield function_problem(function, f"has the path `{path}`, {fault}", "change the path")
-    seconds = float(trigger.get("timeout") or 0)
+    seconds = float(trigger.get("timeout") or settings.timeout)
     is_edge = settings.endpoint_type == "edge"
     if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
         why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"

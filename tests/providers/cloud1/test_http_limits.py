@@ -71,6 +71,7 @@ def test_scopes_need_a_jwt_authorizer() -> None:
             "accessLogs.retentionDays",
             "13 days, which AWS does not support",
         ),
+        ({"timeout": 40}, "timeout", "HTTP APIs wait for at most 30 s"),
         ({"disableDefaultEndpoint": True}, "disableDefaultEndpoint", "the API has no domain"),
         (
             {"domain": {"name": "a.example", "certificate": _CERTIFICATE.replace("us", "eu")}},

@@ -125,6 +125,7 @@ def test_a_schedule_in_a_time_zone_needs_no_role_of_the_config() -> None:
 
 _CLUSTER = "arn:aws:kafka:eu-central-1:123456789012:cluster/clicks/1"
 _TOPIC = {"type": "logstream", "topic": "clicks", "startingPosition": "LATEST"}
+_LOGIN = {"type": "saslScram512Auth", "secret": "arn:aws:secretsmanager:r:1:secret:s"}
 _QUEUE = {"type": "amqp", "queue": "jobs", "secret": "s"}
 _STORED = {"type": "storage", "bucket": "uploads", "viaEventBus": True}
 
@@ -140,6 +141,11 @@ _STORED = {"type": "storage", "bucket": "uploads", "viaEventBus": True}
         (
             {**_TOPIC, "cluster": _CLUSTER, "access": [{"type": "vpcSubnet", "secret": "s"}]},
             "`access` of type `vpcSubnet`",
+        ),
+        ({**_TOPIC, "brokers": ["a.example"], "access": [_LOGIN]}, "`a.example:9092`"),
+        (
+            {**_TOPIC, "cluster": _CLUSTER, "access": [{"type": "saslPlainAuth", "secret": "s"}]},
+            "the secret `s`, which is not an ARN",
         ),
         ({**_STORED, "events": ["objstore1:ObjectCreated:Put"]}, "does not distinguish"),
         (
@@ -179,6 +185,12 @@ _SCALING = {"min": 2, "max": 10}
     [
         ({"min": 5, "max": 2}, "`min: 5` over `max: 2`"),
         ({**_SCALING, "schedules": [{"cron": "0 8 * * *"}]}, "without a number"),
+        ({**_SCALING, "schedules": [{"cron": "0 8 * * *", "min": 11}]}, "over `max: 10`"),
+        ({**_SCALING, "schedules": [{"cron": "0 8 * * *", "max": 1}]}, "`min: 2` over `max: 1`"),
+        (
+            {**_SCALING, "schedules": [{"cron": "0 8 * * *", "min": 3, "timezone": "Mars/X"}]},
+            "unknown time zone `Mars/X`",
+        ),
         ({**_SCALING, "schedules": [{"cron": "0 8 *", "min": 3}]}, "cron requires 5 fields"),
         ({**_SCALING, "schedules": [{"at": "soon", "min": 3}]}, "expected `at("),
     ],
@@ -186,6 +198,11 @@ _SCALING = {"min": 2, "max": 10}
 def test_scaling_that_aws_rejects_is_named(scaling: dict[str, object], words: str) -> None:
     (message,) = told_of(provisionedConcurrency=scaling)
     assert words in message
+
+
+def test_a_schedule_can_rely_on_the_limit_of_another_one() -> None:
+    schedules = [{"cron": "0 7 * * *", "max": 50}, {"cron": "0 8 * * *", "min": 20}]
+    assert told_of(provisionedConcurrency={**_SCALING, "schedules": schedules}) == []
 
 
 def test_scaling_stays_within_the_reserved_concurrency() -> None:

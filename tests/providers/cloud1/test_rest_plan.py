@@ -151,6 +151,9 @@ def test_a_key_of_rest_apis_needs_the_kind(kind: str) -> None:
     ("triggers", "settings", "message"),
     [
         ((http(),), {"payload": "2.0"}, "send events of the format 1.0"),
+        ((http(),), {"payload": "1.0"}, "send events of the format 1.0"),
+        ((http(),), {"apiKeys": ["a", "a"]}, "the name `a` twice"),
+        ((http(),), {"timeout": 60, "endpointType": "edge"}, "edge APIs wait for at most 29 s"),
         ((http(),), {"authorizers": {"users": _USERS}}, "`jwt`, which REST APIs do not have"),
         (
             (http(),),
