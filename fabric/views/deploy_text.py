@@ -73,6 +73,10 @@ def _format_last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
     if not summary.ran and not summary.failed and not summary.blocked:
         return f"Nothing to do: {format_count(len(functions), 'function')} up to date."
     said = [f"{count} {word}" for word, count in counts.items() if count]
+    if [word for word, count in counts.items() if count] == ["unchanged"]:
+        # Workflows, stacks or the API can have changed.
+        same = f"{format_count(counts['unchanged'], 'function')} unchanged"
+        said = [same, f"{format_count(summary.ran, 'task')} run"]
     back = sum(row.status == _BACK for row in rows)
     said += [f"{format_count(back, 'service')} rolled back"] * bool(back)
     end = "failed" if back or any(counts[word] for word in words[4:]) else "complete"

@@ -19,7 +19,6 @@ from fabric.model.outcomes.planned import (
     PlannedTask,
     PlannedWorkflow,
     PlanOutcome,
-    PlanSummary,
 )
 from fabric.model.task_id import is_kind
 from fabric.views.style import Style
@@ -49,7 +48,7 @@ def plan_text(plan: PlanOutcome, style: Style) -> str:
         [
             *(block for block in blocks if block),
             *_format_tasks(busy, style),
-            _format_last_line(plan.summary),
+            _format_last_line(plan),
         ]
     )
 
@@ -64,16 +63,33 @@ def _join_wheels(tasks: Sequence[PlannedTask]) -> list[PlannedTask]:
     return [row, *(task for task in tasks if task.kind != "wheel")]
 
 
-def _format_last_line(summary: PlanSummary) -> str:
+def _format_last_line(plan: PlanOutcome) -> str:
+    summary = plan.summary
     if not (summary.run or summary.wait):
         return "No changes."
     # A waiting task may turn out to be needless, so it is no part of "up to date" either.
     waiting = f", {summary.wait} pending" if summary.wait else ""
     return (
-        f"Plan: {summary.create} to create, {summary.update} to update, "
-        f"{summary.delete} to delete; {format_count(summary.tasks, 'task')}: "
+        f"Plan: {_format_counts(plan)}; {format_count(summary.tasks, 'task')}: "
         f"{summary.run} run{waiting}, {summary.skip} up to date."
     )
+
+
+def _format_counts(plan: PlanOutcome) -> str:
+    """Format the numbers of functions, and of workflows and stacks if these change."""
+    one = plan.summary
+    functions = f"{one.create} to create, {one.update} to update, {one.delete} to delete"
+    workflows = [workflow.change for workflow in plan.workflows]
+    more = [
+        f"{format_count(workflows.count(change), 'workflow')} to {change}"
+        for change in _SIGNS
+        if change in workflows
+    ]
+    stacks = sum(task.kind == "stack" and task.action != "skip" for task in plan.tasks)
+    more += [f"{format_count(stacks, 'stack')} to change"] * bool(stacks)
+    if more and (one.create or one.update or one.delete):
+        more.insert(0, f"functions: {functions}")
+    return ", ".join(more) or functions
 
 
 def _format_service(service: PlannedService, style: Style) -> str:

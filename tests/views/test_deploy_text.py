@@ -27,3 +27,11 @@ def test_rolled_back_service_is_not_reported_as_created() -> None:
 def test_summary_without_rollback_does_not_mention_one() -> None:
     lines = told(service_end("web", "failed", "failed"), service_end("api", "deployed", "created"))
     assert lines[-1] == "Deploy failed: 1 created, 1 failed (1.2 s)."
+
+
+def test_a_deploy_without_changed_functions_tells_how_many_tasks_ran() -> None:
+    summary = TaskCounts(ran=2, skipped=0, failed=0, blocked=0, ms=1200)
+    rows = (service_end("web", "deployed", "unchanged"),)
+    outcome = DeployOutcome("dev", rolled_back=False, deployments=rows, levels=(), summary=summary)
+    last = deploy_text(outcome, Style()).splitlines()[-1]
+    assert last == "Deploy complete: 1 function unchanged, 2 tasks run (1.2 s)."

@@ -9,6 +9,8 @@ from fabric.model.outcomes.planned import (
     ExplainOutcome,
     PlannedFunction,
     PlannedService,
+    PlannedTask,
+    PlannedWorkflow,
     PlanOutcome,
     PlanSummary,
 )
@@ -57,3 +59,21 @@ def test_values_that_look_the_same_are_shown_as_changed() -> None:
     summary = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
     text = plan_text(PlanOutcome("dev", "real", (service,), (), (), summary), Style())
     assert "triggers: changed" in text
+
+
+@pytest.mark.parametrize(
+    ("functions", "numbers"),
+    [
+        (0, "1 workflow to update, 1 stack to change"),
+        (2, "functions: 0 to create, 2 to update, 0 to delete, 1 workflow to update, 1 stack"),
+    ],
+)
+def test_changed_workflows_and_stacks_are_counted(functions: int, numbers: str) -> None:
+    summary = PlanSummary(0, functions, 0, 1, 1, 1, 0, 0)
+    task = PlannedTask("stack:a/b", "stack", "a", "", "", 0, (), "run", "because", 3, None)
+    workflows = (
+        PlannedWorkflow("a", "cloud1-lambda", "main", "update"),
+        PlannedWorkflow("a", "cloud1-lambda", "old", "none"),
+    )
+    outcome = PlanOutcome("dev", "real", (), (task,), (), summary, workflows=workflows)
+    assert plan_text(outcome, Style()).splitlines()[-1].startswith(f"Plan: {numbers}")

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from fabric.config.rules.deployable import has_provider_settings
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.config.schema.extensions import list_extension_keys
 from fabric.config.values import Config, Function, HttpTrigger
+from fabric.graph.decide import Action
 from fabric.graph.judge import find_dropped_functions
 from fabric.graph.late_outputs import (
     OutputName,
@@ -28,6 +29,7 @@ from fabric.graph.late_outputs import (
     list_service_outputs,
     missing_output_problem,
 )
+from fabric.graph.plan import Plan
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import (
@@ -137,18 +139,34 @@ def find_missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Pro
                 yield not_deployed_problem(inputs.service, upstream_service).of(inputs.service)
             seen.add((inputs.service, upstream_service))
         if inputs.outside:
-            yield from _find_missing_outputs(inputs, unit, scope)
+            yield from _find_missing_outputs(inputs, unit, scope, inputs.outside)
 
 
 def _find_missing_outputs(
-    inputs: ReleaseInputs, unit: ServiceUnit | None, scope: DeployScope
+    inputs: ReleaseInputs,
+    unit: ServiceUnit | None,
+    scope: DeployScope,
+    tasks: Collection[str],
 ) -> Iterator[Problem]:
+    """Find outputs that the results of these tasks do not have."""
     for name in list_service_outputs(unit.config) if unit else ():
         task = find_output_task(unit, name) if unit else None
-        if task in inputs.outside and OutputName(name).default is None:
+        if task and task in tasks and OutputName(name).default is None:
             record = scope.record(parse_release_ref(task, inputs.stage))
             if record and OutputName(name).output not in record.named_outputs:
                 yield missing_output_problem(name).of(inputs.service)
+
+
+def find_lost_outputs(plan: Plan, scope: DeployScope) -> Iterator[Problem]:
+    """Find used outputs that dependencies in this run do not have, and that do not change in it."""
+    decided = dict(zip((one.id for one in plan.graph.tasks), plan.decisions, strict=True))
+    same = {name for name, one in decided.items() if one.action is Action.SKIP}
+    releases = [one for one in plan.graph.tasks if isinstance(one.inputs, ReleaseInputs)]
+    # Without changes or other services no config is read.
+    for task in releases if len(releases) > 1 else ():
+        if task.id not in same and isinstance(task.inputs, ReleaseInputs):
+            unit = scope.work.units.get(get_record_ref(task.inputs))
+            yield from _find_missing_outputs(task.inputs, unit, scope, same)
 
 
 def find_unsupported_functions(scope: DeployScope) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.app.checks.access import find_access_problems
 from fabric.app.checks.configs import (
     find_lost_addresses,
+    find_lost_outputs,
     find_missing_upstreams,
     find_partial_deploys,
     find_unsupported_functions,
@@ -164,6 +165,10 @@ def _check_upstreams(one: Candidate) -> Iterable[Problem]:
     return find_missing_upstreams(one.work.graph, one.scope) if one.work else ()
 
 
+def _check_outputs(one: Candidate) -> Iterable[Problem]:
+    return find_lost_outputs(one.plan, one.scope) if one.plan else ()
+
+
 def _check_addresses(one: Candidate) -> Iterable[Problem]:
     return find_lost_addresses(one.work, one.scope) if one.work else ()
 
@@ -210,6 +215,13 @@ DEPLOY_CHECKS: tuple[Check, ...] = (
         find=_check_upstreams,
         refuses=_COMPILED,
         warns=_PLAN,
+    ),
+    Check(
+        name="upstream-outputs",
+        find=_check_outputs,
+        refuses=frozenset({Use.DEPLOY}),
+        warns=_PLAN,
+        needs_changes=True,
     ),
     Check(
         name="upstream-addresses",

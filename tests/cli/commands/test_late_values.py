@@ -181,6 +181,8 @@ def test_an_output_needs_a_dependency_that_has_it(tmp_path: Path) -> None:
     made.json("deploy", cwd="auth")
     error = made.json("deploy", cwd="web").error
     assert "`auth` has no output `none`" in error["message"]
+    warnings = made.json("compose", "plan").result["warnings"]
+    assert [one["message"] for one in warnings] == ["`auth` has no output `none`"]
 
 
 def test_functions_know_addresses_of_each_other_also_in_local_runs(tmp_path: Path) -> None:
