@@ -255,6 +255,7 @@ def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
         warnings=tuple(encode_problem(one) for one in work.info.warnings),
         stacks=work.stacks,
         workflows=work.workflows,
+        apis=work.apis,
     )
 
 

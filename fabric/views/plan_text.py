@@ -13,6 +13,7 @@ from fabric.model.outcomes.planned import (
     Cause,
     ChangedInput,
     ExplainOutcome,
+    PlannedApi,
     PlannedFunction,
     PlannedService,
     PlannedStack,
@@ -40,6 +41,7 @@ def plan_text(plan: PlanOutcome, style: Style) -> str:
         *(_format_service(service, style) for service in plan.services),
         *(_format_stack(stack, style) for stack in plan.stacks),
         *(_format_workflow(workflow, style) for workflow in plan.workflows),
+        *(_format_api(api, style) for api in plan.apis),
     ]
     busy = [task for task in plan.tasks if task.action != "skip"]
     busy.sort(key=lambda task: (task.level, make_natural_key(task.id)))
@@ -123,6 +125,20 @@ def _format_workflow(workflow: PlannedWorkflow, style: Style) -> str:
     return "\n".join([head, *lines, ""])
 
 
+def _format_api(api: PlannedApi, style: Style) -> str:
+    head = f"~ API of {style.strong(api.service)}"
+    lines = (f"    {name}: {_change_api(*pair, style)}" for name, pair in api.fields.items())
+    return "\n".join([head, *lines, ""])
+
+
+def _change_api(old: Json, new: Json, style: Style) -> str:
+    """Format a change of a setting, or the entries of a list that were added and removed."""
+    lists = [one for one in (old, new) if isinstance(one, list | tuple)]
+    if lists and all(isinstance(one, str) for row in lists for one in row):
+        return _compare_permissions(old, new)
+    return _change("", old, new, style)
+
+
 def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:
     sign = _SIGNS[function.change]
     paint = {"+": style.good, "~": style.warn, "-": style.bad}[sign]
@@ -185,6 +201,8 @@ def _is_digest(value: Json) -> bool:
 def _format_value(value: Json) -> str:
     if value is None:
         return "(none)"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {one}" for name, one in value.items())
     if isinstance(value, list | tuple):
         words = (format_trigger(one) if isinstance(one, dict) else str(one) for one in value)
         return ", ".join(words) or "(none)"

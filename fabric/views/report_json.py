@@ -83,7 +83,7 @@ def _encode_call(outcome: InvokeOutcome | DevOutcome) -> JsonObject:
 
 def _encode_plan(outcome: PlanOutcome) -> JsonObject:
     fields = _list_fields(outcome)
-    hidden = ("stacks", "workflows")
+    hidden = ("stacks", "workflows", "apis")
     return {name: value for name, value in fields.items() if name not in hidden or value}
 
 

@@ -7,6 +7,7 @@ import pytest
 from fabric.model.outcomes.planned import (
     ChangedInput,
     ExplainOutcome,
+    PlannedApi,
     PlannedFunction,
     PlannedService,
     PlannedTask,
@@ -77,3 +78,20 @@ def test_changed_workflows_and_stacks_are_counted(functions: int, numbers: str) 
     )
     outcome = PlanOutcome("dev", "real", (), (task,), (), summary, workflows=workflows)
     assert plan_text(outcome, Style()).splitlines()[-1].startswith(f"Plan: {numbers}")
+
+
+def test_changed_settings_of_an_api_are_shown_by_field() -> None:
+    fields: dict[str, Any] = {
+        "http.apiKeys": (["mobile", "web"], ["mobile"]),
+        "http.throttle": (None, {"rate": 1, "burst": 2}),
+        "http.minimumCompressionSize": ("100", "200"),
+    }
+    apis = (PlannedApi("shop", "cloud1-lambda", fields),)
+    summary = PlanSummary(0, 0, 0, 1, 1, 1, 0, 0)
+    outcome = PlanOutcome("dev", "real", (), (), (), summary, apis=apis)
+    assert plan_text(outcome, Style()).splitlines()[:4] == [
+        "~ API of shop",
+        "    http.apiKeys: - web",
+        "    http.throttle: (none) -> rate 1, burst 2",
+        "    http.minimumCompressionSize: 100 -> 200",
+    ]

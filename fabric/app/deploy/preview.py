@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.command import Command
-from fabric.app.deploy.changes import compare_with_deployed
+from fabric.app.deploy.changes import compare_with_deployed, format_setting_changes
 from fabric.app.deploy.orphans import warn_of_orphans
 from fabric.app.deploy.stack_changes import list_planned_stacks, warn_of_left_stacks
 from fabric.app.deploy.workflow_changes import list_planned_workflows
@@ -23,18 +23,19 @@ from fabric.app.running.run_graph import list_entry_files, plan_graph
 from fabric.app.session import Session, SessionOptions, open_session
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import is_whole_service_deploy
+from fabric.graph.decide import Action, Change
 from fabric.graph.name_tasks import is_managing_dns
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import plan_workflow_removal
 from fabric.model.backends import BackendKind
-from fabric.model.outcomes.planned import PlannedService
-from fabric.model.problems import Problem
+from fabric.model.outcomes.planned import PlannedApi, PlannedService
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, WorkflowInputs
-from fabric.providers.core.contract import PerFunctionEndpoints
+from fabric.providers.core.contract import ApiComparer, PerFunctionEndpoints
 from fabric.state.backends.registry import is_on_this_machine
 from fabric.state.contract import build_state_key, build_traces_key
 from fabric.state.dev_journal import build_journal_path
@@ -121,6 +122,7 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
         serials=serials,
         stacks=stacks,
         workflows=tuple(list_planned_workflows(made, scope)),
+        apis=tuple(_list_planned_apis(made, scope)),
     )
     told = (
         *warn_of_orphans(scope),
@@ -129,6 +131,24 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
         *_warn_of_local_state(scope, made),
     )
     return with_warnings(live, told)
+
+
+def _list_planned_apis(made: Plan, scope: DeployScope) -> Iterator[PlannedApi]:
+    """List the changed settings of the APIs of deployed services."""
+    for task, decision in zip(made.graph.tasks, made.decisions, strict=True):
+        if not isinstance(task.inputs, ReleaseInputs) or decision.action is Action.SKIP:
+            continue
+        ref = get_record_ref(task.inputs)
+        record, pair = scope.record(ref), None
+        if record is None or not record.mode == scope.placements[ref].mode == Mode.REAL:
+            continue
+        with contextlib.suppress(FabricError):  # a provider without a deployer has its own check
+            deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+            address = replace(scope.tools.deployers.address(ref), previous=record)
+            pair = deployer.compare_api(address) if isinstance(deployer, ApiComparer) else None
+        if pair and pair[0] != pair[1]:
+            fields = dict(format_setting_changes(Change("option", "http", *pair)))
+            yield PlannedApi(ref.service, ref.provider, fields)
 
 
 def find_oversized_functions(scope: DeployScope) -> dict[tuple[str, str], tuple[Problem, ...]]:

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from fabric.app.project.placement import Placement
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.outcomes.planned import PlannedService, PlannedStack, PlannedWorkflow
+from fabric.model.outcomes.planned import PlannedApi, PlannedService, PlannedStack, PlannedWorkflow
 from fabric.model.project_info import ProjectInfo
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Compiled(Struct, frozen=True):
     # Set if configs were read.
     units: tuple["ServiceUnit", ...] = ()
     is_part: bool = False
-    # The changes of their stacks and workflows, once compared with the state.
+    # The changes of their stacks, workflows and APIs, once compared with the state.
     stacks: tuple[PlannedStack, ...] = ()
     workflows: tuple[PlannedWorkflow, ...] = ()
+    apis: tuple[PlannedApi, ...] = ()

@@ -52,6 +52,14 @@ class PlannedWorkflow(JsonStruct, frozen=True):
     fields: dict[str, tuple[Json, Json]] = field(default_factory=dict)
 
 
+class PlannedApi(JsonStruct, frozen=True):
+    """The changed settings of the API of a deployed service, with old and new values."""
+
+    service: str
+    provider: str
+    fields: dict[str, tuple[Json, Json]]
+
+
 class PlannedTask(JsonStruct, frozen=True):
     id: str
     kind: str
@@ -87,9 +95,10 @@ class PlanOutcome(JsonStruct, frozen=True):
     levels: tuple[tuple[str, ...], ...]
     summary: PlanSummary
     warnings: tuple[JsonObject, ...] = ()
-    # Without stacks or workflows there is no key for them in JSON.
+    # Without stacks, workflows or changed APIs there is no key for them in JSON.
     stacks: tuple[PlannedStack, ...] = ()
     workflows: tuple[PlannedWorkflow, ...] = ()
+    apis: tuple[PlannedApi, ...] = ()
 
 
 class ChangedInput(JsonStruct, frozen=True):

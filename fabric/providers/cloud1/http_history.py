@@ -6,14 +6,17 @@ once.
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
 from fabric.model.records.record import Deployment
 from fabric.providers.cloud1.aliases import read_kept_state
 from fabric.providers.cloud1.gateway import read_api_id
-from fabric.providers.cloud1.http_settings import REST
+from fabric.providers.cloud1.http_settings import REST, HttpSettings
 from fabric.providers.cloud1.rest_gateway import read_rest_id
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.core.contract import DeploymentAddress
@@ -54,6 +57,29 @@ def encode_history(work: Cloud1Work, address: DeploymentAddress) -> dict[str, st
         rows[text] = [*rows.get(text, ()), ident]
     known = {text: idents for text, idents in rows.items() if idents}
     return {HISTORY: json.dumps(known)} if known else {}
+
+
+def compare_settings(address: DeploymentAddress, now: HttpSettings) -> tuple[str, str] | None:
+    """Return the settings of the last release and the current ones, without late values."""
+    texts, record = read_kept_state(address).texts, address.previous
+    found = _find_text(texts, record.deployment_id if record else "")
+    if not found:
+        return None
+    wanted = _list_settings(now)
+    late = {name for name, one in wanted.items() if find_late_names(json.dumps(one))}
+    before = _list_settings(convert(json.loads(found), HttpSettings))
+    old, new = (
+        json.dumps({name: one for name, one in side.items() if name not in late})
+        for side in (before, wanted)
+    )
+    return old, new
+
+
+def _list_settings(settings: HttpSettings) -> dict[str, Any]:
+    """List the settings that differ from the default."""
+    default = to_builtins(HttpSettings())
+    rows = to_builtins(settings).items()
+    return {name: one for name, one in rows if one != default[name]}
 
 
 def find_restore_problem(address: DeploymentAddress, target: Deployment) -> Problem | None:

@@ -22,7 +22,7 @@ from fabric.providers.cloud1.client import (
 )
 from fabric.providers.cloud1.executions import start_machine
 from fabric.providers.cloud1.functions import deploy_function, find_function
-from fabric.providers.cloud1.http_history import find_restore_problem
+from fabric.providers.cloud1.http_history import compare_settings, find_restore_problem
 from fabric.providers.cloud1.layers import delete_layers, publish_layer
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.machine_limits import find_workflow_problems
@@ -165,6 +165,9 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, target: Deployment
     ) -> Problem | None:
         return find_restore_problem(address, target)
+
+    def compare_api(self, address: DeploymentAddress) -> tuple[str, str] | None:
+        return compare_settings(address, self.own.http)
 
     def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:

@@ -405,6 +405,15 @@ class RestoreChecker(Protocol):
 
 
 @runtime_checkable
+class ApiComparer(Protocol):
+    """A deployer that stores the settings of the API of a service."""
+
+    def compare_api(self, address: DeploymentAddress) -> tuple[str, str] | None:
+        """Return the JSON text of the settings of the last release and that of the current ones;
+        None if unknown. Makes no API call."""
+
+
+@runtime_checkable
 class LayerPublisher(Protocol):
     """A deployer that can publish layers of the project."""
 

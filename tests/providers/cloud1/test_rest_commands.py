@@ -68,7 +68,11 @@ def test_a_rollback_restores_the_settings_of_the_api(shop: Shop) -> None:
     _set_http(shop, "{kind: rest, minimumCompressionSize: 100, throttle: {rate: 5, burst: 5}}")
     shop.ran("deploy")
     _set_http(shop, "{kind: rest, apiKeys: [mobile]}")
+    [api] = shop.run("plan").result["apis"]
+    assert api["fields"]["http.apiKeys"] == [None, ["mobile"]]
+    assert api["fields"]["http.minimumCompressionSize"] == [100, None]
     shop.ran("deploy")
+    assert "apis" not in shop.run("plan").result
     done = shop.run("rollback")
     assert "deleted the API key `shop-dev-mobile`" in done.out + done.err
     client = shop.cloud1.client("apigateway")
