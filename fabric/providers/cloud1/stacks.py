@@ -115,8 +115,9 @@ def _offer_template(
 ) -> Iterator[dict[str, str]]:
     """Pass the template, or the address of a large one, which is stored until AWS has read it.
 
-    The object belongs to one stack, whose deploys exclude each other. The next deploy replaces and
-    deletes one that an interrupted run left."""
+    The object belongs to one stack, whose deploys exclude each other. If an interrupted run leaves
+    the object, the next deploy replaces and deletes it.
+    """
     content = order.template.encode()
     if len(content) <= _LARGEST_TEMPLATE:
         yield {"TemplateBody": order.template}
