@@ -124,7 +124,7 @@ def _check_template(phase: str, node: Mapping, read_file: ReadText) -> Iterator[
         elif leaf.text not in known and not found.is_open:
             # It can be one that this deploy deletes: that is still in the stack.
             message = f"`{text}` of `allowReplace` is not a resource of the template"
-            hint = suggest_spelling(leaf.text, known) or "remove it after the deploy"
+            hint = suggest_spelling(leaf.text, known) or "correct it, or remove it after the deploy"
             problem = Problem("config/stack", message, hint, place_of(leaf))
             yield Finding(problem, is_fatal=False)
 
