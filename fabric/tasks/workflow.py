@@ -16,7 +16,7 @@ from fabric.graph.decide import (
 from fabric.graph.plan import Known
 from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.model.late_values import find_late_names, require_known_values
 from fabric.model.names import Digest
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
@@ -40,7 +40,7 @@ _VERSION = "1"
 _GONE = Output(hash_fields(("workflow gone",)))
 # Settings that no version has.
 _OUTSIDE = ("permissions", "triggers", "calls")
-# Permissions with outputs of the stack, which only the record contains.
+# Permissions with the values of their bindings, which only the record contains.
 RESOLVED = "resolved"
 
 
@@ -82,6 +82,10 @@ class WorkflowKind:
             self._delete(task, locked_record, task_tools)
             return TaskResult(_GONE.digest, keep=False)
         values = self._require_values(inputs)
+        settings = _build_settings(values)
+        # Refused before the first change: without its record a workflow could not be deleted.
+        texts = (*values.triggers, *(text for _, text in settings))
+        require_known_values(f"workflow `{inputs.name}`", texts)
         hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
         key = _compute_key(inputs, self.code(task), hashes)
         was = locked_record.record.workflow(inputs.name)
@@ -94,7 +98,7 @@ class WorkflowKind:
         order = WorkflowOrder(
             name=inputs.name,
             definition=values.definition,
-            settings=_build_settings(values),
+            settings=settings,
             mark=mark_of(content, locked_record.record.salt),
             version=was.version if is_same else "",
         )
@@ -106,7 +110,7 @@ class WorkflowKind:
             version=deployed.version,
             content=content,
             triggers=values.triggers,
-            settings=_build_settings(values),
+            settings=settings,
             updated_at=self._tools.records.now(),
         )
         locked_record.add(WorkflowDone(task.id, row))
@@ -154,9 +158,7 @@ def _format_reason(was: WorkflowRecord | None, key: Digest, changes: tuple[Chang
 
 def _build_settings(values: WorkflowValues) -> Pairs:
     """Build the recorded settings: as declared, with the permissions as they are."""
-    is_late = any(
-        one.startswith(STACK_OUTPUT) for one in find_late_names(values.machine.permissions)
-    )
+    is_late = bool(find_late_names(values.machine.permissions))
     return (*values.settings, *(((RESOLVED, values.permissions),) if is_late else ()))
 
 

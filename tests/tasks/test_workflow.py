@@ -133,8 +133,20 @@ def test_permissions_with_outputs_of_the_stack_are_recorded_as_they_are() -> Non
     deploys.workflows["flow"] = replace(values, permissions='["arn:p"]')
     row = run(deploys, build_task(machine)).workflow("flow")
     assert row
+    assert dict(row.settings)["permissions"] == '["${stack:Policy}"]'
     assert dict(row.settings)["resolved"] == '["arn:p"]'
+    assert decode(encode(deploys.held.record), "x") == deploys.held.record
     assert judged(deploys, build_task(machine)).action is Action.SKIP
+
+
+def test_a_value_that_no_record_can_contain_is_refused_before_the_first_change() -> None:
+    deploys = shop(replace(MACHINE, permissions='["x"]'))
+    values = deploys.workflows["flow"]
+    late = (format_placeholder("function:api.arn"),)
+    deploys.workflows["flow"] = replace(values, triggers=late)
+    with pytest.raises(FabricError, match="not known yet"):
+        run(deploys, build_task(values.machine))
+    assert (provider(deploys).asked, deploys.held.record.workflows) == ([], ())
 
 
 def test_a_failed_first_deploy_leaves_a_workflow_that_a_removal_finds() -> None:

@@ -80,9 +80,7 @@ def has_own_role(settings: Mapping[str, str]) -> bool:
 
 def build_machine_policies(machine: Machine, settings: Mapping[str, str]) -> RolePolicies:
     """Build the policies of the role, also for calls of the definition, logs and traces."""
-    entries = json.loads(
-        machine.fill(settings.get("resolved") or settings.get("permissions") or "[]")
-    )
+    entries = json.loads(settings.get("resolved") or settings.get("permissions") or "[]")
     entries = entries if isinstance(entries, list) else []
     statements = [one for entry in entries for one in build_statements(entry, machine.place)]
     statements += _build_call_statements(machine, settings.get("calls", ""))
