@@ -1,7 +1,7 @@
 """Workflows with a definition in the Amazon States Language: parsed and checked.
 
-Of the bindings only ARNs of own functions and workflows are filled in definition files. Other
-values are `substitutions`.
+Of the bindings only ARNs and names of own functions and workflows are filled in definition files.
+Other values are `substitutions`.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ _MACHINE = Section(
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The limit of Step Functions.
 _LARGEST = 1_048_576
-_OWN = re.compile(r"\$\{((?:function|workflow):[A-Za-z0-9_-]+\.arn)\}")
+_OWN = re.compile(r"\$\{((?:function|workflow):[A-Za-z0-9_-]+\.(?:arn|name))\}")
 SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 _OTHER = re.compile(r"\$\{([A-Za-z]+:[^{}\"]*)\}")
 
@@ -80,7 +80,7 @@ def parse_machines(root: Mapping, scope: BindingScope) -> tuple[StateMachine, ..
 
 
 def _encode_definition(node: Node, read_file: ReadText) -> str:
-    """Encode a definition as JSON, with placeholders for own ARNs. Faults were reported before."""
+    """Encode a definition as JSON, with placeholders for own addresses. Faults were reported before."""
     with contextlib.suppress(FabricError):
         plain = convert_to_plain(_find_definition(node, read_file))
         text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
@@ -121,7 +121,7 @@ def _format_title(path: str, line: int) -> str:
 
 
 def check_workflows(root: Mapping, scope: BindingScope, *, has_own: bool) -> Iterator[Finding]:
-    """Check the definitions, and that functions and workflows whose ARNs are used exist. Without
+    """Check the definitions, and that functions and workflows whose addresses are used exist. Without
     `has_own` the config itself uses none."""
     if not _can_deploy(root):
         yield from _warn_of_definitions(root)
@@ -189,14 +189,17 @@ def _check_substitutions(node: Mapping, definition: Node, machine: Node) -> Iter
                 hint = suggest_spelling(name, given) or f"add `substitutions: {{{name}: …}}`"
                 yield _error(_CODE, message, hint, where)
         for name in _OTHER.findall(leaf.text) if path else ():
-            if not name.startswith(OWN_ADDRESSES):
+            if not _OWN.fullmatch(f"${{{name}}}"):
                 message = f"{title}`${{{format_excerpt(name)}}}` is not filled in a definition file"
-                hint = "add the binding to `substitutions`, and use its name"
+                kind = name.partition(":")[0]
+                is_own = name.startswith(OWN_ADDRESSES)
+                hint = f"write ${{{kind}:NAME.arn}} or ${{{kind}:NAME.name}}"
+                hint = hint if is_own else "add the binding to `substitutions`, and use its name"
                 yield _error(_CODE, message, hint, where)
 
 
 def _check_own_names(root: Mapping, read_file: ReadText) -> Iterator[Finding]:
-    """Check every `${function:NAME.arn}` and `${workflow:NAME.arn}`."""
+    """Check that the functions and workflows of bindings such as `${function:NAME.arn}` exist."""
     functions = [name for name, _ in list_named_entries(find_child(root, "functions"))]
     machines = [name for name, _, _ in _list_definitions(root)] if _can_deploy(root) else []
     known = {"function": functions if _can_deploy(root) else [], "workflow": machines}

@@ -1,5 +1,7 @@
 """Workflows with a definition: files, substitutions, own ARNs, and other providers."""
 
+import pytest
+
 from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.config.values import Config, StateMachine
 from fabric.model.late_values import format_placeholder
@@ -41,9 +43,11 @@ def test_a_definition_is_a_file_or_a_map() -> None:
     assert (inline.type, inline.substitutions) == ("standard", (("Note", "x"),))
 
 
-def test_own_arns_are_filled_in_files_and_maps() -> None:
-    machine = "{StartAt: A, States: {A: {Type: Task, Resource: '${function:api.arn}', End: true}}}"
-    placeholder = format_placeholder("function:api.arn")
+@pytest.mark.parametrize("key", ["arn", "name"])
+def test_own_addresses_are_filled_in_files_and_maps(key: str) -> None:
+    task = f"{{Type: Task, Resource: '${{function:api.{key}}}', End: true}}"
+    machine = f"{{StartAt: A, States: {{A: {task}}}}}"
+    placeholder = format_placeholder(f"function:api.{key}")
     assert placeholder in only(config(f"definition: {machine}")).definition
     assert placeholder in of_file(machine).supplies.machines[0].definition
 
@@ -64,8 +68,12 @@ def test_unknown_names_are_reported() -> None:
     assert codes(config(f"definition: {MACHINE}")) == ["config/workflow"]
     found = problem_of(MACHINE.replace("Note", "param:x"))
     assert "is not filled in a definition file" in found.message
-    unknown = problem_of(MACHINE.replace("Note", "function:apii.arn"))
-    assert (unknown.code, unknown.hint) == ("config/unresolved-reference", "did you mean `api`?")
+    other = problem_of(MACHINE.replace("Note", "function:api.url"))
+    assert other.hint == "write ${function:NAME.arn} or ${function:NAME.name}"
+    for key in ("arn", "name"):
+        unknown = problem_of(MACHINE.replace("Note", f"function:apii.{key}"))
+        found = (unknown.code, unknown.hint)
+        assert found == ("config/unresolved-reference", "did you mean `api`?")
     env = "env: {F: '${workflow:flo.arn}'}\n"
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}") + env) == [
         "config/unresolved-reference"

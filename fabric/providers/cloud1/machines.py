@@ -94,15 +94,18 @@ def build_machine_policies(machine: Machine, settings: Mapping[str, str]) -> Rol
 
 
 def _build_call_statements(machine: Machine, calls: str) -> Iterator[dict[str, object]]:
-    """Build the statements for functions and workflows that the definition names."""
-    arns = [machine.fill(format_placeholder(one)) for one in calls.split()]
-    functions = [one for one in arns if ":lambda:" in one]
-    machines = [one for one in arns if ":states:" in one]
-    both = [*machines, *(one.removesuffix(f":{ALIAS}") for one in machines)]
-    allowed = {"lambda:InvokeFunction": functions, "states:StartExecution": both}
-    for action, resources in allowed.items():
-        if resources:
-            yield {"Effect": "Allow", "Action": [action], "Resource": resources}
+    """Build the statements for functions and workflows that the definition names. A name without
+    an alias calls the function or the workflow itself."""
+    allowed: dict[str, list[str]] = {}
+    for one in calls.split():
+        owner, _, key = one.rpartition(".")
+        arn = machine.fill(format_placeholder(f"{owner}.arn"))
+        is_function = owner.startswith("function:")
+        resources = [arn] if is_function and key == "arn" else [arn, arn.removesuffix(f":{ALIAS}")]
+        action = "lambda:InvokeFunction" if is_function else "states:StartExecution"
+        allowed.setdefault(action, []).extend(resources)
+    for action, arns in sorted(allowed.items()):
+        yield {"Effect": "Allow", "Action": [action], "Resource": list(dict.fromkeys(arns))}
 
 
 def deploy_machine(
