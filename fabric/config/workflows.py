@@ -80,7 +80,7 @@ def parse_machines(root: Mapping, scope: BindingScope) -> tuple[StateMachine, ..
 
 
 def _encode_definition(node: Node, read_file: ReadText) -> str:
-    """Encode a definition as JSON, with placeholders for own addresses. Faults were reported before."""
+    """Encode a definition as JSON, with placeholders for own addresses. Faults were reported."""
     with contextlib.suppress(FabricError):
         plain = convert_to_plain(_find_definition(node, read_file))
         text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
@@ -121,8 +121,8 @@ def _format_title(path: str, line: int) -> str:
 
 
 def check_workflows(root: Mapping, scope: BindingScope, *, has_own: bool) -> Iterator[Finding]:
-    """Check the definitions, and that functions and workflows whose addresses are used exist. Without
-    `has_own` the config itself uses none."""
+    """Check the definitions, and that functions and workflows whose addresses are used exist.
+    Without `has_own` the config itself uses none."""
     if not _can_deploy(root):
         yield from _warn_of_definitions(root)
     else:

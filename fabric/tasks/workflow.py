@@ -1,5 +1,6 @@
 """Publish a version of a state machine if its definition or settings changed, or delete it."""
 
+import json
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -169,8 +170,12 @@ def compare_settings(was: WorkflowRecord, settings: Pairs) -> tuple[Change, ...]
 
 def _hash_content(inputs: WorkflowInputs, values: WorkflowValues) -> Digest:
     """Hash everything that belongs to a version."""
-    settings = [pair for pair in values.settings if pair[0] not in _OUTSIDE]
-    parts = (text for pair in (*inputs.place, *settings) for text in pair)
+    settings = {name: text for name, text in values.settings if name not in _OUTSIDE}
+    if "logs" in settings:
+        logs = json.loads(settings["logs"])
+        logs.pop("retentionDays", None)
+        settings["logs"] = json.dumps(logs)
+    parts = (text for pair in (*inputs.place, *settings.items()) for text in pair)
     return hash_fields((values.definition, *parts))
 
 

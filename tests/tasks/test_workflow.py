@@ -112,9 +112,13 @@ def test_only_a_change_of_its_content_asks_for_a_version() -> None:
     deploys = shop()
     run(deploys, build_task())
     run(deploys, put(deploys, replace(MACHINE, permissions='["AdministratorAccess"]')))
-    run(deploys, put(deploys, replace(MACHINE, definition='{"StartAt":"B"}')))
-    first, second, third = provider(deploys).asked
+    other = replace(MACHINE, definition='{"StartAt":"B"}')
+    run(deploys, put(deploys, other))
+    run(deploys, put(deploys, replace(other, logs='{"level":"ALL"}')))
+    run(deploys, put(deploys, replace(other, logs='{"level":"ALL","retentionDays":14}')))
+    first, second, third, fourth, last = provider(deploys).asked
     assert (first.version, second.version, third.version) == ("", "arn:m:1", "")
+    assert (fourth.version, last.version) == ("", "arn:m:4")
     assert first.mark == second.mark != third.mark
 
 

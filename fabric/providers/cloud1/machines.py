@@ -9,6 +9,7 @@ from msgspec import Struct
 from fabric.model.late_values import find_late_names, format_placeholder
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.client import GONE, ignore_codes
+from fabric.providers.cloud1.log_groups import create_log_group
 from fabric.providers.cloud1.ownership import refuse_other_account, refuse_other_region
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import RolePolicies, build_managed_arn, build_statements
@@ -31,8 +32,8 @@ _TAG = "fabric:workflow"
 # A new role or policy is not known everywhere at once.
 _TOO_NEW = ("is authorized to assume", "is not authorized to access the Log Destination")
 _DELETING = "StateMachineDeleting"
-_EXISTS = frozenset(("ResourceAlreadyExistsException",))
-_MACHINE_ROLE = RoleUse("-workflow-role", "workflow", ("states.amazonaws.com",))
+# The dot separates the name from those of functions.
+_MACHINE_ROLE = RoleUse(".workflow-role", "workflow", ("states.amazonaws.com",))
 _LOG_ACTIONS = (
     *("logs:CreateLogDelivery", "logs:GetLogDelivery", "logs:UpdateLogDelivery"),
     *("logs:DeleteLogDelivery", "logs:ListLogDeliveries", "logs:PutResourcePolicy"),
@@ -58,6 +59,10 @@ class Machine(Struct, frozen=True):
     @property
     def arn(self) -> str:
         return self.alias_arn.removesuffix(f":{ALIAS}")
+
+    @property
+    def log_group(self) -> str:
+        return f"/aws/vendedlogs/states/{self.arn.rpartition(':')[2]}"
 
     @property
     def role(self) -> OwnRole:
@@ -143,17 +148,13 @@ def _prepare_role(machine: Machine, settings: Mapping[str, str]) -> str:
 
 
 def _prepare_logs(machine: Machine, settings: Mapping[str, str]) -> dict[str, object]:
-    """Create the log group of the executions, and return the settings of the logs."""
+    """Create the log group of the executions, and return the settings of the logs. The release sets
+    the retention, which no version contains."""
     if "logs" not in settings:
         return {"level": "OFF"}
     said = json.loads(settings["logs"])
-    group = f"/aws/vendedlogs/states/{machine.arn.rpartition(':')[2]}"
-    logs = machine.work.clients.of("logs")
-    with ignore_codes(_EXISTS):
-        logs.create_log_group(logGroupName=group)
-    if "retentionDays" in said:
-        logs.put_retention_policy(logGroupName=group, retentionInDays=said["retentionDays"])
-    arn = machine.place.of("logs", f"log-group:{group}:*")
+    create_log_group(machine.work, machine.log_group)
+    arn = machine.place.of("logs", f"log-group:{machine.log_group}:*")
     return {
         "level": said.get("level", "ERROR"),
         "includeExecutionData": said.get("includeExecutionData", False),

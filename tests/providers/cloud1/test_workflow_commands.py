@@ -120,7 +120,7 @@ def test_permissions_and_triggers_publish_no_version(shop: WorkflowShop) -> None
     shop.ran("deploy")
     left = shop.cloud1.left()
     assert "rules" not in left
-    assert left["role policies"] == ["shop-dev-checkout-workflow-role/fabric"]
+    assert left["role policies"] == ["shop-dev-checkout.workflow-role/fabric"]
 
 
 def test_a_schedule_with_a_time_zone_uses_the_role_of_the_workflow(shop: WorkflowShop) -> None:
