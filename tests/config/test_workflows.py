@@ -88,6 +88,20 @@ def test_arns_of_the_service_are_known_in_variables_and_not_in_builds() -> None:
     assert codes(text + late) == ["config/late-value"]
 
 
+def test_a_late_value_names_its_workflow_and_where_it_could_be() -> None:
+    entry = f"definition: {MACHINE}, {SUBSTITUTED}, role: '${{function:api.arn}}'"
+    [found] = problems(config(entry))
+    assert found.message.startswith("`workflows.flow.role` must be known")
+    assert "`substitutions` of the workflow" in found.hint
+    assert "triggers" not in found.hint
+
+
+def test_outputs_of_other_services_are_refused_because_workflows_do_not_wait_for_them() -> None:
+    text = config(f"definition: {MACHINE}, substitutions: {{Note: '${{service:net.Url}}'}}")
+    [found] = [one for one in problems(text) if one.code == "config/late-value"]
+    assert found.message.startswith("`workflows.flow.substitutions` uses `${service:net.Url}`")
+
+
 def test_keys_that_exclude_each_other_are_reported() -> None:
     both = "permissions: [], role: 'arn:aws:iam::1:role/x'"
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}, {both}")) == ["config/workflow"]
