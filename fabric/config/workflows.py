@@ -10,11 +10,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from fabric.config.asl import check_machine
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
 from fabric.config.resolve.stages import list_named_entries
-from fabric.config.schema.check import Finding
+from fabric.config.schema.check import Finding, unknown_key_finding
 from fabric.config.schema.entries import WORKFLOW
+from fabric.config.schema.shapes import ASIDE
 from fabric.config.sections import Section, find_json
 from fabric.config.template import list_texts
 from fabric.config.triggers import parse_function_triggers
@@ -43,6 +46,7 @@ _MACHINE = Section(
     readers={"permissions": find_json},
     given=("name", "definition", "triggers"),
 )
+_CLOSED = replace(WORKFLOW, is_open=False)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The limit of Step Functions.
 _LARGEST = 1_048_576
@@ -128,6 +132,7 @@ def check_workflows(root: Mapping, scope: BindingScope, *, has_own: bool) -> Ite
     else:
         for name, node, definition in _list_definitions(root):
             yield from _check_keys(name, node)
+            yield from _find_unknown_keys(name, node)
             yield from _check_definition(node, definition, scope.read_text)
     if has_own or any(_list_definitions(root)):
         yield from _check_own_names(root, scope.read_text)
@@ -154,6 +159,13 @@ def _check_keys(name: str, node: Mapping) -> Iterator[Finding]:
         if find(node, one) is not None and find(node, other) is not None:
             message = f"{title} has both `{one}` and `{other}`"
             yield _error(_CODE, message, "remove one of them", find_child(node, other) or node)
+
+
+def _find_unknown_keys(name: str, node: Mapping) -> Iterator[Finding]:
+    """Find keys that nothing reads. Those of workflows without a definition are passed on."""
+    for entry in node.entries:
+        if entry.key not in _CLOSED.index and not entry.key.startswith(ASIDE):
+            yield unknown_key_finding(_CLOSED, entry, ("workflows", name))
 
 
 def _check_definition(node: Mapping, definition: Node, read_file: ReadText) -> Iterator[Finding]:

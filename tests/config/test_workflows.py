@@ -109,6 +109,14 @@ def test_keys_that_exclude_each_other_are_reported() -> None:
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}, {steps}")) == ["config/workflow"]
 
 
+def test_a_misspelled_key_of_a_definition_is_an_error_and_of_steps_a_warning() -> None:
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, tracng: active"))
+    assert (found.code, found.hint) == ("config/unknown-key", "did you mean `tracing`?")
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, timeout: 3"))
+    assert found.hint.startswith("known keys: definition, logs")
+    assert warned(config("steps: [{id: a, kind: b}], timeout: 3")) == ["config/passed-on"]
+
+
 def test_secrets_are_refused_because_definitions_are_readable() -> None:
     text = config(f"definition: {MACHINE}, substitutions: {{Note: '${{secret:KEY}}'}}")
     assert "config/secret-here" in codes(text, {"KEY": "value"})

@@ -153,7 +153,7 @@ def _select_target(
     if found:
         return found[0]
     ids = [one.deployment_id for _, one in known]
-    if any(record.deployment_id == options.to for record in records.values()):
+    if options.to and any(record.deployment_id == options.to for record in records.values()):
         raise FabricError(
             Problem("rollback/current", f"`{options.to}` is already the deployed version")
         )
