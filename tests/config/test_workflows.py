@@ -117,6 +117,19 @@ def test_a_misspelled_key_of_a_definition_is_an_error_and_of_steps_a_warning() -
     assert warned(config("steps: [{id: a, kind: b}], timeout: 3")) == ["config/passed-on"]
 
 
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("DynamoDBWritPolicy: {TableName: t}", "did you mean `DynamoDBWritePolicy`?"),
+        ("Foo: {TableName: t}", "use the keys `actions` and `resources` of a statement"),
+    ],
+)
+def test_an_unknown_permission_gets_a_short_hint(entry: str, hint: str) -> None:
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, permissions: [{{{entry}}}]"))
+    assert found.hint.startswith(hint)
+    assert len(found.hint) < 100
+
+
 def test_secrets_are_refused_because_definitions_are_readable() -> None:
     text = config(f"definition: {MACHINE}, substitutions: {{Note: '${{secret:KEY}}'}}")
     assert "config/secret-here" in codes(text, {"KEY": "value"})
