@@ -58,7 +58,7 @@ def rollback(
     with _open_scope(project, settings, options) as scope:
         require(Use.ROLLBACK, Candidate(scope=scope))
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
-        ref, target = _select_target(records, options)
+        ref, target = select_target(records, options)
         require_changes(Use.ROLLBACK, Candidate(scope=scope, refs=frozenset({ref})))
         stacks = StackUndo.RESTORE if options.with_stack else StackUndo.KEEP
         graph = build_undo_graph(records[ref], target, stacks)
@@ -140,7 +140,7 @@ def _build_outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOut
     )
 
 
-def _select_target(
+def select_target(
     records: Mapping[RecordRef, Record], options: RollbackOptions
 ) -> tuple[RecordRef, Deployment]:
     known = [

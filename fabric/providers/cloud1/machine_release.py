@@ -26,7 +26,7 @@ from fabric.providers.cloud1.machines import (
     MISSING_MACHINE,
     Machine,
     build_machine_policies,
-    has_own_role,
+    has_machine_role,
     is_own_machine,
     list_version_arns,
     read_machine_tags,
@@ -34,11 +34,13 @@ from fabric.providers.cloud1.machines import (
 from fabric.providers.cloud1.ownership import refuse_other_account
 from fabric.providers.cloud1.policies import RolePolicies
 from fabric.providers.cloud1.roles import (
+    KeptRole,
     OwnRole,
     RoleUse,
     delete_role,
     grow_role,
     open_role,
+    parse_kept_role,
     replace_policies,
 )
 from fabric.providers.cloud1.rules import (
@@ -73,9 +75,7 @@ class _Released(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What state stores of a released state machine."""
 
     version: str = ""
-    # The hash of its role's permissions.
     role: str = ""
-    boundary: str = ""
     # The role that its triggers use.
     events: str = ""
     wires: str = ""
@@ -127,9 +127,8 @@ class _Release:
     def run(self) -> _Released:
         row, was = self._row, self._was
         policies = self._build_policies()
-        has_role_changed = policies is not None and not (
-            self._is_sure and (was.role, was.boundary) == (policies.digest, self._boundary)
-        )
+        last = parse_kept_role(was.role if self._is_sure else "")
+        has_role_changed = policies is not None and not last.allows(policies, self._boundary)
         if policies and has_role_changed and was.role:
             # After a rollback the role allows less than the version needs.
             role = self._machine.role
@@ -147,11 +146,10 @@ class _Release:
         if has_moved and was.version:
             self._prune()
         # An own role stays as long as the state machine, because old versions use it.
-        digest = policies.digest if policies else was.role
+        kept = KeptRole(policies.digest, boundary=self._boundary) if policies else None
         return _Released(
             version=row.version,
-            role=digest,
-            boundary=self._boundary,
+            role=kept.format() if kept else was.role,
             events=events,
             wires=encoded,
             log_days=self._set_log_days(),
@@ -167,7 +165,9 @@ class _Release:
 
     def _build_policies(self) -> RolePolicies | None:
         settings = dict(self._row.settings)
-        return build_machine_policies(self._machine, settings) if has_own_role(settings) else None
+        return (
+            build_machine_policies(self._machine, settings) if has_machine_role(settings) else None
+        )
 
     def _point_alias(self) -> None:
         """Update or create the alias. An earlier release can have created it without recording
@@ -309,7 +309,7 @@ def delete_machine(work: Cloud1Work, address: DeploymentAddress, name: str) -> N
     for wire in sorted(wires, key=repr):
         _drop(machine, wire)
     _delete_own_machine(machine)
-    if has_own_role(settings) or was.role:
+    if has_machine_role(settings) or was.role:
         delete_role(machine.role)
     if wires or was.events:
         delete_role(OwnRole(work, address, name, _EVENTS_ROLE))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.model.late_values import find_late_names, format_placeholder
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.client import GONE, ignore_codes
+from fabric.providers.cloud1.client import GONE, ignore_codes, is_role_too_new
 from fabric.providers.cloud1.log_groups import create_log_group
 from fabric.providers.cloud1.ownership import refuse_other_account, refuse_other_region
 from fabric.providers.cloud1.permissions import Arn
@@ -29,8 +29,6 @@ from fabric.system.cloud1_account import read_error_code
 
 MISSING_MACHINE = GONE | {"StateMachineDoesNotExist", "ResourceNotFound"}
 _TAG = "fabric:workflow"
-# A new role or policy is not known everywhere at once.
-_TOO_NEW = ("is authorized to assume", "is not authorized to access the Log Destination")
 _DELETING = "StateMachineDeleting"
 # The dot separates the name from those of functions.
 _MACHINE_ROLE = RoleUse(".workflow-role", "workflow", ("states.amazonaws.com",))
@@ -79,7 +77,8 @@ class Machine(Struct, frozen=True):
         return fill_own_arns(text, self.address, self.place.of)
 
 
-def has_own_role(settings: Mapping[str, str]) -> bool:
+def has_machine_role(settings: Mapping[str, str]) -> bool:
+    """Return whether fabric creates the role of the state machine: unless one is set."""
     return "role" not in settings
 
 
@@ -213,8 +212,7 @@ def _publish(machine: Machine, kind: str, asked: Mapping[str, Any], is_there: bo
             return call()
         except ClientError as error:
             refused.append(error)
-            is_new = any(words in str(error) for words in _TOO_NEW)
-            if read_error_code(error) != _DELETING and not is_new:
+            if read_error_code(error) != _DELETING and not is_role_too_new(error):
                 raise
             return None
 
