@@ -72,8 +72,8 @@ def test_unknown_names_are_reported() -> None:
     assert other.hint == "write ${function:NAME.arn} or ${function:NAME.name}"
     for key in ("arn", "name"):
         unknown = problem_of(MACHINE.replace("Note", f"function:apii.{key}"))
-        found = (unknown.code, unknown.hint)
-        assert found == ("config/unresolved-reference", "did you mean `api`?")
+        assert unknown.code == "config/unresolved-reference"
+        assert unknown.hint == "did you mean `api`?"
     env = "env: {F: '${workflow:flo.arn}'}\n"
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}") + env) == [
         "config/unresolved-reference"
