@@ -100,10 +100,7 @@ def deploy_function(
         _update_attributes(making, then)
         return _report_live_function(making, str(then["Configuration"]["FunctionArn"]))
     refuse_without_version(order)
-    facts = find_provider_facts(address.provider_id)
-    if facts and not making.role:
-        # A rollback needs a role only if a version was deleted.
-        raise FabricError(missing_role_problem(facts))
+    _refuse_missing_role(making)
     found = describe_function(work, making.name)
     if found is None:
         refuse_other_account(work, address)
@@ -119,6 +116,13 @@ def deploy_function(
     _refuse_others(making, found)
     _update_attributes(making, found)
     return _report_live_function(making, _update_function(making, found))
+
+
+def _refuse_missing_role(making: _FunctionMaking) -> None:
+    """Raise if a new version has no role. A rollback needs one only if a version was deleted."""
+    facts = find_provider_facts(making.address.provider_id)
+    if facts and not making.role:
+        raise FabricError(missing_role_problem(facts))
 
 
 def find_function(
