@@ -13,6 +13,7 @@ from fabric.config.steps import find_command
 from fabric.config.values import Layer, LayerBuild
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, find_child
+from fabric.model.late_values import find_late_names
 
 _NUMBERED = re.compile(r".*:[0-9]+")
 # The keys of which a layer of the project has exactly one.
@@ -45,7 +46,8 @@ def parse_layers(root: Node) -> tuple[Layer, ...]:
 
 
 def is_address(item: str) -> bool:
-    return item.startswith("arn:")
+    """Return whether an item is an ARN, or a value that becomes one during a run."""
+    return item.startswith("arn:") or bool(find_late_names(item))
 
 
 def list_function_layers(function: Mapping, addresses: dict[str, str]) -> tuple[str, ...]:

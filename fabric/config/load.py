@@ -142,6 +142,7 @@ def load_config(source: ConfigText) -> Config:
         bindings=replace(config.document.bindings, params=params, references=loaded.references),
         locations=list_locations(file, document.text, loaded.root),
         unplannable=place_in_file(file, document.text, limit_problems(loaded.root, source.stage)),
+        is_reduced=source.only_place,
     )
     return replace(config, document=described)
 

@@ -430,6 +430,8 @@ class ConfigDocument(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()
     unplannable: tuple[Problem, ...] = ()
+    # Whether the config contains only the places of records, and no settings.
+    is_reduced: bool = False
 
 
 class Config(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Workflows with a definition in the Amazon States Language: parsed and checked.
 
-Of the bindings only ARNs of own functions and workflows are filled in definition files. Other
-values are `substitutions`.
+Of the bindings only ARNs and names of own functions and workflows are filled in definition files.
+Other values are `substitutions`.
 """
 
 import contextlib
@@ -10,11 +10,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from fabric.config.asl import check_machine
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
 from fabric.config.resolve.stages import list_named_entries
-from fabric.config.schema.check import Finding
+from fabric.config.schema.check import Finding, unknown_key_finding
 from fabric.config.schema.entries import WORKFLOW
+from fabric.config.schema.shapes import ASIDE
 from fabric.config.sections import Section, find_json
 from fabric.config.template import list_texts
 from fabric.config.triggers import parse_function_triggers
@@ -43,10 +46,11 @@ _MACHINE = Section(
     readers={"permissions": find_json},
     given=("name", "definition", "triggers"),
 )
+_CLOSED = replace(WORKFLOW, is_open=False)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The limit of Step Functions.
 _LARGEST = 1_048_576
-_OWN = re.compile(r"\$\{((?:function|workflow):[A-Za-z0-9_-]+\.arn)\}")
+_OWN = re.compile(r"\$\{((?:function|workflow):[A-Za-z0-9_-]+\.(?:arn|name))\}")
 SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 _OTHER = re.compile(r"\$\{([A-Za-z]+:[^{}\"]*)\}")
 
@@ -80,7 +84,7 @@ def parse_machines(root: Mapping, scope: BindingScope) -> tuple[StateMachine, ..
 
 
 def _encode_definition(node: Node, read_file: ReadText) -> str:
-    """Encode a definition as JSON, with placeholders for own ARNs. Faults were reported before."""
+    """Encode a definition as JSON, with placeholders for own addresses. Faults were reported."""
     with contextlib.suppress(FabricError):
         plain = convert_to_plain(_find_definition(node, read_file))
         text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
@@ -121,13 +125,14 @@ def _format_title(path: str, line: int) -> str:
 
 
 def check_workflows(root: Mapping, scope: BindingScope, *, has_own: bool) -> Iterator[Finding]:
-    """Check the definitions, and that functions and workflows whose ARNs are used exist. Without
-    `has_own` the config itself uses none."""
+    """Check the definitions, and that functions and workflows whose addresses are used exist.
+    Without `has_own` the config itself uses none."""
     if not _can_deploy(root):
         yield from _warn_of_definitions(root)
     else:
         for name, node, definition in _list_definitions(root):
             yield from _check_keys(name, node)
+            yield from _find_unknown_keys(name, node)
             yield from _check_definition(node, definition, scope.read_text)
     if has_own or any(_list_definitions(root)):
         yield from _check_own_names(root, scope.read_text)
@@ -154,6 +159,13 @@ def _check_keys(name: str, node: Mapping) -> Iterator[Finding]:
         if find(node, one) is not None and find(node, other) is not None:
             message = f"{title} has both `{one}` and `{other}`"
             yield _error(_CODE, message, "remove one of them", find_child(node, other) or node)
+
+
+def _find_unknown_keys(name: str, node: Mapping) -> Iterator[Finding]:
+    """Find keys that nothing reads. Those of workflows without a definition are passed on."""
+    for entry in node.entries:
+        if entry.key not in _CLOSED.index and not entry.key.startswith(ASIDE):
+            yield unknown_key_finding(_CLOSED, entry, ("workflows", name))
 
 
 def _check_definition(node: Mapping, definition: Node, read_file: ReadText) -> Iterator[Finding]:
@@ -189,14 +201,17 @@ def _check_substitutions(node: Mapping, definition: Node, machine: Node) -> Iter
                 hint = suggest_spelling(name, given) or f"add `substitutions: {{{name}: …}}`"
                 yield _error(_CODE, message, hint, where)
         for name in _OTHER.findall(leaf.text) if path else ():
-            if not name.startswith(OWN_ADDRESSES):
+            if not _OWN.fullmatch(f"${{{name}}}"):
                 message = f"{title}`${{{format_excerpt(name)}}}` is not filled in a definition file"
-                hint = "add the binding to `substitutions`, and use its name"
+                kind = name.partition(":")[0]
+                is_own = name.startswith(OWN_ADDRESSES)
+                hint = f"write ${{{kind}:NAME.arn}} or ${{{kind}:NAME.name}}"
+                hint = hint if is_own else "add the binding to `substitutions`, and use its name"
                 yield _error(_CODE, message, hint, where)
 
 
 def _check_own_names(root: Mapping, read_file: ReadText) -> Iterator[Finding]:
-    """Check every `${function:NAME.arn}` and `${workflow:NAME.arn}`."""
+    """Check that the functions and workflows of bindings such as `${function:NAME.arn}` exist."""
     functions = [name for name, _ in list_named_entries(find_child(root, "functions"))]
     machines = [name for name, _, _ in _list_definitions(root)] if _can_deploy(root) else []
     known = {"function": functions if _can_deploy(root) else [], "workflow": machines}

@@ -42,8 +42,10 @@ def plan_rollback(
     ]
     needs = (*begin, *(task.id for task in restores))
     last = Task(service, _restore(record, target, "", ()), needs)
+    # Workflows call functions until they are deleted.
+    uncalled = (service, *(task.id for task in left))
     removes = [
-        Task(_build_task_id("remove", ref, one.name), _remove(record, one.name), (service,))
+        Task(_build_task_id("remove", ref, one.name), _remove(record, one.name), uncalled)
         for one in record.functions
         if one.name not in then
     ]

@@ -8,7 +8,13 @@ from fabric.config.workflows import SUBSTITUTED
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.stacks import list_stack_ids
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import OWN_ADDRESSES, STACK_OUTPUT, fill_placeholders, find_late_names
+from fabric.model.late_values import (
+    OWN_ADDRESSES,
+    STACK_OUTPUT,
+    fill_placeholders,
+    find_late_names,
+    show_placeholders,
+)
 from fabric.model.records.record import Mode
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id
@@ -50,7 +56,8 @@ def _build_inputs(unit: ServiceUnit, machine: StateMachine) -> WorkflowInputs:
 
 
 def describe_machine(machine: StateMachine) -> Pairs:
-    """Describe everything that a deploy or a release of the state machine reads."""
+    """Describe everything that a deploy or a release of the state machine reads. Records contain
+    it, so late values are described by their bindings."""
     parts = {one: hash_fields((repr(getattr(machine, one)),)) for one in _HASHED}
     settings: Pairs = (
         ("definition", parts["definition"]),
@@ -63,7 +70,7 @@ def describe_machine(machine: StateMachine) -> Pairs:
         ("triggers", parts["triggers"] if machine.triggers else ""),
         ("calls", " ".join(list_called_arns(machine))),
     )
-    return tuple(pair for pair in settings if pair[1])
+    return tuple((name, show_placeholders(text)) for name, text in settings if text)
 
 
 _HASHED = ("definition", "substitutions", "triggers")

@@ -20,6 +20,7 @@ WHERE_LATE = (
     "`env`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
     "the address of a resource and the secrets of an addon"
 )
+_WHERE_IN_WORKFLOWS = "`definition`, `permissions` and `substitutions` of the workflow"
 # How the names of outputs of the service's own stack, of addresses of its functions and workflows,
 # and of outputs of other services begin.
 STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"
@@ -112,10 +113,11 @@ def require_known_values(what: str, texts: Iterable[str]) -> None:
 
 
 def late_value_problem(path: str, name: str) -> Problem:
+    where = _WHERE_IN_WORKFLOWS if path.startswith("workflows") else WHERE_LATE
     return Problem(
         "config/late-value",
         f"`{path}` must be known before the run, but `{name}` is known after a deploy",
-        hint=f"use such values only in {WHERE_LATE}",
+        hint=f"use such values only in {where}",
     )
 
 

@@ -13,7 +13,7 @@ from fabric.providers.command.deployer import Command, no_deployer_problem
 from fabric.providers.command.observe import ObservedByCommand
 from fabric.providers.core.contract import Deployer
 from fabric.providers.core.observing import Observer
-from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.provider import Provider, ProviderContext, missing_role_problem
 from fabric.providers.simulated import Simulated
 
 # Where each package has its `Provider`: text, so that a command imports only the one that it uses.
@@ -112,9 +112,7 @@ def _require_role(facts: ProviderFacts, context: ProviderContext) -> None:
     is_given = context.has_roles or json.loads(context.extension).get("roleArn")
     if not variable or context.env.get(variable) or is_given:
         return
-    message = f"real deploys to {facts.title} (`{facts.id}`) require an execution role"
-    hint = f"set `{variable}`, `roleArn` below `extensions.{facts.id}`, or `permissions`"
-    raise FabricError(Problem("credentials/role-missing", message, hint))
+    raise FabricError(missing_role_problem(facts))
 
 
 def _no_observer_problem(facts: ProviderFacts, kind: str) -> Problem:

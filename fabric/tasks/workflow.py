@@ -1,5 +1,6 @@
 """Publish a version of a state machine if its definition or settings changed, or delete it."""
 
+import json
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from fabric.graph.decide import (
 from fabric.graph.plan import Known
 from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import STACK_OUTPUT, find_late_names
+from fabric.model.late_values import find_late_names, require_known_values
 from fabric.model.names import Digest
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
@@ -40,7 +41,7 @@ _VERSION = "1"
 _GONE = Output(hash_fields(("workflow gone",)))
 # Settings that no version has.
 _OUTSIDE = ("permissions", "triggers", "calls")
-# Permissions with outputs of the stack, which only the record contains.
+# Permissions with the values of their bindings, which only the record contains.
 RESOLVED = "resolved"
 
 
@@ -82,6 +83,10 @@ class WorkflowKind:
             self._delete(task, locked_record, task_tools)
             return TaskResult(_GONE.digest, keep=False)
         values = self._require_values(inputs)
+        settings = _build_settings(values)
+        # Refused before the first change: without its record a workflow could not be deleted.
+        texts = (*values.triggers, *(text for _, text in settings))
+        require_known_values(f"workflow `{inputs.name}`", texts)
         hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
         key = _compute_key(inputs, self.code(task), hashes)
         was = locked_record.record.workflow(inputs.name)
@@ -94,7 +99,7 @@ class WorkflowKind:
         order = WorkflowOrder(
             name=inputs.name,
             definition=values.definition,
-            settings=_build_settings(values),
+            settings=settings,
             mark=mark_of(content, locked_record.record.salt),
             version=was.version if is_same else "",
         )
@@ -106,7 +111,7 @@ class WorkflowKind:
             version=deployed.version,
             content=content,
             triggers=values.triggers,
-            settings=_build_settings(values),
+            settings=settings,
             updated_at=self._tools.records.now(),
         )
         locked_record.add(WorkflowDone(task.id, row))
@@ -154,9 +159,7 @@ def _format_reason(was: WorkflowRecord | None, key: Digest, changes: tuple[Chang
 
 def _build_settings(values: WorkflowValues) -> Pairs:
     """Build the recorded settings: as declared, with the permissions as they are."""
-    is_late = any(
-        one.startswith(STACK_OUTPUT) for one in find_late_names(values.machine.permissions)
-    )
+    is_late = bool(find_late_names(values.machine.permissions))
     return (*values.settings, *(((RESOLVED, values.permissions),) if is_late else ()))
 
 
@@ -167,8 +170,12 @@ def compare_settings(was: WorkflowRecord, settings: Pairs) -> tuple[Change, ...]
 
 def _hash_content(inputs: WorkflowInputs, values: WorkflowValues) -> Digest:
     """Hash everything that belongs to a version."""
-    settings = [pair for pair in values.settings if pair[0] not in _OUTSIDE]
-    parts = (text for pair in (*inputs.place, *settings) for text in pair)
+    settings = {name: text for name, text in values.settings if name not in _OUTSIDE}
+    if "logs" in settings:
+        logs = json.loads(settings["logs"])
+        logs.pop("retentionDays", None)
+        settings["logs"] = json.dumps(logs)
+    parts = (text for pair in (*inputs.place, *settings.items()) for text in pair)
     return hash_fields((values.definition, *parts))
 
 

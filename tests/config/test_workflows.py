@@ -1,5 +1,7 @@
 """Workflows with a definition: files, substitutions, own ARNs, and other providers."""
 
+import pytest
+
 from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.config.values import Config, StateMachine
 from fabric.model.late_values import format_placeholder
@@ -41,9 +43,11 @@ def test_a_definition_is_a_file_or_a_map() -> None:
     assert (inline.type, inline.substitutions) == ("standard", (("Note", "x"),))
 
 
-def test_own_arns_are_filled_in_files_and_maps() -> None:
-    machine = "{StartAt: A, States: {A: {Type: Task, Resource: '${function:api.arn}', End: true}}}"
-    placeholder = format_placeholder("function:api.arn")
+@pytest.mark.parametrize("key", ["arn", "name"])
+def test_own_addresses_are_filled_in_files_and_maps(key: str) -> None:
+    task = f"{{Type: Task, Resource: '${{function:api.{key}}}', End: true}}"
+    machine = f"{{StartAt: A, States: {{A: {task}}}}}"
+    placeholder = format_placeholder(f"function:api.{key}")
     assert placeholder in only(config(f"definition: {machine}")).definition
     assert placeholder in of_file(machine).supplies.machines[0].definition
 
@@ -64,8 +68,12 @@ def test_unknown_names_are_reported() -> None:
     assert codes(config(f"definition: {MACHINE}")) == ["config/workflow"]
     found = problem_of(MACHINE.replace("Note", "param:x"))
     assert "is not filled in a definition file" in found.message
-    unknown = problem_of(MACHINE.replace("Note", "function:apii.arn"))
-    assert (unknown.code, unknown.hint) == ("config/unresolved-reference", "did you mean `api`?")
+    other = problem_of(MACHINE.replace("Note", "function:api.url"))
+    assert other.hint == "write ${function:NAME.arn} or ${function:NAME.name}"
+    for key in ("arn", "name"):
+        unknown = problem_of(MACHINE.replace("Note", f"function:apii.{key}"))
+        assert unknown.code == "config/unresolved-reference"
+        assert unknown.hint == "did you mean `api`?"
     env = "env: {F: '${workflow:flo.arn}'}\n"
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}") + env) == [
         "config/unresolved-reference"
@@ -80,11 +88,46 @@ def test_arns_of_the_service_are_known_in_variables_and_not_in_builds() -> None:
     assert codes(text + late) == ["config/late-value"]
 
 
+def test_a_late_value_names_its_workflow_and_where_it_could_be() -> None:
+    entry = f"definition: {MACHINE}, {SUBSTITUTED}, role: '${{function:api.arn}}'"
+    [found] = problems(config(entry))
+    assert found.message.startswith("`workflows.flow.role` must be known")
+    assert "`substitutions` of the workflow" in found.hint
+    assert "triggers" not in found.hint
+
+
+def test_outputs_of_other_services_are_refused_because_workflows_do_not_wait_for_them() -> None:
+    text = config(f"definition: {MACHINE}, substitutions: {{Note: '${{service:net.Url}}'}}")
+    [found] = [one for one in problems(text) if one.code == "config/late-value"]
+    assert found.message.startswith("`workflows.flow.substitutions` uses `${service:net.Url}`")
+
+
 def test_keys_that_exclude_each_other_are_reported() -> None:
     both = "permissions: [], role: 'arn:aws:iam::1:role/x'"
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}, {both}")) == ["config/workflow"]
     steps = "steps: [{id: a, kind: b}]"
     assert codes(config(f"definition: {MACHINE}, {SUBSTITUTED}, {steps}")) == ["config/workflow"]
+
+
+def test_a_misspelled_key_of_a_definition_is_an_error_and_of_steps_a_warning() -> None:
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, tracng: active"))
+    assert (found.code, found.hint) == ("config/unknown-key", "did you mean `tracing`?")
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, timeout: 3"))
+    assert found.hint.startswith("known keys: definition, logs")
+    assert warned(config("steps: [{id: a, kind: b}], timeout: 3")) == ["config/passed-on"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("DynamoDBWritPolicy: {TableName: t}", "did you mean `DynamoDBWritePolicy`?"),
+        ("Foo: {TableName: t}", "use the keys `actions` and `resources` of a statement"),
+    ],
+)
+def test_an_unknown_permission_gets_a_short_hint(entry: str, hint: str) -> None:
+    [found] = problems(config(f"definition: {MACHINE}, {SUBSTITUTED}, permissions: [{{{entry}}}]"))
+    assert found.hint.startswith(hint)
+    assert len(found.hint) < 100
 
 
 def test_secrets_are_refused_because_definitions_are_readable() -> None:

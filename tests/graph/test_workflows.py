@@ -90,3 +90,6 @@ def test_workflows_are_deleted_before_the_functions_that_they_call() -> None:
     newer = replace(held, workflows=(*rows, WorkflowRecord(name="new")))
     order = [one.id for one in plan_rollback(newer, target)]
     assert order[-1] == f"workflow:shop/new@{LABEL}"
+    newer = replace(newer, functions=(*held.functions, function("called")))
+    last = {str(one.id): one for one in plan_rollback(newer, target)}
+    assert f"workflow:shop/new@{LABEL}" in last[f"remove:shop/called@{LABEL}"].needs

@@ -95,7 +95,9 @@ _MAKERS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Word: lambda _: _WORDS | _NUMBERS | st.booleans(),
     OneOf: lambda shape: st.sampled_from([str(word) for word in shape.words]),
     Integer: _integer,
-    Number: lambda shape: st.floats(shape.low, shape.high) | st.just(int(shape.high)),
+    Number: lambda shape: (
+        st.floats(shape.low, shape.high) | st.just(max(int(shape.high), shape.low))
+    ),
     Flag: lambda _: st.booleans(),
     Anything: lambda _: _PIECES,
     Many: lambda shape: st.lists(documents(shape.item), min_size=shape.least, max_size=_MOST),

@@ -112,9 +112,13 @@ def test_only_a_change_of_its_content_asks_for_a_version() -> None:
     deploys = shop()
     run(deploys, build_task())
     run(deploys, put(deploys, replace(MACHINE, permissions='["AdministratorAccess"]')))
-    run(deploys, put(deploys, replace(MACHINE, definition='{"StartAt":"B"}')))
-    first, second, third = provider(deploys).asked
+    other = replace(MACHINE, definition='{"StartAt":"B"}')
+    run(deploys, put(deploys, other))
+    run(deploys, put(deploys, replace(other, logs='{"level":"ALL"}')))
+    run(deploys, put(deploys, replace(other, logs='{"level":"ALL","retentionDays":14}')))
+    first, second, third, fourth, last = provider(deploys).asked
     assert (first.version, second.version, third.version) == ("", "arn:m:1", "")
+    assert (fourth.version, last.version) == ("", "arn:m:4")
     assert first.mark == second.mark != third.mark
 
 
@@ -133,8 +137,20 @@ def test_permissions_with_outputs_of_the_stack_are_recorded_as_they_are() -> Non
     deploys.workflows["flow"] = replace(values, permissions='["arn:p"]')
     row = run(deploys, build_task(machine)).workflow("flow")
     assert row
+    assert dict(row.settings)["permissions"] == '["${stack:Policy}"]'
     assert dict(row.settings)["resolved"] == '["arn:p"]'
+    assert decode(encode(deploys.held.record), "x") == deploys.held.record
     assert judged(deploys, build_task(machine)).action is Action.SKIP
+
+
+def test_a_value_that_no_record_can_contain_is_refused_before_the_first_change() -> None:
+    deploys = shop(replace(MACHINE, permissions='["x"]'))
+    values = deploys.workflows["flow"]
+    late = (format_placeholder("function:api.arn"),)
+    deploys.workflows["flow"] = replace(values, triggers=late)
+    with pytest.raises(FabricError, match="not known yet"):
+        run(deploys, build_task(values.machine))
+    assert (provider(deploys).asked, deploys.held.record.workflows) == ([], ())
 
 
 def test_a_failed_first_deploy_leaves_a_workflow_that_a_removal_finds() -> None:

@@ -197,10 +197,7 @@ def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
     removals = [
         task
         for release in releases
-        for task in (
-            *_list_removals(release, deployed, scope),
-            *_list_workflow_removals(release, work.graph, scope),
-        )
+        for task in _list_removals(release, deployed, work.graph, scope)
     ]
     if not removals:
         return work
@@ -221,11 +218,13 @@ def _group_deployed_functions(graph: TaskGraph) -> dict[RecordRef, set[str]]:
 
 
 def _list_removals(
-    release: Task, deployed: Mapping[RecordRef, set[str]], scope: DeployScope
+    release: Task, deployed: Mapping[RecordRef, set[str]], graph: TaskGraph, scope: DeployScope
 ) -> Iterable[Task]:
     inputs = release.inputs
     if not isinstance(inputs, ReleaseInputs):
         return
+    workflows = tuple(_list_workflow_removals(release, graph, scope))
+    yield from workflows
     # A run over a few functions leaves all others alone, wanted or not.
     ref = get_record_ref(inputs)
     record = scope.record(ref)
@@ -236,13 +235,16 @@ def _list_removals(
     for name in sorted(_list_removed_functions(record, inputs)):
         own = build_task_id("remove", inputs.service, name, inputs.provider)
         remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
-        yield Task(own, remove, (release.id,))
+        # Workflows call functions until they are deleted.
+        yield Task(own, remove, (release.id, *(one.id for one in workflows)))
 
 
 def _list_workflow_removals(release: Task, graph: TaskGraph, scope: DeployScope) -> Iterable[Task]:
     """List the recorded state machines that the config no longer contains."""
-    record = scope.record(get_record_ref(release.inputs))
-    wanted = {one.name for one in graph.inputs_of("workflow") if isinstance(one, WorkflowInputs)}
+    ref = get_record_ref(release.inputs)
+    record = scope.record(ref)
+    machines = (one for one in graph.inputs_of("workflow") if isinstance(one, WorkflowInputs))
+    wanted = {one.name for one in machines if get_record_ref(one) == ref}
     rows = record.workflows if record else ()
     return plan_workflow_removal(record, (release.id,), wanted) if record and rows else ()
 

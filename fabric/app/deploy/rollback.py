@@ -59,7 +59,7 @@ def rollback(
     with _open_scope(project, settings, options) as scope:
         require(Use.ROLLBACK, Candidate(scope=scope))
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
-        ref, target = _select_target(records, options)
+        ref, target = select_target(records, options)
         require_changes(Use.ROLLBACK, Candidate(scope=scope, refs=frozenset({ref})))
         stacks = StackUndo.RESTORE if options.with_stack else StackUndo.KEEP
         graph = build_undo_graph(records[ref], target, stacks)
@@ -145,7 +145,7 @@ def _build_outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOut
     )
 
 
-def _select_target(
+def select_target(
     records: Mapping[RecordRef, Record], options: RollbackOptions
 ) -> tuple[RecordRef, Deployment]:
     known = [
@@ -158,7 +158,7 @@ def _select_target(
     if found:
         return found[0]
     ids = [one.deployment_id for _, one in known]
-    if any(record.deployment_id == options.to for record in records.values()):
+    if options.to and any(record.deployment_id == options.to for record in records.values()):
         raise FabricError(
             Problem("rollback/current", f"`{options.to}` is already the deployed version")
         )

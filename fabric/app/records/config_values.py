@@ -112,7 +112,10 @@ class ConfigValues:
             return None
         known = self._upstreams.list_own_outputs(ref)
         definition = fill_definition(machine, known)
-        permissions = fill_placeholders(machine.permissions, known)
+        late = find_late_names(machine.permissions)
+        names = tuple(one for one in late if one.startswith(OWN_ADDRESSES))
+        located = self._deployers.locate_own(ref, names)
+        permissions = fill_placeholders(machine.permissions, {**known, **located})
         require_outputs((("definition", definition), ("permissions", permissions)))
         return WorkflowValues(
             machine=machine,

@@ -174,10 +174,12 @@ class PlacedDeployers:
 
 
 def _has_roles(config: Config | None) -> bool:
-    """Return whether each function has `role` or `permissions`."""
-    return config is not None and all(
-        {"role", "permissions"} & dict(one.settings).keys() for one in config.functions
-    )
+    """Return whether each function has `role` or `permissions`. Commands that read only the places
+    of records, such as a removal, need no role."""
+    if config is None:
+        return False
+    settings = (dict(one.settings).keys() for one in config.functions)
+    return config.document.is_reduced or all({"role", "permissions"} & keys for keys in settings)
 
 
 def collect_hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:

@@ -24,6 +24,7 @@ from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.late_values import (
     OWN_ADDRESSES,
     SERVICE_OUTPUT,
+    STACK_OUTPUT,
     find_late_names,
     format_binding,
     late_value_problem,
@@ -76,12 +77,26 @@ def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
 
 
 def _check_entries(key: str, node: Node, free: frozenset[str]) -> Iterator[Finding]:
-    for _, item in list_named_entries(node):
-        yield from _check_item(f"{key}[]", item, free)
+    for name, item in list_named_entries(node):
+        owner = f"{key}.{format_excerpt(name)}" if name else f"{key}[]"
+        yield from _check_item(owner, item, free)
+        for entry in item.entries if key == "workflows" else ():
+            if entry.key in free:
+                yield from _refuse_other_outputs(f"{owner}.{entry.key}", entry.value)
         for _, trigger in list_typed_triggers(item) if "triggers" in free else ():
             for entry in trigger.entries:
                 if entry.key in _KNOWN_IN_TRIGGERS:
-                    yield from _find_late_below(f"{key}[].triggers[].{entry.key}", entry.value)
+                    yield from _find_late_below(f"{owner}.triggers[].{entry.key}", entry.value)
+
+
+def _refuse_other_outputs(path: str, node: Node) -> Iterator[Finding]:
+    """Refuse outputs of other services, which workflows do not wait for."""
+    for leaf in _list_leaves(node):
+        for name in find_late_names(leaf.text):
+            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES)):
+                message = f"`{path}` uses `{format_binding(name)}`, an output of another service"
+                hint = "set it as a variable of a function, or use an output of the own stack"
+                yield Finding(Problem("config/late-value", message, hint, place_of(leaf)))
 
 
 def _check_item(path: str, item: Node, free: frozenset[str]) -> Iterator[Finding]:

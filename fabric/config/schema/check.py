@@ -237,7 +237,7 @@ def _check_fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
         if inner is None:
             is_aside = bool(shape.aside) and entry.key.startswith(shape.aside)
             if not (is_aside or (shape.accepts and shape.accepts(entry.key))):
-                yield _unknown_key_finding(shape, entry, path)
+                yield unknown_key_finding(shape, entry, path)
         else:
             yield from check(inner, entry.value, (*path, entry.key))
 
@@ -257,7 +257,7 @@ def _find_missing_fields(shape: Fields, node: Mapping, path: Path) -> Iterator[F
         )
 
 
-def _unknown_key_finding(shape: Fields, entry: KeyValue, path: Path) -> Finding:
+def unknown_key_finding(shape: Fields, entry: KeyValue, path: Path) -> Finding:
     inside = f" in `{format_path(path)}`" if path else ""
     hint = suggest_spelling(entry.key, shape.index)
     if shape.is_open:
@@ -267,6 +267,7 @@ def _unknown_key_finding(shape: Fields, entry: KeyValue, path: Path) -> Finding:
         problem = Problem("config/passed-on", message, hint, place_of(entry))
         return Finding(problem, is_fatal=False)
     names = sorted(shape.index)
+    hint = hint or shape.hint
     more = f" and {len(names) - _SHOWN_KEYS} more" if len(names) > _SHOWN_KEYS else ""
     known = f"known keys: {', '.join(names[:_SHOWN_KEYS])}{more}"
     message = f"unknown key `{format_excerpt(entry.key)}`{inside}"

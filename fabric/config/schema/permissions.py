@@ -46,6 +46,7 @@ def _build_template_field(name: str) -> Field:
 _ENTRY = Fields(
     (*_STATEMENT, *_PASTED, *(_build_template_field(name) for name in POLICY_TEMPLATES)),
     definition="permission",
+    hint="use the keys `actions` and `resources` of a statement, or a policy template of AWS SAM",
 )
 PERMISSIONS = Field(
     "permissions",

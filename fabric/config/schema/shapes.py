@@ -106,6 +106,8 @@ class Fields(Struct, frozen=True):
     # Its definition in the JSON Schema, for maps that several places have. Maps of one name differ
     # only in what is required.
     definition: str = ""
+    # The hint for an unknown key without a similar one. Default: the known keys.
+    hint: str = ""
     index: dict[str, "Shape"] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 

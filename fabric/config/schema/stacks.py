@@ -46,7 +46,7 @@ STACK = Fields(
         ),
         Field(
             "onRemove",
-            OneOf(("keep", "delete"), "`keep` or `delete`"),
+            OneOf(("keep", "delete"), "a removal policy"),
             "Whether `fabric remove` deletes the stack. Default: keep.",
             "keep",
         ),

@@ -13,9 +13,13 @@ _WIDTH = 100
 _ABOVE = 200
 # Beyond it a line is not worth showing, and searching it for secrets takes long.
 _LONGEST = 400
-# A binding, `${secret:KEY}`, is no such key: the name in it tells nothing.
+# A list of names of API keys. Keys themselves have 20 characters or more.
+_KEY_NAMES = r"""s["']?\s*:\s*\[(?:(?![\w+/=.-]{20})[^\]])*\]"""
+# A binding, `${secret:KEY}`, is no such key: the name in it tells nothing. `Ref` is a key of
+# CloudFormation.
 _SENSITIVE = re.compile(
-    r"""((?<!\$\{)["']?[\w-]*(?:secret|token|password|passwd|credential|connectionstring|_key|apikey|\bref)[\w-]*["']?\s*:\s*)\S.*""",
+    r"""((?<!\$\{)["']?[\w-]*(?:secret|token|password|passwd|credential|connectionstring|_key"""
+    rf"""|apikey(?!{_KEY_NAMES})|(?-i:\bref))[\w-]*["']?\s*:\s*)\S.*""",
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"""\s*["']?(?:secrets)["']?\s*:""")

@@ -25,10 +25,9 @@ from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import REFUSED
 
 # The names of the stored values.
-AUTHORIZERS, STAGE = "authorizers", "stage"
+AUTHORIZERS, STAGE, LOG_DAYS = "authorizers", "stage", "log_days"
 DEFAULT_STAGE = "$default"
 _LIMIT, _ROUTES, _LOGS = "DefaultRouteSettings", "RouteSettings", "AccessLogSettings"
-_EXISTS = frozenset(("ResourceAlreadyExistsException",))
 Row = Mapping[str, Any]
 
 
@@ -108,9 +107,6 @@ def set_stage(gateway: GatewayOrder, kept: StoredReleaseState) -> None:
     """Create the stage, or update the settings that differ. Limits name routes, which exist then;
     limits of routes that are deleted afterwards are deleted here."""
     wanted = gateway.wanted.stage.settings
-    prepare_log_group(
-        gateway.work, gateway.wanted.stage.log_group, gateway.wanted.stage.retention_days
-    )
     stage = {"ApiId": gateway.id, "StageName": DEFAULT_STAGE}
     if create_new(lambda: gateway.calls.create_stage(**stage, AutoDeploy=True, **wanted)):
         return
@@ -135,13 +131,3 @@ def _differs(there: Any, wanted: Any) -> bool:
         rows = there if isinstance(there, Mapping) else {}
         return any(_differs(rows.get(name), value) for name, value in wanted.items())
     return bool(there != wanted)
-
-
-def prepare_log_group(work: Cloud1Work, group: str, days: int) -> None:
-    """Create the log group. A removal keeps it, with its logs."""
-    if group:
-        logs = work.clients.of("logs")
-        with ignore_codes(_EXISTS):
-            logs.create_log_group(logGroupName=group)
-        if days:
-            logs.put_retention_policy(logGroupName=group, retentionInDays=days)

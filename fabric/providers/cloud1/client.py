@@ -118,7 +118,12 @@ BUSY = frozenset(
 CONFLICT = frozenset(("ResourceConflictException", "ConflictException"))
 _UNDER_WAY = ("in progress", "concurrent")
 _ALREADY = "already exist"
-_ROLE_TOO_NEW = "cannot be assumed"
+# A new role or its policy is not known everywhere at once: the words of Lambda and Step Functions.
+_ROLE_TOO_NEW = (
+    "cannot be assumed",
+    "is authorized to assume",
+    "is not authorized to access the Log Destination",
+)
 # What was allowed a moment ago is not known everywhere at once.
 _NOT_KNOWN_YET = (
     "does not have permissions to call",
@@ -174,7 +179,8 @@ def ignore_codes(*codes: frozenset[str]) -> Iterator[None]:
 
 
 def is_role_too_new(error: Any) -> bool:
-    return _ROLE_TOO_NEW in _format_line(error)
+    said = _format_line(error)
+    return any(words in said for words in _ROLE_TOO_NEW)
 
 
 def is_there_already(error: Any) -> bool:
@@ -198,7 +204,7 @@ def _rejection_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
     if is_role_too_new(error):
         hint = (
             "retry in 20 to 60 seconds if the role is new; otherwise its trust policy must "
-            "allow lambda.amazonaws.com"
+            "allow lambda.amazonaws.com, or states.amazonaws.com for a workflow"
         )
         return Problem("provider/role", f"{whose}: {words}", hint)
     if code in REFUSED:

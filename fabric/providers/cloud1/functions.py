@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.catalog import FUNCTION_NAME
+from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.cloud1.aliases import (
     CutOver,
@@ -61,6 +61,7 @@ from fabric.providers.cloud1.versions import (
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import refuse_without_version
 from fabric.providers.core.limits import function_problem
+from fabric.providers.core.provider import missing_role_problem
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.system.cloud1_account import read_error_code
 
@@ -99,6 +100,7 @@ def deploy_function(
         _update_attributes(making, then)
         return _report_live_function(making, str(then["Configuration"]["FunctionArn"]))
     refuse_without_version(order)
+    _refuse_missing_role(making)
     found = describe_function(work, making.name)
     if found is None:
         refuse_other_account(work, address)
@@ -114,6 +116,13 @@ def deploy_function(
     _refuse_others(making, found)
     _update_attributes(making, found)
     return _report_live_function(making, _update_function(making, found))
+
+
+def _refuse_missing_role(making: _FunctionMaking) -> None:
+    """Raise if a new version has no role. A rollback needs one only if a version was deleted."""
+    facts = find_provider_facts(making.address.provider_id)
+    if facts and not making.role:
+        raise FabricError(missing_role_problem(facts))
 
 
 def find_function(

@@ -10,6 +10,7 @@ from fabric.providers.cloud1.api_domain import DOMAIN, DomainOrder, release_doma
 from fabric.providers.cloud1.authorizers import (
     AUTHORIZERS,
     DEFAULT_STAGE,
+    LOG_DAYS,
     STAGE,
     Row,
     close_authorizers,
@@ -39,6 +40,7 @@ from fabric.providers.cloud1.gateway_plan import (
     IntegrationSettings,
     merge_cors,
 )
+from fabric.providers.cloud1.log_groups import prepare_log_group
 from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
 from fabric.providers.cloud1.versions import Cloud1Work, build_ownership_tags
 from fabric.providers.core.contract import DeploymentAddress
@@ -46,7 +48,7 @@ from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.retry import poll_until, run_parallel
 
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
-_KEPT = (_API, _ENDPOINT, _DIGEST, AUTHORIZERS, STAGE, DOMAIN)
+_KEPT = (_API, _ENDPOINT, _DIGEST, AUTHORIZERS, STAGE, LOG_DAYS, DOMAIN)
 
 
 def release_gateway(
@@ -69,6 +71,8 @@ def release_gateway(
     ways = _ensure_integrations(gateway, closed)
     authorizers = set_authorizers(gateway, kept)
     gone = _set_routes(gateway, ways, authorizers)
+    stage, stored = wanted.stage, kept.texts.get(LOG_DAYS, "")
+    days = prepare_log_group(gateway.work, stage.log_group, stage.retention_days, stored)
     set_stage(gateway, kept)
     _drop_routes(gateway, gone)
     drop_authorizers(gateway, authorizers)
@@ -91,6 +95,7 @@ def release_gateway(
         _DIGEST: wanted.digest,
         **encode_definitions(gateway.work, wanted.definitions),
         **({STAGE: "set"} if wanted.stage.settings else {}),
+        **({LOG_DAYS: days} if days else {}),
         **domain,
     }
 

@@ -1,12 +1,14 @@
-"""Log groups of functions: retention, class and encryption.
+"""Log groups of functions, APIs and workflows: retention, class and encryption.
 
-fabric creates a group that needs settings, because Lambda would create it without them.
+fabric creates a group that needs settings, because Lambda would create it without them. A removal
+keeps groups, with their logs.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.client import GONE, ignore_codes
 from fabric.providers.cloud1.scaling import read_setting
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.core.contract import LiveFunction
@@ -37,14 +39,34 @@ def _read(one: LiveFunction, key: str) -> str:
 def set_retention(work: Cloud1Work, one: LiveFunction, text: str) -> str:
     days, _, group = text.partition(" ")
     _create_group(work, one, group)
-    work.clients.of("logs").put_retention_policy(logGroupName=group, retentionInDays=int(days))
+    set_log_days(work, group, int(days))
     return group
 
 
 def remove_retention(work: Cloud1Work, _one: LiveFunction, stored: str) -> None:
-    group = stored.partition(" ")[2]
+    set_log_days(work, stored.partition(" ")[2], 0)
+
+
+def set_log_days(work: Cloud1Work, group: str, days: int) -> None:
+    """Set how long an existing group keeps logs; 0 is for ever."""
+    logs = work.clients.of("logs")
+    if group and days:
+        logs.put_retention_policy(logGroupName=group, retentionInDays=days)
+    elif group:
+        logs.delete_retention_policy(logGroupName=group)
+
+
+def prepare_log_group(work: Cloud1Work, group: str, days: int, stored: str) -> str:
+    """Create the group, if any, set its retention, and return the text to store. `stored` is that
+    of the last release: fabric removes no retention of others."""
     if group:
-        work.clients.of("logs").delete_retention_policy(logGroupName=group)
+        create_log_group(work, group)
+    if group and days:
+        set_log_days(work, group, days)
+        return f"{days} {group}"
+    with ignore_codes(GONE):
+        set_log_days(work, stored.partition(" ")[2], 0)
+    return ""
 
 
 def set_log_class(work: Cloud1Work, one: LiveFunction, text: str) -> str:
@@ -77,10 +99,14 @@ def remove_log_key(work: Cloud1Work, _one: LiveFunction, stored: str) -> None:
 
 def _create_group(work: Cloud1Work, one: LiveFunction, group: str) -> bool:
     """Create the group, and return whether it did not exist."""
+    name = read_setting(one, "logs").get("class")
+    return create_log_group(work, group, **({"logGroupClass": _CLASSES[name]} if name else {}))
+
+
+def create_log_group(work: Cloud1Work, group: str, **more: str) -> bool:
+    """Create the group, and return whether it did not exist."""
     from botocore.exceptions import ClientError
 
-    name = read_setting(one, "logs").get("class")
-    more = {"logGroupClass": _CLASSES[name]} if name else {}
     try:
         work.clients.of("logs").create_log_group(logGroupName=group, **more)
     except ClientError as error:

@@ -1,6 +1,7 @@
 """Release of state machines: the alias, the triggers, and the permissions of their roles."""
 
 import contextlib
+import json
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
@@ -20,11 +21,12 @@ from fabric.providers.cloud1.client import (
     ignore_codes,
 )
 from fabric.providers.cloud1.events import list_function_wires, name_prefix
+from fabric.providers.cloud1.log_groups import prepare_log_group
 from fabric.providers.cloud1.machines import (
     MISSING_MACHINE,
     Machine,
     build_machine_policies,
-    has_own_role,
+    has_machine_role,
     is_own_machine,
     list_version_arns,
     read_machine_tags,
@@ -32,11 +34,13 @@ from fabric.providers.cloud1.machines import (
 from fabric.providers.cloud1.ownership import refuse_other_account
 from fabric.providers.cloud1.policies import RolePolicies
 from fabric.providers.cloud1.roles import (
+    KeptRole,
     OwnRole,
     RoleUse,
     delete_role,
     grow_role,
     open_role,
+    parse_kept_role,
     replace_policies,
 )
 from fabric.providers.cloud1.rules import (
@@ -46,6 +50,7 @@ from fabric.providers.cloud1.rules import (
     set_rule,
     set_schedule,
 )
+from fabric.providers.cloud1.scheduler_role import build_allow_policies, list_dead_letters
 from fabric.providers.cloud1.versions import ALIAS, Cloud1Work
 from fabric.providers.cloud1.wires import (
     RuleWire,
@@ -58,24 +63,24 @@ from fabric.providers.cloud1.wires import (
     strip_settings,
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction
-from fabric.providers.core.payloads import format_json
 from fabric.providers.core.retry import run_parallel
 from fabric.system.cloud1_account import read_error_code
 
 _PRINCIPALS = ("events.amazonaws.com", "scheduler.amazonaws.com")
-_EVENTS_ROLE = RoleUse("-events-role", "workflow", _PRINCIPALS)
+# The dot separates the names from those of functions.
+_EVENTS_ROLE = RoleUse(".workflow-events-role", "workflow", _PRINCIPALS)
 
 
-class _Released(Struct, frozen=True, omit_defaults=True):
+class _Released(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What state stores of a released state machine."""
 
     version: str = ""
-    # The hash of its role's permissions.
     role: str = ""
-    boundary: str = ""
     # The role that its triggers use.
     events: str = ""
     wires: str = ""
+    # The retention of the logs, with their group.
+    log_days: str = ""
 
 
 def release_machines(
@@ -122,9 +127,8 @@ class _Release:
     def run(self) -> _Released:
         row, was = self._row, self._was
         policies = self._build_policies()
-        has_role_changed = policies is not None and not (
-            self._is_sure and (was.role, was.boundary) == (policies.digest, self._boundary)
-        )
+        last = parse_kept_role(was.role if self._is_sure else "")
+        has_role_changed = policies is not None and not last.allows(policies, self._boundary)
         if policies and has_role_changed and was.role:
             # After a rollback the role allows less than the version needs.
             role = self._machine.role
@@ -142,12 +146,28 @@ class _Release:
         if has_moved and was.version:
             self._prune()
         # An own role stays as long as the state machine, because old versions use it.
-        digest = policies.digest if policies else was.role
-        return _Released(row.version, digest, self._boundary, events, encoded)
+        kept = KeptRole(policies.digest, boundary=self._boundary) if policies else None
+        return _Released(
+            version=row.version,
+            role=kept.format() if kept else was.role,
+            events=events,
+            wires=encoded,
+            log_days=self._set_log_days(),
+        )
+
+    def _set_log_days(self) -> str:
+        machine, was = self._machine, self._was.log_days
+        logs = json.loads(dict(self._row.settings).get("logs", "{}"))
+        days = logs.get("retentionDays", 0)
+        if self._is_sure and was == (f"{days} {machine.log_group}" if days else ""):
+            return was
+        return prepare_log_group(machine.work, machine.log_group if days else "", days, was)
 
     def _build_policies(self) -> RolePolicies | None:
         settings = dict(self._row.settings)
-        return build_machine_policies(self._machine, settings) if has_own_role(settings) else None
+        return (
+            build_machine_policies(self._machine, settings) if has_machine_role(settings) else None
+        )
 
     def _point_alias(self) -> None:
         """Update or create the alias. An earlier release can have created it without recording
@@ -189,7 +209,8 @@ class _Release:
 
     def _connect(self, wires: Sequence[Wire], old: Collection[Wire], role: OwnRole) -> str:
         machine, there = self._machine, open_role(role)
-        grow_role(role, _allow_start(machine), there)
+        allowed = build_trigger_policies(machine, wires)
+        grow_role(role, allowed, there)
         for wire in wires:
             if is_named_by_hash(wire) and self._is_sure and strip_settings(wire) in old:
                 continue
@@ -198,6 +219,8 @@ class _Release:
             elif isinstance(wire, ScheduleWire):
                 set_schedule(machine.work, replace(wire, role=there.arn), self._arn)
             self._hear(f"connected {format_wire(wire)}")
+        if allowed.join(there.policies) != allowed:
+            replace_policies(role, allowed)
         return there.arn
 
     def _prune(self) -> None:
@@ -251,10 +274,15 @@ def _find_wires(machine: Machine, wires: Sequence[Wire]) -> Iterator[Wire]:
     yield from found.get(machine.alias_arn, ())
 
 
-def _allow_start(machine: Machine) -> RolePolicies:
-    arns = [machine.alias_arn, machine.arn]
-    statement = {"Effect": "Allow", "Action": ["states:StartExecution"], "Resource": arns}
-    return RolePolicies((format_json(statement),), ())
+def build_trigger_policies(machine: Machine, wires: Sequence[Wire]) -> RolePolicies:
+    """Build the policies of the role of triggers, also for the queues of failed events."""
+    schedules = [one for one in wires if isinstance(one, ScheduleWire)]
+    queues = sorted({*list_dead_letters((schedules,))})
+    rows = (
+        ("states:StartExecution", [machine.alias_arn, machine.arn]),
+        ("sqs:SendMessage", queues),
+    )
+    return build_allow_policies(rows)
 
 
 def _drop(machine: Machine, wire: Wire) -> None:
@@ -281,7 +309,7 @@ def delete_machine(work: Cloud1Work, address: DeploymentAddress, name: str) -> N
     for wire in sorted(wires, key=repr):
         _drop(machine, wire)
     _delete_own_machine(machine)
-    if has_own_role(settings) or was.role:
+    if has_machine_role(settings) or was.role:
         delete_role(machine.role)
     if wires or was.events:
         delete_role(OwnRole(work, address, name, _EVENTS_ROLE))

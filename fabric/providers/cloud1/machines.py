@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from fabric.model.late_values import find_late_names, format_placeholder
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.client import GONE, ignore_codes
+from fabric.providers.cloud1.client import GONE, ignore_codes, is_role_too_new
+from fabric.providers.cloud1.log_groups import create_log_group
 from fabric.providers.cloud1.ownership import refuse_other_account, refuse_other_region
 from fabric.providers.cloud1.permissions import Arn
 from fabric.providers.cloud1.policies import RolePolicies, build_managed_arn, build_statements
@@ -28,11 +29,9 @@ from fabric.system.cloud1_account import read_error_code
 
 MISSING_MACHINE = GONE | {"StateMachineDoesNotExist", "ResourceNotFound"}
 _TAG = "fabric:workflow"
-# A new role or policy is not known everywhere at once.
-_TOO_NEW = ("is authorized to assume", "is not authorized to access the Log Destination")
 _DELETING = "StateMachineDeleting"
-_EXISTS = frozenset(("ResourceAlreadyExistsException",))
-_MACHINE_ROLE = RoleUse("-workflow-role", "workflow", ("states.amazonaws.com",))
+# The dot separates the name from those of functions.
+_MACHINE_ROLE = RoleUse(".workflow-role", "workflow", ("states.amazonaws.com",))
 _LOG_ACTIONS = (
     *("logs:CreateLogDelivery", "logs:GetLogDelivery", "logs:UpdateLogDelivery"),
     *("logs:DeleteLogDelivery", "logs:ListLogDeliveries", "logs:PutResourcePolicy"),
@@ -60,6 +59,10 @@ class Machine(Struct, frozen=True):
         return self.alias_arn.removesuffix(f":{ALIAS}")
 
     @property
+    def log_group(self) -> str:
+        return f"/aws/vendedlogs/states/{self.arn.rpartition(':')[2]}"
+
+    @property
     def role(self) -> OwnRole:
         return OwnRole(self.work, self.address, self.name, _MACHINE_ROLE)
 
@@ -74,15 +77,14 @@ class Machine(Struct, frozen=True):
         return fill_own_arns(text, self.address, self.place.of)
 
 
-def has_own_role(settings: Mapping[str, str]) -> bool:
+def has_machine_role(settings: Mapping[str, str]) -> bool:
+    """Return whether fabric creates the role of the state machine: unless one is set."""
     return "role" not in settings
 
 
 def build_machine_policies(machine: Machine, settings: Mapping[str, str]) -> RolePolicies:
     """Build the policies of the role, also for calls of the definition, logs and traces."""
-    entries = json.loads(
-        machine.fill(settings.get("resolved") or settings.get("permissions") or "[]")
-    )
+    entries = json.loads(settings.get("resolved") or settings.get("permissions") or "[]")
     entries = entries if isinstance(entries, list) else []
     statements = [one for entry in entries for one in build_statements(entry, machine.place)]
     statements += _build_call_statements(machine, settings.get("calls", ""))
@@ -96,15 +98,18 @@ def build_machine_policies(machine: Machine, settings: Mapping[str, str]) -> Rol
 
 
 def _build_call_statements(machine: Machine, calls: str) -> Iterator[dict[str, object]]:
-    """Build the statements for functions and workflows that the definition names."""
-    arns = [machine.fill(format_placeholder(one)) for one in calls.split()]
-    functions = [one for one in arns if ":lambda:" in one]
-    machines = [one for one in arns if ":states:" in one]
-    both = [*machines, *(one.removesuffix(f":{ALIAS}") for one in machines)]
-    allowed = {"lambda:InvokeFunction": functions, "states:StartExecution": both}
-    for action, resources in allowed.items():
-        if resources:
-            yield {"Effect": "Allow", "Action": [action], "Resource": resources}
+    """Build the statements for functions and workflows that the definition names. A name without
+    an alias calls the function or the workflow itself."""
+    allowed: dict[str, list[str]] = {}
+    for one in calls.split():
+        owner, _, key = one.rpartition(".")
+        arn = machine.fill(format_placeholder(f"{owner}.arn"))
+        is_function = owner.startswith("function:")
+        resources = [arn] if is_function and key == "arn" else [arn, arn.removesuffix(f":{ALIAS}")]
+        action = "lambda:InvokeFunction" if is_function else "states:StartExecution"
+        allowed.setdefault(action, []).extend(resources)
+    for action, arns in sorted(allowed.items()):
+        yield {"Effect": "Allow", "Action": [action], "Resource": list(dict.fromkeys(arns))}
 
 
 def deploy_machine(
@@ -142,17 +147,13 @@ def _prepare_role(machine: Machine, settings: Mapping[str, str]) -> str:
 
 
 def _prepare_logs(machine: Machine, settings: Mapping[str, str]) -> dict[str, object]:
-    """Create the log group of the executions, and return the settings of the logs."""
+    """Create the log group of the executions, and return the settings of the logs. The release sets
+    the retention, which no version contains."""
     if "logs" not in settings:
         return {"level": "OFF"}
     said = json.loads(settings["logs"])
-    group = f"/aws/vendedlogs/states/{machine.arn.rpartition(':')[2]}"
-    logs = machine.work.clients.of("logs")
-    with ignore_codes(_EXISTS):
-        logs.create_log_group(logGroupName=group)
-    if "retentionDays" in said:
-        logs.put_retention_policy(logGroupName=group, retentionInDays=said["retentionDays"])
-    arn = machine.place.of("logs", f"log-group:{group}:*")
+    create_log_group(machine.work, machine.log_group)
+    arn = machine.place.of("logs", f"log-group:{machine.log_group}:*")
     return {
         "level": said.get("level", "ERROR"),
         "includeExecutionData": said.get("includeExecutionData", False),
@@ -211,8 +212,7 @@ def _publish(machine: Machine, kind: str, asked: Mapping[str, Any], is_there: bo
             return call()
         except ClientError as error:
             refused.append(error)
-            is_new = any(words in str(error) for words in _TOO_NEW)
-            if read_error_code(error) != _DELETING and not is_new:
+            if read_error_code(error) != _DELETING and not is_role_too_new(error):
                 raise
             return None
 

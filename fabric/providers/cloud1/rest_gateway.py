@@ -16,9 +16,9 @@ from fabric.providers.cloud1.aliases import StoredReleaseState
 from fabric.providers.cloud1.api_domain import DOMAIN, DomainOrder, release_domain
 from fabric.providers.cloud1.authorizers import (
     AUTHORIZERS,
+    LOG_DAYS,
     close_authorizer,
     encode_definitions,
-    prepare_log_group,
 )
 from fabric.providers.cloud1.client import CONFLICT, GONE, MAX_PARALLEL, ONCE, ignore_codes
 from fabric.providers.cloud1.gateway_calls import (
@@ -28,6 +28,7 @@ from fabric.providers.cloud1.gateway_calls import (
     list_pages,
     require_created,
 )
+from fabric.providers.cloud1.log_groups import prepare_log_group
 from fabric.providers.cloud1.permissions import (
     build_authorizer_permission,
     build_gateway_permission,
@@ -57,7 +58,7 @@ API = "rest_api"
 _ENDPOINT, _DIGEST, _DEPLOYMENTS = "rest_endpoint", "rest", "rest_deployments"
 _METHODS, _ROUTED, _AUTHORIZING = "rest_methods", "rest_routed", "rest_authorizing"
 _KEPT = (API, _ENDPOINT, _DIGEST, _DEPLOYMENTS, _METHODS, _ROUTED, _AUTHORIZING, USAGE)
-_SHARED = (AUTHORIZERS, DOMAIN)
+_SHARED = (AUTHORIZERS, LOG_DAYS, DOMAIN)
 # As many as a record has earlier deployments.
 _HISTORY = 20
 _PAGE = 500
@@ -243,6 +244,8 @@ def release_rest_api(release: RestRelease) -> dict[str, str]:
     release = replace(release, order=order)
     _permit(release)
     _patch_api(order, prepared.patches)
+    stage, stored = wanted.stage, kept.texts.get(LOG_DAYS, "")
+    days = prepare_log_group(order.work, stage.log_group, stage.retention_days, stored)
     usage = _release_stage(release, prepared)
     domain = _release_domain(release)
     _close(release)
@@ -257,6 +260,7 @@ def release_rest_api(release: RestRelease) -> dict[str, str]:
         _ROUTED: " ".join(sorted(set(wanted.routed.values()))),
         _AUTHORIZING: " ".join(sorted(set(wanted.authorizing.values()))),
         USAGE: usage,
+        LOG_DAYS: days,
         **encode_definitions(order.work, wanted.definitions),
         **domain,
     }
@@ -303,7 +307,6 @@ def _release_stage(release: RestRelease, prepared: PreparedApi) -> str:
     """Point the stage at the deployment: the cut-over. Keys exist before methods require them,
     unless the stage is new. Return the usage to store."""
     order, kept, stage = release.order, release.kept, release.order.wanted.stage
-    prepare_log_group(order.work, stage.log_group, stage.retention_days)
     there = fetch_row(lambda: order.calls.get_stage(**order.stage))
     if there is None:
         with ignore_codes(CONFLICT):  # created by this call, whose response was lost

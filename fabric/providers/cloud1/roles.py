@@ -95,7 +95,7 @@ class RoleState(Struct, frozen=True):
     policies: RolePolicies
 
 
-class _KeptRole(Struct, frozen=True):
+class KeptRole(Struct, frozen=True):
     """What state stores of a released role."""
 
     digest: str = ""
@@ -105,9 +105,13 @@ class _KeptRole(Struct, frozen=True):
     def format(self) -> str:
         return f"{self.digest} {self.arn} {self.boundary}".rstrip()
 
+    def allows(self, policies: RolePolicies, boundary: str) -> bool:
+        """Return whether the role has exactly these permissions."""
+        return (self.digest, self.boundary) == (policies.digest, boundary)
 
-def _parse_kept(text: str) -> _KeptRole:
-    return _KeptRole(*text.split(" "))
+
+def parse_kept_role(text: str) -> KeptRole:
+    return KeptRole(*text.split(" "))
 
 
 def has_own_role(settings: Mapping[str, str]) -> bool:
@@ -172,8 +176,8 @@ def release_roles(
     }
 
     def is_changed(name: str) -> bool:
-        last = _parse_kept(kept.sure(_KEPT + name))
-        return (last.digest, last.boundary) != (wanted[name].digest, work.own.iam.boundary)
+        last = parse_kept_role(kept.sure(_KEPT + name))
+        return not last.allows(wanted[name], work.own.iam.boundary)
 
     def release(name: str) -> str:
         with (
@@ -185,7 +189,7 @@ def release_roles(
             # A role that this run created has exactly the permissions of its function.
             if digest != wanted[name].digest:
                 arn = replace_policies(role, wanted[name])
-        return _KeptRole(wanted[name].digest, arn, work.own.iam.boundary).format()
+        return KeptRole(wanted[name].digest, arn, work.own.iam.boundary).format()
 
     changed = [name for name in wanted if is_changed(name)]
     new = dict(zip(changed, run_parallel(release, changed, MAX_PARALLEL), strict=True))
@@ -224,7 +228,7 @@ def _read_released_role(address: DeploymentAddress, function: str, place: Arn) -
     if record is None or not has_own_role(settings):
         return None
     policies = build_policies(settings, record.triggers, place)
-    last = _parse_kept(read_kept_state(address).sure(_KEPT + function))
+    last = parse_kept_role(read_kept_state(address).sure(_KEPT + function))
     return RoleState(last.arn, policies) if last.digest == policies.digest else None
 
 

@@ -141,7 +141,7 @@ def build_schedule_policies(
     """Build the permissions of the role for schedules by alias, and for more aliases. A long policy
     names all functions of the service."""
     aliases = sorted({*schedules, *more})
-    queues = sorted(set(_list_dead_letters(schedules.values())))
+    queues = sorted(set(list_dead_letters(schedules.values())))
     found = _format_statements(aliases, queues)
     if len(found.document) <= LONGEST_POLICY:
         return found
@@ -150,7 +150,7 @@ def build_schedule_policies(
     return _format_statements([f"{ours}*:{ALIAS}", *named], queues)
 
 
-def _list_dead_letters(schedules: Iterable[Sequence[ScheduleWire]]) -> Iterator[str]:
+def list_dead_letters(schedules: Iterable[Sequence[ScheduleWire]]) -> Iterator[str]:
     for wires in schedules:
         yield from (str(said["deadLetter"]) for said in map(read_options, wires) if said.get(_DEAD))
 
@@ -159,7 +159,11 @@ _DEAD = "deadLetter"
 
 
 def _format_statements(aliases: Sequence[str], queues: Sequence[str]) -> RolePolicies:
-    rows = (("lambda:InvokeFunction", aliases), ("sqs:SendMessage", queues))
+    return build_allow_policies((("lambda:InvokeFunction", aliases), ("sqs:SendMessage", queues)))
+
+
+def build_allow_policies(rows: Iterable[tuple[str, Sequence[str]]]) -> RolePolicies:
+    """Build a statement for each action that has resources."""
     return RolePolicies(
         tuple(
             format_json({"Effect": "Allow", "Action": [action], "Resource": list(resources)})

@@ -120,3 +120,10 @@ class Provider(Struct, frozen=True, kw_only=True):
     open_deployer: OpenDeployer | None = None
     # Logs, metrics and traces without a custom command.
     open_observer: OpenObserver | None = None
+
+
+def missing_role_problem(facts: ProviderFacts) -> Problem:
+    message = f"real deploys to {facts.title} (`{facts.id}`) require an execution role"
+    variable = facts.access.role_variable
+    hint = f"set `{variable}`, `roleArn` below `extensions.{facts.id}`, or `permissions`"
+    return Problem("credentials/role-missing", message, hint)

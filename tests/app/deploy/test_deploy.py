@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from fabric.app.deploy.deploy import DeployOptions
+from fabric.app.deploy.rollback import RollbackOptions, select_target
 from fabric.model.outcomes.deployed import DeployOutcome, ServiceAt
 from fabric.model.problems import ExitCode, FabricError
 from fabric.system.clock import SystemClock
 from tests.support.project import handler
+from tests.support.records import record
 from tests.support.tool import Tool
 from tests.support.use_cases import Workplace, workplace
 
@@ -123,6 +125,12 @@ def test_rollback_needs_neither_sources_nor_cache(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         made.rollback("nope")
     assert caught.value.first.code == "rollback/unknown"
+
+
+def test_a_rollback_after_a_failed_first_deploy_finds_no_earlier_one() -> None:
+    first = record(deployment_id="", history=())
+    with pytest.raises(FabricError, match="no earlier deployment found"):
+        select_target({first.ref: first}, RollbackOptions())
 
 
 def test_releases_are_stamped_by_the_clock_that_was_given(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.app.deploy.preview import with_removals
-from fabric.model.records.record import Mode, Record
+from fabric.model.records.record import Mode, Record, WorkflowRecord
 from fabric.model.task import Task
+from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import WorkflowInputs
 from tests.app.deploy.scopes import compiled, deployed, placement, scope, store
 from tests.support.plans import service
 from tests.support.records import function
@@ -28,6 +30,13 @@ def test_a_function_that_left_the_config_is_deleted_after_the_release(tmp_path: 
     (task,) = removals(tmp_path, TWO, TASKS)
     assert task.id == "remove:shop/old@cloud1-lambda"
     assert task.needs == ("release:shop@cloud1-lambda",)
+
+
+def test_a_deleted_function_waits_for_the_deleted_workflows_of_its_service(tmp_path: Path) -> None:
+    other = WorkflowInputs("other", "flow", "cloud1-lambda", "dev", Mode.REAL)
+    tasks = [*TASKS, Task(TaskId("workflow:other/flow@cloud1-lambda"), other)]
+    (task,) = removals(tmp_path, replace(TWO, workflows=(WorkflowRecord(name="flow"),)), tasks)
+    assert "workflow:shop/flow@cloud1-lambda" in task.needs
 
 
 def test_configured_functions_stay(tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ def test_late_value_is_accepted_where_a_release_fills_it(text: str) -> None:
     ("text", "path"),
     [
         (HEAD + FUNCTION % ", memory: LATE", "functions.a.memory"),
-        (HEAD + FUNCTION % ", include: [a.txt, LATE]", "functions[].include"),
-        (HEAD + FUNCTION % ", triggers: [{type: http, path: LATE}]", "functions[].triggers[].path"),
+        (HEAD + FUNCTION % ", include: [a.txt, LATE]", "functions.a.include"),
+        (HEAD + FUNCTION % ", triggers: [{type: http, path: LATE}]", "functions.a.triggers[].path"),
         (HEAD + FUNCTION % ", triggers: [{type: queue, queue: q, batchSize: LATE}]",
          "functions.a.triggers[0].batchSize"),
         (HEAD + FUNCTION % ", async: {maximumEventAge: LATE}",
@@ -104,7 +104,7 @@ def test_late_value_is_accepted_where_a_release_fills_it(text: str) -> None:
         (HEAD + FUNCTION % "" + "extensions: {cloud1-lambda: {region: LATE}}\n",
          "extensions.cloud1-lambda.region"),
         (HEAD + FUNCTION % "" + "resources: {r: {type: LATE}}\n", "resources.r.type"),
-        (HEAD + FUNCTION % "" + "addons: {m: {version: LATE}}\n", "addons[].version"),
+        (HEAD + FUNCTION % "" + "addons: {m: {version: LATE}}\n", "addons.m.version"),
     ],
 )  # fmt: skip
 def test_late_value_elsewhere_is_the_only_problem_of_its_place(text: str, path: str) -> None:

@@ -45,6 +45,15 @@ def test_long_line_is_shifted_or_replaced_by_its_length() -> None:
         ("db_password: hunter2\n", 1, "db_password: [REDACTED]"),
         ("url: https://me:pw@host/x\n", 1, "url: https://[REDACTED]@host/x"),
         ("a: \x1b[31mred\n", 1, "a:  [31mred"),
+        ("http: {apiKeys: [{name: a}, b], c: d}\n", 1, "http: {apiKeys: [{name: a}, b], c: d}"),
+        ("apiKeys: [a, {password: hunter2}]\n", 1, "apiKeys: [a, {password: [REDACTED]"),
+        ("apiKeys: [a], token: hunter2\n", 1, "apiKeys: [a], token: [REDACTED]"),
+        ("apiKeys: [a, 0123456789abcdefghij]\n", 1, "apiKeys: [REDACTED]"),
+        ("apiKeys: hunter2\n", 1, "apiKeys: [REDACTED]"),
+        ("apiKeys: [hunter2,\n", 1, "apiKeys: [REDACTED]"),
+        ("apiKey: [hunter2]\n", 1, "apiKey: [REDACTED]"),
+        ("ref: hunter2\n", 1, "ref: [REDACTED]"),
+        ("QueueName: {Ref: Name}\n", 1, "QueueName: {Ref: Name}"),
     ],
 )
 def test_line_is_shown_without_secrets_and_control_characters(

@@ -130,6 +130,10 @@ def test_limits_and_access_logs_follow_the_config(site: Cloud1Site) -> None:
         14,
     )
     assert stage(site)["AccessLogSettings"]["DestinationArn"] + ":*" == group["arn"]
+    configure(site, accessLogs=True)
+    site.up(site.order("hello", http("/a"), http("/b")))
+    (group,) = logs.describe_log_groups(logGroupNamePrefix="/aws/vendedlogs/")["logGroups"]
+    assert "retentionInDays" not in group
     configure(site)
     site.up(site.order("hello", http("/a")))
     found = stage(site)

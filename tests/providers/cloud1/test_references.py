@@ -153,6 +153,8 @@ def test_extensions_use_outputs_and_only_they_change_with_them(shop: ReferenceSh
     assert done.code == 0, done.out + done.err
     found = shop.cloud1.client("lambda").get_function_configuration(FunctionName="shop-dev-hello")
     assert found["Role"] == shop.role
+    removed = shop.project.json("remove", "--yes", env=env)
+    assert removed.code == 0, removed.out + removed.err
 
 
 def test_functions_get_the_alias_of_each_other_and_stacks_get_it_too(shop: ReferenceShop) -> None:

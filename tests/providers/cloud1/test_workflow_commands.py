@@ -120,7 +120,7 @@ def test_permissions_and_triggers_publish_no_version(shop: WorkflowShop) -> None
     shop.ran("deploy")
     left = shop.cloud1.left()
     assert "rules" not in left
-    assert left["role policies"] == ["shop-dev-checkout-workflow-role/fabric"]
+    assert left["role policies"] == ["shop-dev-checkout.workflow-role/fabric"]
 
 
 def test_a_schedule_with_a_time_zone_uses_the_role_of_the_workflow(shop: WorkflowShop) -> None:
@@ -227,6 +227,16 @@ def test_an_express_workflow_answers_and_has_logs(shop: WorkflowShop) -> None:
     shop.keys = ", type: express, logs: {level: ALL, retentionDays: 14}, tracing: active"
     shop.ran("deploy")
     assert shop.output({"n": 5}) == {"n": 10}
+
+    def days() -> object:
+        logs, prefix = shop.cloud1.client("logs"), "/aws/vendedlogs/states/"
+        [group] = logs.describe_log_groups(logGroupNamePrefix=prefix)["logGroups"]
+        return group.get("retentionInDays")
+
+    assert days() == 14
+    shop.keys = shop.keys.replace(", retentionDays: 14", "")
+    assert _UPDATE not in shop.ran("deploy")
+    assert days() is None
     shop.keys = ", type: standard"
     done = shop.run("plan")
     assert done.document["error"]["code"] == "config/unfit"
@@ -264,7 +274,10 @@ def test_functions_know_the_arn_and_definitions_know_substitutions(shop: Workflo
             "End": True,
         },
     }
-    shop.keys = ", substitutions: {Note: 'a \"note\"'}"
+    shop.keys = (
+        ", substitutions: {Note: 'a \"note\"'}, permissions: [{actions: 'lambda:InvokeFunction',"
+        " resources: '${function:ask.arn}'}]"
+    )
     shop.ran("deploy")
     arn = shop.output({"n": 9})
     assert arn.endswith(":stateMachine:shop-dev-checkout:live")
