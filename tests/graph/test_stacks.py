@@ -11,7 +11,7 @@ from fabric.model.records.record import StackRecord
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, passes_output
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, StackInputs
-from tests.config.test_stacks import PARAMETERS, TEMPLATE, config
+from tests.config.test_stacks import OPTIONAL, PARAMETERS, TEMPLATE, config
 from tests.support.config_texts import HEAD, ONE, loaded
 from tests.support.records import function, record
 
@@ -70,8 +70,10 @@ def test_a_stack_changes_no_key_of_functions_and_releases() -> None:
 
 def test_template_parameters_and_tags_are_in_the_key_and_the_policy_is_not() -> None:
     first = inputs(config(TEMPLATE))
-    for more in ("tags: {a: b}", "parameters: {A: b}", "roleArn: 'arn:a'", "name: other"):
+    for more in ("tags: {a: b}", "roleArn: 'arn:a'", "name: other"):
         assert inputs(config(f"{TEMPLATE}, {more}")).entries() != first.entries()
+    one, other = (inputs(config(f"{OPTIONAL}, parameters: {{Key: {key}}}")) for key in "ab")
+    assert one.entries() != other.entries()
     assert inputs(config(TEMPLATE.replace("Url", "Uri"))).entries() != first.entries()
     kept = inputs(config(f"{TEMPLATE}, onRemove: delete, protect: true, allowReplace: [Q]"))
     assert (kept.entries(), kept.policy) == (
@@ -81,7 +83,7 @@ def test_template_parameters_and_tags_are_in_the_key_and_the_policy_is_not() -> 
 
 
 def test_a_graph_contains_no_values_of_parameters() -> None:
-    text = config(TEMPLATE + ", parameters: {Key: '${secret:KEY}'}")
+    text = config(OPTIONAL + ", parameters: {Key: '${secret:KEY}'}")
     assert "value-of-it" not in repr(tasks(text))
 
 
@@ -105,5 +107,5 @@ def test_a_removal_deletes_the_last_stack_first_and_the_first_one_last() -> None
 
 
 def test_the_last_stack_waits_for_outputs_that_it_uses() -> None:
-    found = tasks(config(TEMPLATE, f"{TEMPLATE}, {PARAMETERS}"))
+    found = tasks(config(TEMPLATE, f"{OPTIONAL}, {PARAMETERS}"))
     assert BEFORE in found[AFTER].needs

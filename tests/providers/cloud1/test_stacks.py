@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
@@ -233,39 +234,42 @@ def test_a_missing_stack_counts_as_deleted(stacks: Stacks) -> None:
     assert stacks.left == []
 
 
-_BUCKET = "artifacts-of-stacks"
+def create_bucket(stacks: Stacks) -> str:
+    """Create a bucket for large templates. The server keeps it for other tests."""
+    name = f"artifacts-{uuid4()}"
+    stacks.site.cloud1.client("s3").create_bucket(Bucket=name)
+    stacks.site.extension["artifactBucket"] = name
+    return name
 
 
-def large(stacks: Stacks, *, has_bucket: bool = True) -> str:
+def large() -> str:
     """A template that a call cannot contain."""
-    if has_bucket:
-        stacks.site.cloud1.client("s3").create_bucket(Bucket=_BUCKET)
-        stacks.site.extension["artifactBucket"] = _BUCKET
     resources = {f"Q{number}": resource(Text="x" * 1000) for number in range(60)}
     return template(["Q0"], **resources)
 
 
 def test_a_large_template_is_stored_only_while_aws_reads_it(stacks: Stacks) -> None:
-    made = stacks.deploy(order(large(stacks)))
+    bucket = create_bucket(stacks)
+    made = stacks.deploy(order(large()))
     assert dict(made.outputs) == {"Q0": "shop-dev-Q0-1"}
-    found = stacks.site.cloud1.client("s3").list_objects_v2(Bucket=_BUCKET)
+    found = stacks.site.cloud1.client("s3").list_objects_v2(Bucket=bucket)
     assert found["KeyCount"] == 0
 
 
 def test_a_large_template_is_kept_apart_from_those_of_other_services(stacks: Stacks) -> None:
-    text = large(stacks)
+    bucket, text = create_bucket(stacks), large()
     stored = stacks.site.cloud1.client("s3")
     others = ("us-east-1/other/dev/shop-dev", "us-east-1/shop/prod/shop-dev")
     left = ("us-east-1/shop/dev/shop-dev", *others)
     for name in left:
-        stored.put_object(Bucket=_BUCKET, Key=f"fabric/stacks/{name}.template", Body=text)
+        stored.put_object(Bucket=bucket, Key=f"fabric/stacks/{name}.template", Body=text)
     stacks.deploy(order(text))
-    found = [one["Key"] for one in stored.list_objects_v2(Bucket=_BUCKET)["Contents"]]
+    found = [one["Key"] for one in stored.list_objects_v2(Bucket=bucket)["Contents"]]
     assert found == [f"fabric/stacks/{one}.template" for one in others]
 
 
 def test_a_large_template_without_a_bucket_is_refused_before_a_call(stacks: Stacks) -> None:
-    problem = stacks.problem(order(large(stacks, has_bucket=False)))
+    problem = stacks.problem(order(large()))
     assert (problem.code, "artifactBucket" in problem.hint) == ("stack/too-large", True)
     assert _CREATE not in stacks.site.cloud1.calls()
     huge = template(Q=resource(Text="x" * (1 << 20)))
