@@ -64,6 +64,11 @@ class ImportRequest(Struct, frozen=True, kw_only=True):
     strict: bool = False
 
 
+# Configs that are programs.
+_CODE = ("serverless.ts", "serverless.js", "serverless.mjs", "serverless.cjs")
+_PRINT = "run: osls print --format json > serverless.json, and import that file"
+
+
 class _Source(Struct, frozen=True):
     kind: str
     file: Path
@@ -106,6 +111,8 @@ def _find_sources(request: ImportRequest, place: Path, cwd: Path) -> list[_Sourc
         if not kind:
             message = f"unknown source `{place.name}`"
             hint = "use --from serverless or --from sam"
+            if place.name in _CODE:
+                message, hint = f"`{place.name}` is code, which fabric does not run", _PRINT
             raise FabricError(Problem("usage/unknown-choice", message, hint))
         found = [_Source(kind, place, _format_shown(place, cwd))]
     else:
@@ -113,7 +120,10 @@ def _find_sources(request: ImportRequest, place: Path, cwd: Path) -> list[_Sourc
     if not found:
         names = ", ".join(name for kind in SOURCES for name in SOURCES[kind][:1])
         message = f"no config of another tool found in `{request.path}`"
-        raise FabricError(Problem("input/not-found", message, f"fabric imports {names}"))
+        hint = f"fabric imports {names}"
+        if any((_get_folder(place) / one).is_file() for one in _CODE):
+            hint = _PRINT
+        raise FabricError(Problem("input/not-found", message, hint))
     return found
 
 

@@ -81,8 +81,8 @@ class Context:
         if at.is_missing:
             return
         found = self.read_number(at)
-        if found is None:
-            self.ledger.lose(at, "the value is not a number")
+        if found is None or str(found).startswith("${stack:"):
+            self.ledger.lose(at, "the value is not a number that is known before the deploy")
             return
         fields.put(key, found, at)
         if str(found) == at.text or str(found).startswith("${"):

@@ -186,6 +186,10 @@ class Intrinsics:
 
     def _request_expression(self, node: Node, hint: str) -> str:
         """Let the stack evaluate a function that fabric does not know."""
+        if "AWS::NoValue" in list_names(node):
+            raise NotCarriedError(
+                "the value is set only under a condition", "set it with `stages` in fabric.yml"
+            )
         own = list_names(node) & (self.names.functions.keys() | self.names.generated)
         if own:
             raise NotCarriedError(f"a function of CloudFormation with `{min(own)}`")

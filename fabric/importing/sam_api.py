@@ -13,6 +13,7 @@ from fabric.importing.rules import (
     drop_because,
     flag_as,
     inside,
+    is_true,
     lose_because,
     number_as,
     share,
@@ -39,15 +40,32 @@ def convert_apis(context: Context, source: At, config: Fields, target: EventTarg
     found = [one for one in apis if one.get("Type").text == kind]
     for one in (*found[1:], *(one for one in apis if one.get("Type").text != kind)):
         hint = "split the service, or use the settings of one API"
-        context.ledger.lose(one, "a service has one API in fabric", hint)
+        reason = "a service has one API in fabric"
+        if not one.get("Properties", "Auth").is_missing:
+            reason = f"{reason}: routes of this API are public now"
+            hint = f"set `authorizer` of its routes; {hint}"
+        context.ledger.lose(one, reason, hint)
     shared = source.get("Globals", "Api" if target.has_rest_api else "HttpApi")
     for at in (shared, *(one.get("Properties") for one in found[:1])):
         apply_rules(context, at, _API_RULES, target.http)
+        if is_true(at.get("Auth", "ApiKeyRequired")):
+            _require_keys(context, at.get("Auth", "ApiKeyRequired"), config)
         for key in ("Cors", "CorsConfiguration"):
             if not at.get(key).is_missing:
                 put_cors_of_routes(context, at.get(key), config)
     other = source.get("Globals", "HttpApi" if target.has_rest_api else "Api")
     context.ledger.lose(other, "a service has one API in fabric", "use the settings of one API")
+
+
+def _require_keys(context: Context, at: At, config: Fields) -> None:
+    """Require a key on each route, because fabric has no such setting of the API."""
+    functions = config.get("functions")
+    for function in functions if isinstance(functions, list) else ():
+        triggers = function.get("triggers") if isinstance(function, Fields) else None
+        for one in triggers if isinstance(triggers, list) else ():
+            if isinstance(one, Fields) and one.get("type") == "http" and not one.has("apiKey"):
+                one.put_flag("apiKey", value=True)
+    context.ledger.change(at, "each route requires a key", "apiKey: true")
 
 
 def _put_kind(context: Context, source: At, target: EventTarget) -> None:
@@ -123,7 +141,7 @@ _AUTH_RULES: Rules = {
         context, at, {"CustomStatements": put_resource_policy}, http
     ),
     "UsagePlan": inside("usagePlan", USAGE_PLAN_RULES),
-    "ApiKeyRequired": lose_because("keys belong to triggers", "set `apiKey` of each trigger"),
+    "ApiKeyRequired": carry,
 }
 _DOMAIN_RULES: Rules = {
     "DomainName": copy_as("name"),

@@ -98,10 +98,13 @@ def _put_parameters(context: Context, at: At, trigger: Fields) -> None:
     for item in at.list_items():
         for one in item.list_entries() or (item,):
             name = one.key if item.is_map else one.text
-            place, _, parameter = name.removeprefix("method.request.").partition(".")
-            inner = trigger.child("request", at).child("parameters")
-            place = "query" if place == "querystring" else place
-            inner.child(place).put_flag(parameter, value=is_true(one.get("Required")))
+            group, _, parameter = name.removeprefix("method.request.").partition(".")
+            place = {"querystring": "query", "header": "header"}.get(group, "")
+            if place and is_true(one.get("Required")):
+                request = trigger.child("request", at)
+                request.child("parameters").put(parameter, place, one)
+            elif place:
+                context.ledger.drop(one, "only required parameters are checked")
             context.ledger.carry(one)
 
 
@@ -198,7 +201,7 @@ _MAPPING_RULES: Rules = {
     "FunctionResponseTypes": _put_response_type,
     "FilterCriteria": _put_filters,
     "StartingPosition": copy_as("startingPosition"),
-    "StartingPositionTimestamp": copy_as("startingPositionTimestamp"),
+    "StartingPositionTimestamp": lose_because("streams start at their oldest or newest record"),
     "ParallelizationFactor": number_as("parallelizationFactor"),
     "BisectBatchOnFunctionError": copy_as("bisectOnError"),
     "MaximumRetryAttempts": copy_as("maximumRetryAttempts"),

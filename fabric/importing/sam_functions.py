@@ -66,12 +66,30 @@ def convert_function(context: Context, at: At, source: At, target: EventTarget) 
     for key in ("DependsOn", "DeletionPolicy", "UpdateReplacePolicy"):
         context.ledger.drop(at.get(key), "fabric deploys functions after the stack")
     apply_rules(context, properties, FUNCTION_RULES, function)
+    _add_shared_lists(context, source.get("Globals", "Function"), function)
     if function.has("role"):
         function.put_flag("permissions", value=False)
     files = _put_code(context, at, source.get("Globals", "Function"), function)
     put_async(context, properties.get("EventInvokeConfig"), function, target)
     convert_sam_events(context, properties.get("Events"), target)
     return files
+
+
+def _add_shared_lists(context: Context, shared: At, function: Fields) -> None:
+    """Add the lists of all functions to those of one, as SAM does."""
+    fields = Fields()
+    apply_rules(context, shared, {"Layers": _put_layers, "VpcConfig": put_vpc}, fields)
+    _join_lists(fields, function, "layers")
+    every, own = fields.get("vpc"), function.get("vpc")
+    if isinstance(every, Fields) and isinstance(own, Fields):
+        for key in ("subnetIds", "securityGroupIds"):
+            _join_lists(every, own, key)
+
+
+def _join_lists(first: Fields, target: Fields, key: str) -> None:
+    shared, own = first.get(key), target.get(key)
+    if isinstance(shared, list) and isinstance(own, list):
+        target.put(key, [*shared, *(one for one in own if one not in shared)])
 
 
 def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[NewFile]:
@@ -284,7 +302,7 @@ FUNCTION_RULES: Rules = {
             "RetentionPeriodInDays": number_as("retentionDays"),
         },
     ),
-    "RecursiveLoop": copy_as("recursiveLoop"),
+    "RecursiveLoop": lower_as("recursiveLoop"),
     **share(
         (
             *("AutoPublishAlias", "AutoPublishCodeSha256", "AutoPublishAliasAllProperties"),

@@ -286,12 +286,18 @@ class _Conversion:
             self._ledger.remark(self._source.get("functions"), reason, "http.kind: http")
             self._ledger.remark(self._source.get("functions"), PAYLOAD_CHANGES, "http.payload: 2.0")
 
+    def _open_params(self, stage: str) -> Fields:
+        """Return the parameters of a stage, or those of all stages."""
+        target = self._config if stage == "default" else self._config.child("stages").child(stage)
+        return target.child("params")
+
     def _convert_params(self) -> None:
         stages = self._config.child("stages")
-        for stage in self._source.get("params").list_entries():
-            target = self._config if stage.key == "default" else stages.child(stage.key, stage)
-            for one in stage.list_entries():
-                self._context.copy(one, target.child("params"), one.key)
+        given = {one.key: one for one in self._source.get("params").list_entries()}
+        given |= {one.key: one.get("params") for one in self._source.get("stages").list_entries()}
+        for stage, at in given.items():
+            for one in at.list_entries():
+                self._context.copy(one, self._open_params(stage), one.key)
         for stage_name, values in self._variables.stage_params.items():
             for name, text in values.items():
                 stages.child(stage_name).child("params").put(name, text)

@@ -79,12 +79,14 @@ def _put_integration(context: Context, at: At, _: Fields) -> None:
 
 
 def _put_parameters(context: Context, at: At, request: Fields) -> None:
-    names = {"querystrings": "query", "headers": "header", "paths": "path"}
     for group in at.list_entries():
-        inner = request.child("parameters", at).child(names.get(group.key, group.key), group)
+        place = {"querystrings": "query", "headers": "header"}.get(group.key, "")
         for one in group.list_entries():
             required = one.get("required") if one.is_map else one
-            inner.put_flag(one.key, one, value=is_true(required))
+            if place and is_true(required):
+                request.child("parameters", at).put(one.key, place, one)
+            elif place:
+                context.ledger.drop(one, "only required parameters are checked")
             context.ledger.carry(one)
 
 
@@ -183,6 +185,10 @@ def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
     if authorizer.get("type").text.lower() == "aws_iam":
         trigger.put("authorizer", "AWS_IAM", authorizer)
     apply_rules(context, authorizer, _ROUTE_AUTHORIZER_RULES, trigger)
+    if not trigger.has("authorizer"):
+        context.ledger.lose(
+            authorizer, "the route is public now", "set `authorizer` of the trigger"
+        )
 
 
 _ROUTE_AUTHORIZER_RULES: Rules = {

@@ -19,6 +19,7 @@ from fabric.importing.draft import Fields
 from fabric.importing.packaging import put_package
 from fabric.importing.policies import put_policies, read_policies
 from fabric.importing.rules import (
+    Rule,
     Rules,
     apply_rules,
     below,
@@ -28,6 +29,7 @@ from fabric.importing.rules import (
     inside,
     is_function,
     lose_because,
+    lower_as,
     map_as,
     number_as,
     share,
@@ -52,11 +54,26 @@ def _put_layers(context: Context, at: At, fields: Fields) -> None:
     for one in at.list_items():
         own = one.get("Ref").text.removesuffix(_LAYER_SUFFIX)
         is_own = one.get("Ref").text.endswith(_LAYER_SUFFIX)
+        if own == "PythonRequirements":
+            context.ledger.drop(one, "required packages are in the archive of the function")
+            continue
         text = own[:1].lower() + own[1:] if is_own else context.read_text(one)
         if text:
             found.append(text)
             context.ledger.carry(one)
     context.put(at, fields, "layers", found)
+
+
+def put_role(key: str) -> Rule:
+    """Put a role: an ARN, or a resource of the service by its logical id."""
+
+    def rule(context: Context, at: At, fields: Fields) -> None:
+        if at.text in context.names.resources:
+            context.put(at, fields, key, context.intrinsics.refer(at.text, "Arn"))
+        else:
+            context.copy(at, fields, key)
+
+    return rule
 
 
 def _put_destination(context: Context, at: At, fields: Fields) -> None:
@@ -90,7 +107,7 @@ _SHARED: Rules = {
     **share(("kmsKeyArn", "awsKmsKeyArn"), copy_as("kmsKey")),
     "reservedConcurrency": number_as("reservedConcurrency"),
     "ephemeralStorageSize": number_as("ephemeralStorage"),
-    "recursiveLoop": copy_as("recursiveLoop"),
+    "recursiveLoop": lower_as("recursiveLoop"),
     "runtimeManagement": lose_because("AWS updates runtimes itself"),
 }
 PROVIDER_RULES: Rules = {
@@ -129,7 +146,7 @@ _FUNCTION_RULES: Rules = {
     "iamRoleStatements": put_policies,
     **share(("iamRoleStatementsInherit", "events"), carry),
     "iamRoleStatementsName": lose_because("fabric names its roles itself"),
-    "role": copy_as("role"),
+    "role": put_role("role"),
     "versionFunction": drop_because("fabric publishes a version of each change"),
     "name": put_function_name,
     "condition": lose_because("conditions of functions are not supported"),

@@ -57,12 +57,26 @@ def build_stacks(
                 )
             elif at.key in ("Description", "AWSTemplateFormatVersion"):
                 context.ledger.drop(at, "fabric writes the head of templates itself")
-    resources = [one for part in parts for one in part.get("Resources").list_entries()]
+    resources = _drop_overrides(
+        context, [one for part in parts for one in part.get("Resources").list_entries()]
+    )
     resources += list_new_resources(target)
     outputs = [one for part in parts for one in part.get("Outputs").list_entries()]
     sections = [_merge(parts, name) for name in _SECTIONS]
     head = Mapping(tuple(one for one in sections if one is not None), 0, 0)
     return put_stacks(context, resources, outputs, head, extension)
+
+
+def _drop_overrides(context: Context, resources: list[At]) -> list[At]:
+    """Report the resources that change those of the Serverless Framework."""
+    names = context.names
+    words = [one.removesuffix("LambdaFunction") for one in names.functions]
+    made = {f"{word}{end}" for word in words for end in ("LogGroup", "LambdaFunction")}
+    made |= names.generated
+    for one in resources:
+        if one.key in made:
+            context.ledger.lose(one, "changes a resource that fabric creates in another way")
+    return [one for one in resources if one.key not in made]
 
 
 def list_new_resources(target: EventTarget) -> list[At]:

@@ -29,6 +29,16 @@ events = st.one_of(
     marked.map(lambda one: {"stream": f"arn:aws:kinesis:{ACCOUNT}:stream/{one}"}),
     marked.map(lambda one: {"eventBridge": {"pattern": {"source": [one]}}}),
     marked.map(lambda one: {"schedule": {"rate": ["rate(5 minutes)"], "input": {"for": one}}}),
+    name.map(lambda one: {"http": {"method": "get", "path": f"marked-{one}", "private": True}}),
+    name.map(
+        lambda one: {
+            "http": {
+                "path": f"marked-{one}",
+                "method": "post",
+                "request": {"parameters": {"querystrings": {one: True}, "headers": {one: False}}},
+            }
+        }
+    ),
     marked.map(lambda one: {"alexaSkill": {"appId": one}}),
     marked.map(lambda one: {"iot": {"sql": "SELECT 1", "description": one}}),
     marked.map(lambda one: {"somethingNew": {"name": one}}),

@@ -119,3 +119,53 @@ def test_a_parameter_of_a_template_named_as_a_credential_is_a_secret() -> None:
     rest = "Parameters: {DbPassword: {Type: String, Default: hunter2}}\n"
     done = from_sam(template(resources, rest), SOURCE)
     assert "hunter2" not in f"{done.config}{done.stacks}{done.files}"
+
+
+def test_a_route_that_loses_its_authorizer_is_named() -> None:
+    event = "{httpApi: {method: get, path: /a, authorizer: {type: jwt, id: abc}}}"
+    functions = f"api: {{handler: src/api.handler, events: [{event}]}}\n"
+    done = from_serverless(service(functions), SOURCE)
+    assert any("the route is public now" in one for one in done.reasons())
+
+
+def test_a_key_of_all_routes_is_required_by_each_route() -> None:
+    events = "Events: {A: {Type: Api, Properties: {Path: /a, Method: get}}}"
+    api = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", events)
+    done = from_sam(template(api % "A", "Globals: {Api: {Auth: {ApiKeyRequired: true}}}\n"), SOURCE)
+    [trigger] = done.function["triggers"]
+    assert trigger["apiKey"] is True
+
+
+def test_layers_of_all_functions_are_added_to_those_of_one() -> None:
+    layers = [f"arn:aws:lambda:eu-central-1:111122223333:layer:{name}:1" for name in "ab"]
+    own = f"Layers: ['{layers[1]}']"
+    function = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", own)
+    shared = f"Globals: {{Function: {{Layers: ['{layers[0]}']}}}}\n"
+    done = from_sam(template(function % "A", shared), SOURCE)
+    assert done.function["layers"] == layers
+
+
+def test_a_value_under_a_condition_is_not_an_output() -> None:
+    resources = FUNCTION.replace("dev]", "!Ref 'AWS::NoValue']") % ("A", "a")
+    done = from_sam(template(resources, "Conditions: {IsProd: !Equals [a, b]}\n"), SOURCE)
+    assert done.stacks == {} or "AWS::NoValue" not in str(done.stacks)
+    assert any("only under a condition" in one for one in done.reasons())
+
+
+def test_overrides_of_generated_resources_are_reported() -> None:
+    rest = """\
+resources:
+  Resources:
+    ApiLogGroup: {Type: "AWS::Logs::LogGroup", Properties: {RetentionInDays: 3}}
+"""
+    functions = "api: {handler: src/api.handler}\n"
+    done = from_serverless(service(functions, "", rest), SOURCE)
+    assert done.stacks == {}
+    assert any("ApiLogGroup" in one for one in done.reasons())
+
+
+def test_a_role_of_the_service_is_named_by_its_output() -> None:
+    rest = "resources: {Resources: {MyRole: {Type: 'AWS::IAM::Role', Properties: {}}}}\n"
+    functions = "api: {handler: src/api.handler, role: MyRole}\n"
+    done = from_serverless(service(functions, "", rest), SOURCE)
+    assert done.function["role"] == "${stack:MyRoleArn}"

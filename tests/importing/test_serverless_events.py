@@ -20,7 +20,7 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ),
     (
         "- http: {path: a, method: get, request: {parameters: {querystrings: {q: true}}}}",
-        {"request": {"parameters": {"query": {"q": True}}}},
+        {"request": {"parameters": {"q": "query"}}},
     ),
     (
         "- http: {path: a, method: post, request: {schemas: {application/json: {type: object}}}}",
