@@ -349,6 +349,8 @@ def _check(folder: Path, settings: Settings) -> Iterator[Problem]:
         validate(where, here)
         report = plan(Request(Verb.DEPLOY, "plan", where), PlanOptions(), here)
         yield from report.problems
+        # Warnings about what a real deploy would refuse.
+        yield from (one for one in report.warnings if one.code == "plan/provider-limit")
     except FabricError as error:
         yield from error.problems
 

@@ -60,12 +60,13 @@ class EventTarget:
         trigger.put("route", f"{method}:{route}")
         return trigger
 
-    def add_default_route(self, context: Context, at: At) -> Fields | None:
-        """Add routes for all paths instead of the default route."""
-        reason = "the default route becomes routes for `/` and for all other paths"
-        context.ledger.change(at, reason, "ANY:/ and ANY:/{proxy+}")
-        self.add_route(context, at, "ANY", "/")
-        return self.add_route(context, at, "ANY", "/{proxy+}")
+    def add_default_route(self, context: Context, at: At) -> Fields:
+        """Add the route of all requests without another route."""
+        trigger = self.add(at, "http")
+        trigger.put("route", "$default")
+        if not at.is_map:
+            context.ledger.carry(at)
+        return trigger
 
 
 def join_words(text: str) -> str:

@@ -70,10 +70,12 @@ def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
 def _convert_route(context: Context, at: At, target: EventTarget) -> None:
     """Convert a route. An HTTP API without a path has a default route."""
     method, path = context.read_text(at.get("Method")), context.read_text(at.get("Path"))
-    if path in DEFAULT_ROUTES:
-        trigger = target.add_default_route(context, at)
-    else:
-        trigger = target.add_route(context, at, method, path)
+    is_default = path in DEFAULT_ROUTES
+    trigger = (
+        target.add_default_route(context, at)
+        if is_default
+        else target.add_route(context, at, method, path)
+    )
     if trigger is None:
         return
     version = at.get("PayloadFormatVersion")

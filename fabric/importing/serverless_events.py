@@ -172,10 +172,12 @@ _AUTHORIZER_RULES: Rules = {
 def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
     target.is_http = True
     method, path = _read_route(context, at)
-    if path in DEFAULT_ROUTES and method in DEFAULT_ROUTES:
-        trigger = target.add_default_route(context, at)
-    else:
-        trigger = target.add_route(context, at, method, path)
+    is_default = path in DEFAULT_ROUTES and method in DEFAULT_ROUTES
+    trigger = (
+        target.add_default_route(context, at)
+        if is_default
+        else target.add_route(context, at, method, path)
+    )
     authorizer = at.get("authorizer")
     if trigger is None or authorizer.is_missing:
         return

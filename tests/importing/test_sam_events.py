@@ -175,6 +175,6 @@ def test_routes_without_a_path_and_of_both_apis_are_changed() -> None:
         )
     )
     routes = [one["route"] for one in done.function["triggers"]]
-    assert routes == ["ANY:/", "ANY:/{proxy+}", "GET:/b"]
+    assert routes == ["$default", "GET:/b"]
     assert done.extension["http"] == {"payload": "1.0"}
     assert any("a service has one API" in one for one in done.reasons(Fate.CHANGED))

@@ -174,10 +174,10 @@ def test_a_source_that_the_framework_creates_becomes_a_resource(
     assert stack is None or made == stack
 
 
-def test_the_default_route_becomes_two_routes() -> None:
+def test_the_default_route_stays_one() -> None:
     done = with_events("- httpApi: '*'")
-    assert [one["route"] for one in done.function["triggers"]] == ["ANY:/", "ANY:/{proxy+}"]
-    assert any("the default route becomes routes" in one for one in done.reasons(Fate.CHANGED))
+    assert [one["route"] for one in done.function["triggers"]] == ["$default"]
+    assert done.reasons() == []
 
 
 @pytest.mark.parametrize(
