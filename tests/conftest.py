@@ -109,9 +109,8 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Searches for garbage leave out what was collected, and are rare, as in a command."""
+    """Searches for garbage are rare, as in a command. Hypothesis requires that they find all."""
     gc.enable()
-    gc.freeze()
     gc.set_threshold(_GARBAGE)
 
 

@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "trigger route schedule timezone queue_name bucket storage_events topic sources "
         "detail_types"
     ).split(),
-    _REQUEST: ("event", "method", "path", "query", "header", "body", "jwks"),
+    _REQUEST: ("event", "method", "path", "query", "header", "body"),
     _TRAFFIC: ("label", "percent", "steps", "every"),
     _SERVER: "serve watch port instances jwks address workspace dashboard".split(),
     _ACCESS: ("api_key api_key_file rate_limit proxies hosts trust_bodies prefixes").split(),
