@@ -64,10 +64,9 @@ def put_description(context: Context, at: At, fields: Fields) -> None:
 
 
 def _put_ids(context: Context, at: At, fields: Fields) -> None:
-    """Put ids of a VPC. A reference to a list is one text."""
+    """Put ids of a VPC."""
     key = at.key[:1].lower() + at.key[1:]
-    text = context.read_text(at)
-    context.put(at, fields, key, context.read_texts(at) if at.is_list else [text] if text else [])
+    context.put(at, fields, key, context.read_texts(at))
 
 
 _VPC = inside(

@@ -56,7 +56,13 @@ class Context:
 
     def read_texts(self, at: At) -> list[str]:
         """Read a text or a list of texts."""
-        return [text for one in at.list_items() if (text := self.read_text(one))]
+        found: list[str] = []
+        for one in at.list_items():
+            items = self.names.lists.get(one.get("Ref").text)
+            if items is not None:
+                self.ledger.change(one, "the items of the parameter are written out", str(items))
+            found += [self.read_text(one)] if items is None else items
+        return [text for text in found if text]
 
     def read_number(self, at: At) -> int | str | None:
         """Read a number, or a text with a binding."""

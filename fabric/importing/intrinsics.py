@@ -50,6 +50,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     generated: set[str] = field(default_factory=set)
     # Parameters of the template to the text that stands for them.
     parameters: dict[str, str] = field(default_factory=dict)
+    # Parameters that are lists, with their items.
+    lists: dict[str, list[str]] = field(default_factory=dict)
     resources: dict[str, Node] = field(default_factory=dict)
     # Texts for other ids, with or without an attribute, such as `Machine.Arn`.
     texts: dict[str, str] = field(default_factory=dict)

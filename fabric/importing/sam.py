@@ -32,6 +32,7 @@ from fabric.model.problems import FabricError, Place, Problem
 _SAM = "AWS::Serverless::"
 _FUNCTION, _LAYER = f"{_SAM}Function", f"{_SAM}LayerVersion"
 _MACHINE, _TABLE = f"{_SAM}StateMachine", f"{_SAM}SimpleTable"
+_LISTS = ("CommaDelimitedList", "List<")
 _SSM = "AWS::SSM::Parameter::Value<"
 _SECTIONS = ("Parameters", "Mappings", "Conditions")
 _HEAD = ("AWSTemplateFormatVersion", "Transform", "Description", "Metadata")
@@ -69,6 +70,10 @@ def _collect_names(source: At, service: str) -> LogicalNames:
             one.key: _get_parameter_text(one) for one in source.get("Parameters").list_entries()
         },
     )
+    for one in source.get("Parameters").list_entries():
+        if one.get("Type").text.startswith(_LISTS):
+            items = one.get("Default").text.split(",")
+            names.lists[one.key] = [item.strip() for item in items]
     documents = find_documents(source)
     names.generated.update(("ServerlessRestApi", "ServerlessHttpApi"))
     for at in source.get("Resources").list_entries():

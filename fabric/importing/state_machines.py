@@ -14,6 +14,7 @@ from fabric.importing.rules import (
     map_as,
     share,
 )
+from fabric.importing.serverless_functions import shorten
 from fabric.importing.source import At
 
 _TRIGGERS = lose_because(
@@ -76,5 +77,12 @@ def convert_state_machines(context: Context, source: At, config: Fields) -> None
     """Convert the section of serverless-step-functions."""
     section = source.get("stepFunctions")
     context.ledger.drop(section.get("validate"), "fabric always checks definitions")
+    names = context.names
+    known = dict(names.functions)
+    # The plugin also accepts the keys of functions as logical ids.
+    keys = (one.key for one in source.get("functions").list_entries())
+    names.functions.update((key, shorten(names.service, key)) for key in keys)
     for at in section.get("stateMachines").list_entries():
         convert_state_machine(context, at, at.key, config)
+    names.functions.clear()
+    names.functions.update(known)

@@ -169,3 +169,25 @@ def test_a_role_of_the_service_is_named_by_its_output() -> None:
     functions = "api: {handler: src/api.handler, role: MyRole}\n"
     done = from_serverless(service(functions, "", rest), SOURCE)
     assert done.function["role"] == "${stack:MyRoleArn}"
+
+
+def test_the_items_of_a_list_parameter_are_written_out() -> None:
+    own = "VpcConfig: {SubnetIds: !Ref Subnets, SecurityGroupIds: [sg-1]}"
+    function = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", own)
+    rest = "Parameters: {Subnets: {Type: CommaDelimitedList, Default: 'subnet-a, subnet-b'}}\n"
+    done = from_sam(template(function % "A", rest), SOURCE)
+    assert done.function["vpc"]["subnetIds"] == ["subnet-a", "subnet-b"]
+
+
+def test_a_state_machine_may_name_a_function_by_its_key() -> None:
+    rest = """\
+stepFunctions:
+  stateMachines:
+    flow:
+      definition:
+        StartAt: A
+        States: {A: {Type: Task, Resource: {"Fn::GetAtt": [api, Arn]}, End: true}}
+"""
+    done = from_serverless(service("api: {handler: src/api.handler}\n", "", rest), SOURCE)
+    [flow] = done.config["workflows"]
+    assert flow["definition"]["States"]["A"]["Resource"] == "${function:api.arn}"
