@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.cloud1.client import ONCE, Cloud1Clients
+from fabric.providers.cloud1.core.client import ONCE, Cloud1Clients
 from fabric.providers.cloud1.provider import Cloud1Lambda
 from fabric.providers.core.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import open_deployer

@@ -31,7 +31,7 @@ from fabric.runtimes.calls.function import CodeArchive, InstalledPackages, Local
 from fabric.system.disk import read_bytes
 
 if TYPE_CHECKING:
-    from fabric.providers.cloud1.http_settings import HttpSettings
+    from fabric.providers.cloud1.core.http_settings import HttpSettings
 
 _AWS = "cloud1-lambda"
 
@@ -161,13 +161,13 @@ def _read_http_settings(config: Config) -> "HttpSettings | None":
     http = [one for one in triggers if isinstance(one, HttpTrigger)]
     if not said and not any(one.authorizer or one.options for one in http):
         return None
-    from fabric.providers.cloud1.http_settings import HttpSettings  # few services have these
+    from fabric.providers.cloud1.core.http_settings import HttpSettings  # few services have these
 
     return convert(said, HttpSettings)
 
 
 def _build_access(settings: "HttpSettings", trigger: HttpTrigger) -> RouteAccess:
-    from fabric.providers.cloud1.http_settings import (
+    from fabric.providers.cloud1.core.http_settings import (
         JwtAuthorizer,
         RequestAuthorizer,
         list_identity_sources,

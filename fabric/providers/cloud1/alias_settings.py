@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.aliases import StoredReleaseState, read_live_version
-from fabric.providers.cloud1.client import (
+from fabric.providers.cloud1.core.client import (
     GONE,
     MAX_PARALLEL,
     convert_client_errors,
     ignore_codes,
     is_there_already,
 )
-from fabric.providers.cloud1.gateway_plan import merge_cors, parse_trigger_cors
-from fabric.providers.cloud1.log_groups import (
+from fabric.providers.cloud1.core.versions import ALIAS, Cloud1Work, retry_on_conflict
+from fabric.providers.cloud1.functions.aliases import StoredReleaseState, read_live_version
+from fabric.providers.cloud1.functions.log_groups import (
     read_log_class,
     read_log_key,
     read_retention,
@@ -34,14 +34,14 @@ from fabric.providers.cloud1.log_groups import (
     set_log_key,
     set_retention,
 )
-from fabric.providers.cloud1.scaling import (
+from fabric.providers.cloud1.functions.scaling import (
     SCALING,
     read_scaling,
     read_setting,
     set_scaling,
     stop_scaling,
 )
-from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, retry_on_conflict
+from fabric.providers.cloud1.http.gateway_plan import merge_cors, parse_trigger_cors
 from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.retry import poll_until, run_parallel

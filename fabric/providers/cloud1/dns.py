@@ -14,7 +14,7 @@ from fabric.model.routing import (
     RouterPart,
     RouterResource,
 )
-from fabric.providers.cloud1.client import Cloud1Clients, convert_client_errors
+from fabric.providers.cloud1.core.client import Cloud1Clients, convert_client_errors
 from fabric.providers.cloud1.dns_records import (
     check_reference,
     format_part_name,

@@ -17,28 +17,32 @@ from fabric.model.late_values import find_late_names
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.buckets import find_bucket_overlaps
-from fabric.providers.cloud1.events import BUS_EVENTS, find_wire_problems
-from fabric.providers.cloud1.function_settings import STANDARD_STORAGE
-from fabric.providers.cloud1.gateway_plan import parse_trigger_cors
-from fabric.providers.cloud1.http_limits import (
-    RETENTION_DAYS,
-    find_http_problems,
-    find_trigger_problems,
-    is_default_known,
+from fabric.providers.cloud1.core.function_settings import STANDARD_STORAGE
+from fabric.providers.cloud1.core.permissions import Arn
+from fabric.providers.cloud1.core.policies import (
+    LONGEST_POLICY,
+    build_policies,
+    list_statement_faults,
 )
-from fabric.providers.cloud1.images import changed_type_problem
-from fabric.providers.cloud1.layers import LAYER_VERSION
-from fabric.providers.cloud1.permissions import Arn
-from fabric.providers.cloud1.policies import LONGEST_POLICY, build_policies, list_statement_faults
-from fabric.providers.cloud1.rest_limits import find_rest_problems
-from fabric.providers.cloud1.scaling import SCALING, build_actions
-from fabric.providers.cloud1.versions import (
+from fabric.providers.cloud1.core.versions import (
     RUNTIMES,
     OwnSettings,
     build_function_name,
     find_rename_problem,
 )
+from fabric.providers.cloud1.events.buckets import find_bucket_overlaps
+from fabric.providers.cloud1.events.events import BUS_EVENTS, find_wire_problems
+from fabric.providers.cloud1.functions.images import changed_type_problem
+from fabric.providers.cloud1.functions.layers import LAYER_VERSION
+from fabric.providers.cloud1.functions.scaling import SCALING, build_actions
+from fabric.providers.cloud1.http.gateway_plan import parse_trigger_cors
+from fabric.providers.cloud1.http.http_limits import (
+    RETENTION_DAYS,
+    find_http_problems,
+    find_trigger_problems,
+    is_default_known,
+)
+from fabric.providers.cloud1.http.rest_limits import find_rest_problems
 from fabric.providers.core.contract import (
     DeploymentAddress,
     FunctionDraft,

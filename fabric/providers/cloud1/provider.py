@@ -11,40 +11,45 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Deployment, Diversion
-from fabric.providers.cloud1.adoption import adopt_function, let_go_functions
-from fabric.providers.cloud1.adoption_survey import survey_functions
-from fabric.providers.cloud1.client import (
+from fabric.providers.cloud1.adoption.adoption import adopt_function, let_go_functions
+from fabric.providers.cloud1.adoption.adoption_survey import survey_functions
+from fabric.providers.cloud1.core.client import (
     CALLING,
     GONE,
     Cloud1Clients,
     convert_client_errors,
     ignore_codes,
 )
-from fabric.providers.cloud1.executions import start_machine
-from fabric.providers.cloud1.functions import deploy_function, find_function
-from fabric.providers.cloud1.http_history import compare_settings, find_restore_problem
-from fabric.providers.cloud1.layers import delete_layers, publish_layer
-from fabric.providers.cloud1.limits import find_unsupported
-from fabric.providers.cloud1.machine_limits import find_workflow_problems
-from fabric.providers.cloud1.machine_release import delete_machine
-from fabric.providers.cloud1.machines import deploy_machine
-from fabric.providers.cloud1.observe import Cloud1Observer
-from fabric.providers.cloud1.ownership import (
+from fabric.providers.cloud1.core.ownership import (
     find_own_addresses,
     find_region_problem,
     locate_deployment,
     refuse_other_account,
 )
-from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
-from fabric.providers.cloud1.routes import (
+from fabric.providers.cloud1.core.versions import (
+    ALIAS,
+    Cloud1Work,
+    OwnSettings,
+    find_active_version,
+)
+from fabric.providers.cloud1.functions.functions import deploy_function, find_function
+from fabric.providers.cloud1.functions.layers import delete_layers, publish_layer
+from fabric.providers.cloud1.http.http_history import compare_settings, find_restore_problem
+from fabric.providers.cloud1.http.routes import (
     divert_api_routes,
     locate_diversion,
     read_diversion,
     restore_api_routes,
 )
-from fabric.providers.cloud1.service_apis import find_missing_apis
-from fabric.providers.cloud1.stacks import delete_stack, deploy_stack
-from fabric.providers.cloud1.versions import ALIAS, Cloud1Work, OwnSettings, find_active_version
+from fabric.providers.cloud1.http.service_apis import find_missing_apis
+from fabric.providers.cloud1.limits import find_unsupported
+from fabric.providers.cloud1.observing.observe import Cloud1Observer
+from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
+from fabric.providers.cloud1.stacks.stacks import delete_stack, deploy_stack
+from fabric.providers.cloud1.workflows.executions import start_machine
+from fabric.providers.cloud1.workflows.machine_limits import find_workflow_problems
+from fabric.providers.cloud1.workflows.machine_release import delete_machine
+from fabric.providers.cloud1.workflows.machines import deploy_machine
 from fabric.providers.core.contract import (
     NO_CONTEXT,
     AdoptableFunction,
@@ -72,7 +77,7 @@ from fabric.providers.core.work import CallScope
 from fabric.system.cloud1_account import resolve_cloud1_account
 
 if TYPE_CHECKING:
-    from fabric.providers.cloud1.registries import EcrRegistries
+    from fabric.providers.cloud1.core.registries import EcrRegistries
 
 # No function is called so: who may look is told that it is not there.
 _NOBODYS = "fabric-doctor-looks"
@@ -277,7 +282,7 @@ def open_cloud1_deployer(context: ProviderContext) -> Cloud1Lambda:
     connect = build_client_factory(context)
 
     def open_registries(region: str) -> "EcrRegistries":
-        from fabric.providers.cloud1.registries import EcrRegistries  # only for images
+        from fabric.providers.cloud1.core.registries import EcrRegistries  # only for images
 
         clients = connect(region)
         return context.connections.find_or_make(

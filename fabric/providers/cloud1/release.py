@@ -13,19 +13,23 @@ from fabric.providers.cloud1.alias_settings import (
     read_function_urls,
     release_settings,
 )
-from fabric.providers.cloud1.aliases import (
-    CutOver,
-    StoredReleaseState,
-    cut_over,
-    format_kept_versions,
-    read_kept_state,
-    read_live_version,
+from fabric.providers.cloud1.core.client import GONE, MAX_PARALLEL, ignore_codes
+from fabric.providers.cloud1.core.http_settings import decode_authorizers
+from fabric.providers.cloud1.core.ownership import (
+    format_kept_place,
+    is_foreign,
+    refuse_other_account,
 )
-from fabric.providers.cloud1.api_domain import read_stored_domain
-from fabric.providers.cloud1.authorizers import AUTHORIZERS
-from fabric.providers.cloud1.buckets import find_bucket_region, make_bucket
-from fabric.providers.cloud1.client import GONE, MAX_PARALLEL, ignore_codes
-from fabric.providers.cloud1.event_sources import (
+from fabric.providers.cloud1.core.versions import (
+    Cloud1Work,
+    build_alias_arn,
+    build_function_name,
+    build_ownership_tags,
+    describe_function,
+    read_timeout_seconds,
+)
+from fabric.providers.cloud1.events.buckets import find_bucket_region, make_bucket
+from fabric.providers.cloud1.events.event_sources import (
     KEPT_SCHEDULER_ROLE,
     NOT_LOOKED,
     WiredNow,
@@ -38,33 +42,41 @@ from fabric.providers.cloud1.event_sources import (
     unwire_service,
     wire_up,
 )
-from fabric.providers.cloud1.events import plan_wires
-from fabric.providers.cloud1.function_attributes import release_attributes
-from fabric.providers.cloud1.functions import prune_versions
-from fabric.providers.cloud1.gateway_calls import GatewayOrder
-from fabric.providers.cloud1.gateway_plan import plan_gateway
-from fabric.providers.cloud1.http_history import encode_history, recall_settings
-from fabric.providers.cloud1.http_settings import decode_authorizers
-from fabric.providers.cloud1.images import delete_repositories
-from fabric.providers.cloud1.machine_release import build_machine_outputs, release_machines
-from fabric.providers.cloud1.mappings import FoundQueue, find_queue
-from fabric.providers.cloud1.ownership import format_kept_place, is_foreign, refuse_other_account
-from fabric.providers.cloud1.rest_gateway import RestOrder
-from fabric.providers.cloud1.rest_plan import plan_rest_api
-from fabric.providers.cloud1.roles import delete_roles, release_roles
-from fabric.providers.cloud1.rules import (
+from fabric.providers.cloud1.events.events import plan_wires
+from fabric.providers.cloud1.events.mappings import FoundQueue, find_queue
+from fabric.providers.cloud1.events.rules import (
     drop_statements,
     has_bus,
     has_schedule_group,
     set_statements,
 )
-from fabric.providers.cloud1.scaling import stop_function_scaling
-from fabric.providers.cloud1.scheduler_role import (
+from fabric.providers.cloud1.events.scheduler_role import (
     SchedulerRole,
     choose_scheduler_role,
     drop_scheduler_role,
 )
-from fabric.providers.cloud1.service_apis import (
+from fabric.providers.cloud1.events.wires import BucketWire, QueueWire, RuleWire, ScheduleWire, Wire
+from fabric.providers.cloud1.functions.aliases import (
+    CutOver,
+    StoredReleaseState,
+    cut_over,
+    format_kept_versions,
+    read_kept_state,
+    read_live_version,
+)
+from fabric.providers.cloud1.functions.function_attributes import release_attributes
+from fabric.providers.cloud1.functions.functions import prune_versions
+from fabric.providers.cloud1.functions.images import delete_repositories
+from fabric.providers.cloud1.functions.roles import delete_roles, release_roles
+from fabric.providers.cloud1.functions.scaling import stop_function_scaling
+from fabric.providers.cloud1.http.api_domain import read_stored_domain
+from fabric.providers.cloud1.http.authorizers import AUTHORIZERS
+from fabric.providers.cloud1.http.gateway_calls import GatewayOrder
+from fabric.providers.cloud1.http.gateway_plan import plan_gateway
+from fabric.providers.cloud1.http.http_history import encode_history, recall_settings
+from fabric.providers.cloud1.http.rest_gateway import RestOrder
+from fabric.providers.cloud1.http.rest_plan import plan_rest_api
+from fabric.providers.cloud1.http.service_apis import (
     ServiceApis,
     check_service_api,
     prepare_service_api,
@@ -72,15 +84,10 @@ from fabric.providers.cloud1.service_apis import (
     release_service_api,
     remove_service_apis,
 )
-from fabric.providers.cloud1.versions import (
-    Cloud1Work,
-    build_alias_arn,
-    build_function_name,
-    build_ownership_tags,
-    describe_function,
-    read_timeout_seconds,
+from fabric.providers.cloud1.workflows.machine_release import (
+    build_machine_outputs,
+    release_machines,
 )
-from fabric.providers.cloud1.wires import BucketWire, QueueWire, RuleWire, ScheduleWire, Wire
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from fabric.model.concurrency import encode_concurrency
 from fabric.model.records.record import FunctionRecord
+from fabric.providers.cloud1.core.versions import OwnSettings
 from fabric.providers.cloud1.limits import find_unsupported
-from fabric.providers.cloud1.versions import OwnSettings
 from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import address, trigger
 from tests.support.records import record

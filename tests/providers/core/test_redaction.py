@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.model.problems import FabricError
-from fabric.providers.cloud1 import client as aws_client
+from fabric.providers.cloud1.core import client as aws_client
 from fabric.providers.cluster.client import ClusterPlace, classify_rejection
 from fabric.providers.core.errors import convert_refusals
 from fabric.providers.core.redaction import Redaction, TalkRedaction, build_redaction, redact_errors

@@ -1,0 +1,126 @@
+"""CloudFormation stacks of other tools: their resources, and what they would delete."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.config.yaml.nodes import convert_to_plain
+from fabric.config.yaml.reader import read
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.core.versions import Cloud1Work
+from fabric.system.cloud1_account import read_error_code
+
+_Fields = Mapping[str, Any]
+_RETAINED = ("Retain", "RetainExceptOnCreate")
+_BUCKET_OF_SERVERLESS = "ServerlessDeploymentBucket"
+# CloudFormation rejects an update that changes only policies.
+_NOTE = "Metadata: {adopted: fabric}"
+
+
+class OldResource(Struct, frozen=True):
+    """A resource of a stack, by its logical ID, and its ID at AWS."""
+
+    stack: str
+    name: str
+    kind: str
+    id: str
+    is_retained: bool
+
+
+class OldStack(Struct, frozen=True):
+    name: str
+    resources: tuple[OldResource, ...]
+    parameters: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    # Whether its template is JSON.
+    is_json: bool = False
+
+
+def read_stack(work: Cloud1Work, name: str) -> OldStack | None:
+    """Read a stack with its resources. None if it does not exist."""
+    from botocore.exceptions import ClientError
+
+    client = work.clients.of("cloudformation")
+    try:
+        [found] = client.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if read_error_code(error) == "ValidationError" and "does not exist" in str(error):
+            return None
+        raise
+    status, title = str(found["StackStatus"]), str(found["StackName"])
+    if status == "DELETE_COMPLETE":
+        return None
+    if status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
+        message = f"refusing to adopt: an operation of the stack `{title}` is running ({status})"
+        raise FabricError(Problem("adopt/busy", message, "wait until it ends, then try again"))
+    template = _fetch_template(work, title, "Processed")
+    pages = client.get_paginator("list_stack_resources").paginate(StackName=title)
+    rows = [one for page in pages for one in page["StackResourceSummaries"]]
+    return OldStack(
+        title,
+        tuple(_read_resources(title, rows, template.get("Resources", {}))),
+        tuple(one["ParameterKey"] for one in found.get("Parameters", ())),
+        tuple(found.get("Capabilities", ())),
+        is_json=not isinstance(_fetch_body(work, title, "Original"), str),
+    )
+
+
+def _read_resources(
+    stack: str, rows: Sequence[_Fields], defined: Mapping[str, _Fields]
+) -> Iterator[OldResource]:
+    for one in rows:
+        if one["ResourceStatus"] != "DELETE_COMPLETE" and one.get("PhysicalResourceId"):
+            name = one["LogicalResourceId"]
+            policy = defined.get(name, {}).get("DeletionPolicy", "Delete")
+            yield OldResource(
+                *(stack, name, one["ResourceType"], one["PhysicalResourceId"]),
+                policy in _RETAINED,
+            )
+
+
+def _fetch_template(work: Cloud1Work, name: str, phase: str) -> _Fields:
+    body = _fetch_body(work, name, phase)
+    if isinstance(body, str):
+        body = convert_to_plain(read("template", body.encode(), keeps_tags=True).root)
+    return dict(body)
+
+
+def _fetch_body(work: Cloud1Work, name: str, phase: str) -> Any:
+    """Fetch a template. botocore decodes JSON, but not YAML."""
+    client = work.clients.of("cloudformation")
+    return client.get_template(StackName=name, TemplateStage=phase)["TemplateBody"]
+
+
+def list_protection_steps(
+    stack: OldStack, unprotected: Sequence[OldResource], stage: str
+) -> Iterator[str]:
+    """List the steps that keep resources when their stack is deleted."""
+    names = [one.name for one in unprotected]
+    if any(one.name == _BUCKET_OF_SERVERLESS for one in stack.resources):
+        yield "Add this to serverless.yml:"
+        yield "resources:"
+        yield "  extensions:"
+        for name in names:
+            yield f"    {name}:"
+            yield from (f"      {line}" for line in _POLICIES)
+        yield f"Then run: serverless deploy --stage {stage}"
+        return
+    called = f"--stack-name {stack.name}"
+    file, output = ("template.json", "json") if stack.is_json else ("template.yml", "text")
+    yield (
+        f"aws cloudformation get-template {called} --template-stage Original"
+        f" --query TemplateBody --output {output} > {file}"
+    )
+    yield f"Add these attributes in {file} to: {', '.join(names)}"
+    yield from (f"  {line}" for line in _POLICIES)
+    given = " ".join(f"ParameterKey={one},UsePreviousValue=true" for one in stack.parameters)
+    more = [f"--capabilities {' '.join(stack.capabilities)}"] if stack.capabilities else []
+    more += [f"--parameters {given}"] if given else []
+    yield " ".join(
+        ["aws cloudformation update-stack", called, f"--template-body file://{file}", *more]
+    )
+    yield f"aws cloudformation wait stack-update-complete {called}"
+
+
+_POLICIES = ("DeletionPolicy: Retain", "UpdateReplacePolicy: Retain", _NOTE)
