@@ -25,6 +25,7 @@ from tests.support.servers import artifacts, azurite
 from tests.support.servers.cloud4 import described as cloud4_described
 from tests.support.servers.host1 import described
 from tests.support.servers.host2 import swagger
+from tests.support.servers.ministack import install_ministack
 from tests.support.servers.whisk import official
 
 _FOLDER = TOOLCHAIN.parent
@@ -122,6 +123,10 @@ def languages() -> None:
     install_languages()
 
 
+def second_aws() -> None:
+    install_ministack()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -167,6 +172,7 @@ def main() -> int:
         interface_of_functions,
         server_of_artifacts,
         interface_tester,
+        second_aws,
         languages,
     )
     # The others may start the bundler.

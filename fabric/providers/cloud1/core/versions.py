@@ -29,7 +29,7 @@ def _build_live_function(name: str, function: str, version: Mapping[str, Any]) -
     return LiveFunction(
         function,
         name,
-        f"{strip_arn_version(version['FunctionArn'])}:{version['Version']}",
+        build_version_arn(version),
         artifact_sha256=decode_code_hash(version.get("CodeSha256")),
         mark=mark_in(version.get("Description")),
     )
@@ -293,6 +293,11 @@ def read_version(arn: str) -> str:
     """Return the version number of an ARN; empty if it names none."""
     last = arn.rpartition(":")[2]
     return last if last.isdigit() and arn.count(":") == _COLONS_OF_A_VERSION else ""
+
+
+def build_version_arn(configuration: Mapping[str, Any]) -> str:
+    """Build the ARN of the described version: not all responses contain it."""
+    return f"{strip_arn_version(configuration['FunctionArn'])}:{configuration['Version']}"
 
 
 def build_alias_arn(arn: str) -> str:

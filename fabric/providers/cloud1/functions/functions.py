@@ -29,6 +29,7 @@ from fabric.providers.cloud1.core.versions import (
     build_configuration,
     build_default_name,
     build_function_name,
+    build_version_arn,
     choose_architecture,
     compare_configuration,
     describe_function,
@@ -41,7 +42,6 @@ from fabric.providers.cloud1.core.versions import (
     read_image,
     read_version,
     retry_on_conflict,
-    strip_arn_version,
     wait_until_ready,
 )
 from fabric.providers.cloud1.functions.aliases import (
@@ -98,7 +98,7 @@ def deploy_function(
     if then is not None:
         _refuse_others(making, then)
         _update_attributes(making, then)
-        return _report_live_function(making, str(then["Configuration"]["FunctionArn"]))
+        return _report_live_function(making, build_version_arn(then["Configuration"]))
     refuse_without_version(order)
     _refuse_missing_role(making)
     found = describe_function(work, making.name)
@@ -216,7 +216,7 @@ def _create_function(making: _FunctionMaking) -> str:
             if read_error_code(error) in CONFLICT:
                 return ""
             raise
-        return f"{strip_arn_version(answer['FunctionArn'])}:{answer['Version']}"
+        return build_version_arn(answer)
 
     def has_waited(error: ClientError) -> bool:
         refused.append(error)
@@ -274,7 +274,7 @@ def _update_function(making: _FunctionMaking, described: Mapping[str, Any]) -> s
             ),
         )
         wait_until_ready(making.work, making.name)
-    return f"{strip_arn_version(answer['FunctionArn'])}:{answer['Version']}"
+    return build_version_arn(answer)
 
 
 def _update_attributes(making: _FunctionMaking, found: Mapping[str, Any]) -> None:

@@ -126,7 +126,7 @@ def _try_delete(work: Cloud1Work, arn: str) -> bool:
     name = found[1].rpartition(":")[2]
     try:
         with ignore_codes(GONE):
-            work.functions.delete_layer_version(LayerName=found[1], VersionNumber=int(found[3]))
+            work.functions.delete_layer_version(LayerName=name, VersionNumber=int(found[3]))
     except (ClientError, BotoCoreError) as error:
         said = f"layer {name}: version {found[3]} could not be deleted: {error}"
         work.scope.watch.hear(said)

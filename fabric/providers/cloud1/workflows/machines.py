@@ -172,12 +172,22 @@ def check_owner(machine: Machine) -> bool:
     tags = read_machine_tags(machine)
     if tags is None or is_own_machine(machine, tags):
         return tags is not None
+    # Servers other than AWS return no tags for what does not exist.
+    if not tags and not _exists(machine):
+        return False
     message = (
         f"the state machine `{machine.arn.rpartition(':')[2]}` already exists at AWS and does not "
         f"belong to the workflow `{machine.name}`"
     )
     hint = "delete it manually, or rename your workflow; it was not changed"
     raise FabricError(Problem("deploy/foreign", message, hint))
+
+
+def _exists(machine: Machine) -> bool:
+    found: list[object] = []
+    with ignore_codes(MISSING_MACHINE):
+        found += [machine.states.describe_state_machine(stateMachineArn=machine.arn)]
+    return bool(found)
 
 
 def is_own_machine(machine: Machine, tags: Mapping[str, str]) -> bool:
