@@ -7,6 +7,8 @@ Each is read once per command. The config layer gets them through a function.
 import json
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
 _PATIENT = Trying("standard", 4, 8, 10.0)
 # The maximum number of names in one call.
 _BATCH = 10
+_MAX_PARALLEL = 8
+_META = {"region": "region_name", "partition": "partition"}
 _MISSING = frozenset(
     (
         *("ResourceNotFoundException", "ParameterNotFound", "ValidationError", "NoSuchKey"),
@@ -46,8 +50,18 @@ class _Found(Struct, frozen=True):
         return LookupValue(self.text.reveal(), self.is_secret)
 
 
+class _Document(Struct, frozen=True):
+    """A response that contains the values of one or more references. `client` is opened before
+    the documents are read side by side."""
+
+    name: str
+    client: str
+    read: Callable[[], Any]
+
+
 class AwsLookups:
-    """The lookups of one load of a config. Parameters are read in batches."""
+    """The lookups of one load of a config. Parameters are read in batches, and all calls of a
+    service side by side."""
 
     def __init__(self, env: Mapping[str, str], folder: Path) -> None:
         self._account = resolve_cloud1_account(env, _ENDPOINTS)
@@ -80,6 +94,7 @@ class AwsLookups:
             if one.kind is LookupKind.SSM:
                 self._fetch_parameters(one, place)
             else:
+                self._fetch_documents(place)
                 self._known[one, place.region] = self._read_one(one, place.region)
         except ClientError as error:
             if read_error_code(error) not in _MISSING:
@@ -91,17 +106,75 @@ class AwsLookups:
             raise found from error
 
     def _read_one(self, one: NamedLookup, region: str) -> _Found | None:
+        if one.kind is LookupKind.AWS and one.name != "accountId":
+            return _Found(Secret(str(getattr(self._open("sts", region).meta, _META[one.name]))))
+        document = self._remember(self._find_document(one, region))
         match one.kind:
             case LookupKind.SECRETS_MANAGER:
-                return self._read_secret(one.name, region)
+                return _read_secret(one.name, document)
             case LookupKind.CFN:
-                return self._read_output(one.name, region)
+                return _read_output(one.name, document)
             case LookupKind.CFN_EXPORT:
-                return self._read_export(one.name, region)
+                return _Found(Secret(document[one.name])) if one.name in document else None
             case LookupKind.TF:
-                return self._read_terraform(one.name, region)
+                return _read_terraform(one.name, document)
             case _:
-                return self._describe_account(one.name, region)
+                return _Found(Secret(str(document["Account"])))
+
+    def _find_document(self, one: NamedLookup, region: str) -> _Document:
+        """Return the document with the value of a reference."""
+        if one.kind is LookupKind.SECRETS_MANAGER:
+            return self._find_secret(one.name.partition("#")[0], region)
+        if one.kind is LookupKind.CFN:
+            return self._find_stack(one.name.rpartition(".")[0], region)
+        if one.kind is LookupKind.CFN_EXPORT:
+            name, read = f"exports {region}", lambda: self._list_exports(region)
+            return _Document(name, "cloudformation", read)
+        if one.kind is LookupKind.TF:
+            source = one.name.partition("#")[0]
+            service = "s3" if source.startswith("s3:") else ""
+            return _Document(f"state {source}", service, lambda: self._read_state(source, region))
+        return _Document("identity", "sts", lambda: self._open("sts", region).get_caller_identity())
+
+    def _find_secret(self, ident: str, region: str) -> _Document:
+        service = "secretsmanager"
+        return _Document(
+            f"secret {ident} {region}",
+            service,
+            lambda: self._open(service, region).get_secret_value(SecretId=ident),
+        )
+
+    def _find_stack(self, stack: str, region: str) -> _Document:
+        service = "cloudformation"
+        return _Document(
+            f"stack {stack} {region}",
+            service,
+            lambda: self._open(service, region).describe_stacks(StackName=stack),
+        )
+
+    def _fetch_documents(self, place: LookupPlace) -> None:
+        """Read the documents of all references side by side."""
+        all_documents = (
+            self._find_document(one, place.region)
+            for one in place.names
+            if one.kind is not LookupKind.SSM and one.name not in _META
+        )
+        missing = {one.name: one for one in all_documents if one.name not in self._documents}
+        if len(missing) > 1:
+            for service in sorted({one.client for one in missing.values()} - {""}):
+                self._open(service, place.region)
+            self._run_parallel(self._try_read, list(missing.values()))
+
+    def _try_read(self, document: _Document) -> None:
+        with suppress(Exception):  # raised again by the reference that needs the document
+            self._remember(document)
+
+    def _run_parallel(self, call: Callable[[Any], object], values: Sequence[Any]) -> None:
+        if len(values) == 1:
+            call(values[0])
+            return
+        with ThreadPoolExecutor(_MAX_PARALLEL) as pool:
+            list(pool.map(call, values))
 
     def _fetch_parameters(self, one: NamedLookup, place: LookupPlace) -> None:
         """Read parameters. If AWS rejects a batch, each is read by its own call, so that an error
@@ -112,8 +185,11 @@ class AwsLookups:
         asked = dict.fromkeys((one, *(other for other in others if other.kind is one.kind)))
         names = [other.name for other in asked if (other, place.region) not in self._known]
         try:
-            for start in range(0, len(names), _BATCH):
-                self._fetch_batch(names[start : start + _BATCH], place.region)
+            starts = range(0, len(names), _BATCH)
+            self._open("ssm", place.region)
+            self._run_parallel(
+                lambda start: self._fetch_batch(names[start : start + _BATCH], place.region), starts
+            )
         except ClientError:
             if len(names) == 1:
                 raise
@@ -131,50 +207,9 @@ class AwsLookups:
                 None if row is None else _Found(Secret(row["Value"]), row["Type"] == "SecureString")
             )
 
-    def _read_secret(self, name: str, region: str) -> _Found | None:
-        ident, _, key = name.partition("#")
-        secret = self._remember(
-            f"secret {ident} {region}",
-            lambda: self._open("secretsmanager", region).get_secret_value(SecretId=ident),
-        )
-        if "SecretString" not in secret:
-            message = f"the secret `{ident}` contains binary data, not text"
-            hint = "store it as text (SecretString)"
-            raise FabricError(Problem("config/unresolved-reference", message, hint))
-        text = secret["SecretString"]
-        if not key:
-            return _Found(Secret(text), is_secret=True)
-        try:
-            value = json.loads(text).get(key)
-        except (ValueError, AttributeError):
-            return None
-        return None if value is None else _Found(Secret(_format(value)), is_secret=True)
-
-    def _read_output(self, name: str, region: str) -> _Found | None:
-        stack, _, output = name.rpartition(".")
-        answer = self._remember(
-            f"stack {stack} {region}",
-            lambda: self._open("cloudformation", region).describe_stacks(StackName=stack),
-        )
-        outputs = answer["Stacks"][0].get("Outputs", ()) if answer["Stacks"] else ()
-        texts = {one["OutputKey"]: one["OutputValue"] for one in outputs}
-        return _Found(Secret(texts[output])) if output in texts else None
-
-    def _read_export(self, name: str, region: str) -> _Found | None:
-        exports = self._remember(f"exports {region}", lambda: self._list_exports(region))
-        return _Found(Secret(exports[name])) if name in exports else None
-
     def _list_exports(self, region: str) -> dict[str, str]:
         pages = self._open("cloudformation", region).get_paginator("list_exports").paginate()
         return {one["Name"]: one["Value"] for page in pages for one in page["Exports"]}
-
-    def _read_terraform(self, name: str, region: str) -> _Found | None:
-        source, _, output = name.partition("#")
-        state = self._remember(f"state {source}", lambda: self._read_state(source, region))
-        row = state.get("outputs", {}).get(output)
-        if row is None:
-            return None
-        return _Found(Secret(_format(row["value"])), bool(row.get("sensitive")))
 
     def _read_state(self, source: str, region: str) -> Any:
         address = urllib.parse.urlsplit(source)
@@ -192,19 +227,17 @@ class AwsLookups:
         except FileNotFoundError:
             return {}
 
-    def _describe_account(self, name: str, region: str) -> _Found:
-        client = self._open("sts", region)
-        if name == "region":
-            return _Found(Secret(str(client.meta.region_name)))
-        if name == "partition":
-            return _Found(Secret(str(client.meta.partition)))
-        identity = self._remember("identity", client.get_caller_identity)
-        return _Found(Secret(str(identity["Account"])))
-
-    def _remember(self, name: str, read: Callable[[], Any]) -> Any:
-        if name not in self._documents:
-            self._documents[name] = read()
-        return self._documents[name]
+    def _remember(self, document: _Document) -> Any:
+        if document.name not in self._documents:
+            try:
+                self._documents[document.name] = document.read()
+            except Exception as error:
+                self._documents[document.name] = error
+                raise
+        found = self._documents[document.name]
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def _open(self, service: str, region: str) -> Any:
         key = (service, region)
@@ -215,6 +248,36 @@ class AwsLookups:
             session = self._sessions[region]
             self._clients[key] = open_boto_client(session, service, account, _PATIENT)
         return self._clients[key]
+
+
+def _read_secret(name: str, secret: Mapping[str, Any]) -> _Found | None:
+    ident, _, key = name.partition("#")
+    if "SecretString" not in secret:
+        message = f"the secret `{ident}` contains binary data, not text"
+        hint = "store it as text (SecretString)"
+        raise FabricError(Problem("config/unresolved-reference", message, hint))
+    text = secret["SecretString"]
+    if not key:
+        return _Found(Secret(text), is_secret=True)
+    try:
+        value = json.loads(text).get(key)
+    except (ValueError, AttributeError):
+        return None
+    return None if value is None else _Found(Secret(_format(value)), is_secret=True)
+
+
+def _read_output(name: str, answer: Mapping[str, Any]) -> _Found | None:
+    output = name.rpartition(".")[2]
+    outputs = answer["Stacks"][0].get("Outputs", ()) if answer["Stacks"] else ()
+    texts = {one["OutputKey"]: one["OutputValue"] for one in outputs}
+    return _Found(Secret(texts[output])) if output in texts else None
+
+
+def _read_terraform(name: str, state: Mapping[str, Any]) -> _Found | None:
+    row = state.get("outputs", {}).get(name.partition("#")[2])
+    if row is None:
+        return None
+    return _Found(Secret(_format(row["value"])), bool(row.get("sensitive")))
 
 
 def _place_account(account: Cloud1Account, region: str) -> Cloud1Account:

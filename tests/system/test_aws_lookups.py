@@ -1,11 +1,12 @@
 """References read parameters, secrets, stack outputs and Terraform states."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
+from threading import Barrier, Thread
+from typing import Any, ClassVar
 
 import boto3
 import pytest
@@ -139,25 +140,57 @@ class _Refusing(BaseHTTPRequestHandler):
         answer: dict[str, Any] = (
             {"__type": "AccessDeniedException"} if is_refused else {"Parameters": rows}
         )
-        body = json.dumps(answer).encode()
-        self.send_response(400 if is_refused else 200)
-        self.send_header("content-type", "application/x-amz-json-1.1")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        answer_json(self, 400 if is_refused else 200, answer)
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
 
-@pytest.fixture
-def refusing() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+def answer_json(handler: BaseHTTPRequestHandler, status: int, answer: Mapping[str, Any]) -> None:
+    body = json.dumps(answer).encode()
+    handler.send_response(status)
+    handler.send_header("content-type", "application/x-amz-json-1.1")
+    handler.send_header("content-length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+@contextmanager
+def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    with served(_Refusing) as address:
+        yield address
+
+
+class _Together(BaseHTTPRequestHandler):
+    """Secrets that are answered as soon as three callers wait for one."""
+
+    three: ClassVar = Barrier(3, timeout=20)
+
+    def do_POST(self) -> None:  # noqa: N802
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["SecretId"]
+        self.three.wait()
+        answer_json(self, 200, {"SecretString": f"secret {asked}"})
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def test_secrets_are_read_side_by_side(tmp_path: Path) -> None:
+    with served(_Together) as address:
+        reader = AwsLookups({**_ENV, "AWS_ENDPOINT_URL": address}, tmp_path)
+        kind = LookupKind.SECRETS_MANAGER
+        place = LookupPlace(names=tuple(NamedLookup(kind, name) for name in "abc"))
+        assert reader.read(kind, "b", place) == LookupValue("secret b", is_secret=True)
 
 
 def test_a_refused_batch_names_the_refused_parameter_only(refusing: str, tmp_path: Path) -> None:
