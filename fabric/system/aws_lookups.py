@@ -5,7 +5,6 @@ Each is read once per command. The config layer gets them through a function.
 """
 
 import json
-import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,7 +25,6 @@ from fabric.system.cloud1_account import (
     read_error_code,
     resolve_cloud1_account,
 )
-from fabric.system.disk import read_bytes
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
 _PATIENT = Trying("standard", 4, 8, 10.0)
@@ -65,6 +63,7 @@ class AwsLookups:
 
     def __init__(self, env: Mapping[str, str], folder: Path) -> None:
         self._account = resolve_cloud1_account(env, _ENDPOINTS)
+        self._env = Secret(env)
         self._folder = folder
         self._sessions: dict[str, Any] = {}
         self._clients: dict[tuple[str, str], Any] = {}
@@ -211,21 +210,14 @@ class AwsLookups:
         pages = self._open("cloudformation", region).get_paginator("list_exports").paginate()
         return {one["Name"]: one["Value"] for page in pages for one in page["Exports"]}
 
-    def _read_state(self, source: str, region: str) -> Any:
-        address = urllib.parse.urlsplit(source)
-        if address.scheme == "s3":
-            body = self._open("s3", region).get_object(
-                Bucket=address.netloc, Key=address.path.lstrip("/")
-            )["Body"]
-            return _parse_state(source, body.read())
-        if address.scheme:
-            message = f"unsupported address `{address.scheme}://` of a Terraform state"
-            hint = "use a file of the project, or s3://bucket/key"
-            raise FabricError(Problem("config/unresolved-reference", message, hint))
-        try:
-            return _parse_state(source, read_bytes(self._folder / source))
-        except FileNotFoundError:
-            return {}
+    def _read_state(self, source: str, region: str) -> Mapping[str, Any]:
+        from fabric.system.terraform_states import TerraformStates  # signatures, for few configs
+
+        def read_object(bucket: str, key: str) -> bytes:
+            found = self._open("s3", region).get_object(Bucket=bucket, Key=key)
+            return bytes(found["Body"].read())
+
+        return TerraformStates(self._env, self._folder, read_object).read(source)
 
     def _remember(self, document: _Document) -> Any:
         if document.name not in self._documents:
@@ -289,22 +281,6 @@ def _place_account(account: Cloud1Account, region: str) -> Cloud1Account:
 def _format(value: object) -> str:
     """Format a value like Terraform and AWS show it: text as it is, others as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _parse_state(source: str, content: bytes) -> Any:
-    try:
-        state = json.loads(content)
-    except ValueError as error:
-        message = f"the Terraform state `{source}` is not valid JSON"
-        raise FabricError(Problem("config/unresolved-reference", message)) from error
-    if not isinstance(state, dict) or state.get("version") != _STATE_VERSION:
-        message = f"the Terraform state `{source}` is not of version {_STATE_VERSION}"
-        hint = "use a state of Terraform 0.12 or later, or of OpenTofu"
-        raise FabricError(Problem("config/unresolved-reference", message, hint))
-    return state
-
-
-_STATE_VERSION = 4
 
 
 def _rejection_problem(one: NamedLookup, error: Any) -> Problem:

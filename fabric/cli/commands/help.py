@@ -33,6 +33,8 @@ Environment variables
                          that share a saved cache (default: the key in ~/.config/fabric/cache.key)
   FABRIC_NO_SHORTCUTS=1  read and check everything again; same results, slower
   FABRIC_LOOKUPS=1       read references such as ${{ssm:}} in simulated runs too
+  FABRIC_TF_HTTP_ADDRESS, FABRIC_TF_HTTP_USERNAME, FABRIC_TF_HTTP_PASSWORD
+                         server of Terraform states for ${{tf:https://}}, and its login
   FABRIC_REMOTE_CACHE_URL, FABRIC_REMOTE_CACHE_KEY, FABRIC_REMOTE_CACHE_TOKEN
                          URL, key and token of a shared cache (fabric cache key generates a key;
                          new,old while a key is rotated)

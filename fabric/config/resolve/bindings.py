@@ -190,7 +190,7 @@ _LOOKUP_HINTS = {
     "cfn-export": "write ${cfn-export:NAME}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
     "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
-    "tf": "write ${tf:FILE#OUTPUT} or ${tf:s3://BUCKET/KEY#OUTPUT}",
+    "tf": "write ${tf:FILE#OUTPUT}, with a path, s3://BUCKET/KEY, gs://BUCKET/OBJECT or https://",
 }
 
 

@@ -84,7 +84,10 @@ def test_variables_of_iam_and_cloudformation_are_not_changed(text: str) -> None:
     [
         ("${ssm:}", "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}"),
         ("${cfn:data}", "write ${cfn:STACK.OUTPUT}"),
-        ("${tf:infra.tfstate}", "write ${tf:FILE#OUTPUT} or ${tf:s3://BUCKET/KEY#OUTPUT}"),
+        (
+            "${tf:infra.tfstate}",
+            "write ${tf:FILE#OUTPUT}, with a path, s3://BUCKET/KEY, gs://BUCKET/OBJECT or https://",
+        ),
         ("${smm:/shop/url}", "did you mean `${ssm…}`?"),
     ],
 )

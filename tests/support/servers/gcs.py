@@ -55,6 +55,11 @@ class Gcs:
         """Everything that lies there."""
         return {name: content for name, (content, _) in list(self._objects.items())}
 
+    def put(self, name: str, content: bytes) -> None:
+        """As another program writes it."""
+        with self._guard:
+            self._put(name, content)
+
     def lose(self, prefix: str) -> None:
         """As a server throws away what is old."""
         for name in [one for one in self._objects if one.startswith(prefix)]:
