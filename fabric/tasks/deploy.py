@@ -44,7 +44,14 @@ from fabric.providers.core.contract import (
 )
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import TaskResult, TaskTools
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, get_record_ref, watch_of
+from fabric.tasks.deploy_tools import (
+    DeployTools,
+    OpenRecord,
+    Values,
+    edited_config_error,
+    get_record_ref,
+    watch_of,
+)
 from fabric.tasks.layer import refuse_large_layers, resolve_layers
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
@@ -341,8 +348,7 @@ def _refuse_large(ref: RecordRef, one: DesiredFunction, size: int) -> None:
 def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> None:
     """Raise if the config changed since the graph was compiled, because the key would be wrong."""
     if any(values[spec[0]].spec != spec for spec in inputs.functions):
-        message = f"the config of `{inputs.service}` was edited during the run"
-        raise FabricError(Problem("run/moved", message, hint="run the command again"))
+        raise edited_config_error(inputs.service)
 
 
 def _merge_deploy_outputs(

@@ -1,14 +1,17 @@
 """The tools of tasks that change records, split so that each kind takes only its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.config.values import Stack, StateMachine
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
+from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem, UntouchedError, replace_problems
 from fabric.model.records.changes import RecordChange
@@ -27,6 +30,8 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs, Spec
 from fabric.providers.core.contract import CallContext, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import RecordKind, TaskResult, TaskTools
+
+D = TypeVar("D")
 
 
 class OpenRecord(Protocol):
@@ -113,6 +118,48 @@ class Values(Struct, frozen=True):
     def is_configured(self) -> bool:
         """Whether the config names the function at all."""
         return bool(self.spec[0])
+
+
+def compute_part_key(task: Task, code: tuple[InputEntry, ...], upstream: Pairs) -> Digest:
+    """Compute the key of a layer, stack or workflow, which the record contains."""
+    static = compute_static_hash(task.inputs.kind, (*code, *task.inputs.entries()))
+    return compute_full_key(static, (), upstream)
+
+
+def edited_config_error(service: str) -> FabricError:
+    message = f"the config of `{service}` was edited during the run"
+    return FabricError(Problem("run/moved", message, hint="run the command again"))
+
+
+class OpenDeployer(Struct, Generic[D], frozen=True):
+    """A deployer with the first and the last argument of each of its calls."""
+
+    deployer: D
+    address: DeploymentAddress
+    watch: CallContext
+
+
+class PartCall(Struct, frozen=True):
+    """The call of a task for a layer, stack or workflow, with its locked record."""
+
+    tools: "DeployTools"
+    task: Task
+    record: OpenRecord
+    task_tools: TaskTools
+    mode: Mode
+
+    @contextmanager
+    def open(
+        self, require: Callable[["DeployTools", RecordRef, Mode], D]
+    ) -> Iterator[OpenDeployer[D]]:
+        """Open the deployer, if it has such parts and the run still has its lock."""
+        ref = get_record_ref(self.task.inputs)
+        self.record.require_lock()
+        address = replace(self.tools.deployers.address(ref), previous=self.record.record)
+        deployer = require(self.tools, ref, self.mode)
+        self.task_tools.go_on()
+        with self.task_tools.away():
+            yield OpenDeployer(deployer, address, watch_of(self.task, self.task_tools))
 
 
 def watch_of(task: Task, task_tools: TaskTools) -> CallContext:

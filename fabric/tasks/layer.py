@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
 from fabric.graph.plan import Known
-from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
@@ -18,7 +17,13 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import LayerInputs
 from fabric.providers.core.contract import Artifact, CallContext, LayerOrder, LayerPublisher
 from fabric.tasks.contract import TaskResult, TaskTools
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
+from fabric.tasks.deploy_tools import (
+    DeployTools,
+    OpenRecord,
+    PartCall,
+    compute_part_key,
+    get_record_ref,
+)
 
 # Raise when the same inputs would publish something else.
 _VERSION = "1"
@@ -41,7 +46,7 @@ class LayerKind:
         if known.upstream is None:
             return wait_for(known.unknown, count)
         [(_, content)] = known.upstream
-        key = _compute_key(inputs, known.code, content)
+        key = _compute_key(known.task, known.code, content)
         record = self._tools.records.record(get_record_ref(inputs))
         was = record.layer(inputs.name) if record else None
         if was is not None and was.key == key and was.retain == inputs.retain:
@@ -59,15 +64,18 @@ class LayerKind:
         inputs = _require_layer_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         [(owner, archive)] = upstream.items()
-        key = _compute_key(inputs, self.code(task), archive.digest)
+        key = _compute_key(task, self.code(task), archive.digest)
         row = next((one for one in locked_record.record.layers if one.key == key), None)
         if row is None or self._tools.force:
             content = task_tools.content(owner, archive.files[0])
             order = self._build_order(inputs, key, archive, content)
+            call = PartCall(self._tools, task, locked_record, task_tools, Mode(inputs.mode))
+            with call.open(_require_publisher) as opened:
+                published = opened.deployer.publish_layer(opened.address, order, opened.watch)
             row = LayerRecord(
                 name=inputs.name,
                 key=key,
-                address=self._publish(task, locked_record, order, task_tools),
+                address=published,
                 content=archive.digest,
                 artifact_sha256=order.sha256,
                 unpacked=int(archive.fact("unpacked", "0")),
@@ -93,17 +101,6 @@ class LayerKind:
             architectures=tuple(settings.get("architectures", "").split()),
         )
 
-    def _publish(
-        self, task: Task, locked_record: OpenRecord, order: LayerOrder, task_tools: TaskTools
-    ) -> str:
-        ref = get_record_ref(task.inputs)
-        locked_record.require_lock()
-        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        publisher = _require_publisher(self._tools, ref, Mode(_require_layer_inputs(task).mode))
-        task_tools.go_on()
-        with task_tools.away():
-            return publisher.publish_layer(address, order, watch_of(task, task_tools))
-
 
 def _require_publisher(tools: DeployTools, ref: RecordRef, mode: Mode) -> LayerPublisher:
     deployer = tools.deployers.deployer(ref, mode)
@@ -123,9 +120,8 @@ def build_layer_output(row: LayerRecord) -> Output:
     return Output(hash_fields((row.address,)), facts=(("address", row.address),))
 
 
-def _compute_key(inputs: LayerInputs, code: tuple[InputEntry, ...], content: str) -> Digest:
-    static = compute_static_hash(inputs.kind, (*code, *inputs.entries()))
-    return compute_full_key(static, (), (("files", content),))
+def _compute_key(task: Task, code: tuple[InputEntry, ...], content: str) -> Digest:
+    return compute_part_key(task, code, (("files", content),))
 
 
 def _format_reason(was: LayerRecord | None, key: Digest, content: str) -> str:

@@ -18,7 +18,6 @@ from fabric.graph.decide import (
 from fabric.graph.judge import hash_environment
 from fabric.graph.late_outputs import require_outputs
 from fabric.graph.plan import Known
-from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
@@ -40,9 +39,11 @@ from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import (
     DeployTools,
     OpenRecord,
+    PartCall,
     StackValues,
+    compute_part_key,
+    edited_config_error,
     get_record_ref,
-    watch_of,
 )
 
 # Raise when the same inputs would deploy something else.
@@ -73,7 +74,7 @@ class StackKind:
         if known.upstream is None:
             return wait_for(known.unknown, count)
         upstream = (*known.upstream, *self._list_outside(inputs, known.task.needs))
-        key = _compute_key(inputs, known.code, upstream)
+        key = compute_part_key(known.task, known.code, upstream)
         if record is None or was is None or not was.key:
             reason = "first deploy" if was is None else "result of the last deploy unknown"
             return Decision(Action.RUN, reason, key, count)
@@ -104,24 +105,25 @@ class StackKind:
     ) -> TaskResult:
         inputs = _require_stack_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
+        call = PartCall(self._tools, task, locked_record, task_tools, Mode(inputs.mode))
         if inputs.is_removed:
-            self._delete(task, locked_record, task_tools)
+            _delete(call, inputs)
             return TaskResult(_GONE.digest, keep=False)
         if inputs.restores:
-            return self._restore(task, locked_record, task_tools)
+            return self._restore(call, inputs)
         values = self._require_values(inputs)
         hashes = (
             *sorted((need, one.digest) for need, one in upstream.items()),
             *self._list_outside(inputs, task.needs),
         )
-        key = _compute_key(inputs, self.code(task), hashes)
+        key = compute_part_key(task, self.code(task), hashes)
         require_outputs(values.parameters.reveal())
         row = self._begin(task, locked_record, values)
         salt = locked_record.record.salt
         with task_tools.away():
             text = values.stack.template.text.encode()
             self._tools.archives.keep(locked_record.record.ref, text)
-        deployed = self._deploy(task, locked_record, build_order(values, key), task_tools)
+        deployed = _deploy(call, build_order(values, key))
         row = replace(
             row,
             key=key,
@@ -143,8 +145,7 @@ class StackKind:
     def _require_values(self, inputs: StackInputs) -> StackValues:
         values = self._tools.values.stack(get_record_ref(inputs), inputs.phase)
         if values is None or values.declared != inputs.parameters:
-            message = f"the config of `{inputs.service}` was edited during the run"
-            raise FabricError(Problem("run/moved", message, hint="run the command again"))
+            raise edited_config_error(inputs.service)
         return values
 
     def _begin(self, task: Task, locked_record: OpenRecord, values: StackValues) -> StackRecord:
@@ -162,27 +163,14 @@ class StackKind:
         locked_record.add(StackDone(task.id, row))
         return row
 
-    def _deploy(
-        self, task: Task, locked_record: OpenRecord, order: StackOrder, task_tools: TaskTools
-    ) -> DeployedStack:
-        ref = get_record_ref(task.inputs)
-        locked_record.require_lock()
-        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        mode = Mode(_require_stack_inputs(task).mode)
-        deployer = require_stack_deployer(self._tools, ref, mode)
-        task_tools.go_on()
-        with task_tools.away():
-            return deployer.deploy_stack(address, order, watch_of(task, task_tools))
-
-    def _restore(self, task: Task, locked_record: OpenRecord, task_tools: TaskTools) -> TaskResult:
+    def _restore(self, call: PartCall, inputs: StackInputs) -> TaskResult:
         """Return to the template and the parameters of an earlier deployment. Secret parameters
         are not recorded, so they keep their current values."""
-        inputs = _require_stack_inputs(task)
-        ref = get_record_ref(inputs)
+        ref, locked_record = get_record_ref(inputs), call.record
         then = self._tools.targets.target(ref).stack(inputs.phase)
         if then is None or not then.template:
             raise FabricError(_no_template_problem(ref.service))
-        with task_tools.away():
+        with call.task_tools.away():
             text = read_bytes(self._tools.archives.find_archive(ref, then.template)).decode()
         values = self._tools.values.stack(ref, inputs.phase)
         now = locked_record.record.stack(inputs.phase)
@@ -202,7 +190,7 @@ class StackKind:
             imports="",
             rules=StackRules(frozenset(inputs.disposable), protect=then.protect),
         )
-        deployed = self._deploy(task, locked_record, order, task_tools)
+        deployed = _deploy(call, order)
         row = replace(
             then,
             # With other secrets than then, the next deploy compares the stack again.
@@ -213,22 +201,24 @@ class StackKind:
         )
         if then.secret_parameters:
             names = ", ".join(then.secret_parameters)
-            task_tools.say(task.id, f"{then.name}: parameters keep their current values: {names}")
-        locked_record.add(StackDone(task.id, row))
+            call.task_tools.say(
+                call.task.id, f"{then.name}: parameters keep their current values: {names}"
+            )
+        locked_record.add(StackDone(call.task.id, row))
         return TaskResult(build_stack_output(row).digest, keep=False)
 
-    def _delete(self, task: Task, locked_record: OpenRecord, task_tools: TaskTools) -> None:
-        inputs = _require_stack_inputs(task)
-        was = locked_record.record.stack(inputs.phase)
-        if was is None:
-            return
-        ref = get_record_ref(inputs)
-        locked_record.require_lock()
-        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        deployer = require_stack_deployer(self._tools, ref, Mode(inputs.mode))
-        with task_tools.away():
-            deployer.delete_stack(address, was.address or was.name, watch_of(task, task_tools))
-        locked_record.add(StackGone(task.id, inputs.phase))
+
+def _deploy(call: PartCall, order: StackOrder) -> DeployedStack:
+    with call.open(_require_deployer) as opened:
+        return opened.deployer.deploy_stack(opened.address, order, opened.watch)
+
+
+def _delete(call: PartCall, inputs: StackInputs) -> None:
+    was = call.record.record.stack(inputs.phase)
+    if was is not None:
+        with call.open(_require_deployer) as opened:
+            opened.deployer.delete_stack(opened.address, was.address or was.name, opened.watch)
+        call.record.add(StackGone(call.task.id, inputs.phase))
 
 
 def _read_policy(values: StackValues) -> dict[str, Any]:
@@ -240,7 +230,7 @@ def _describe_policy(row: StackRecord) -> Pairs:
     return (("onRemove", row.on_remove), ("protect", "true" if row.protect else "false"))
 
 
-def require_stack_deployer(tools: DeployTools, ref: RecordRef, mode: Mode) -> StackDeployer:
+def _require_deployer(tools: DeployTools, ref: RecordRef, mode: Mode) -> StackDeployer:
     deployer = tools.deployers.deployer(ref, mode)
     if not isinstance(deployer, StackDeployer):
         raise FabricError(no_stacks_problem(ref.service))
@@ -326,11 +316,6 @@ def _no_template_problem(service: str) -> Problem:
     message = f"the stack of `{service}` cannot be rolled back: its earlier template is not stored"
     hint = "deploy the earlier version of the config"
     return Problem("rollback/no-way-back", message, hint)
-
-
-def _compute_key(inputs: StackInputs, code: tuple[InputEntry, ...], upstream: _Upstream) -> Digest:
-    static = compute_static_hash(inputs.kind, (*code, *inputs.entries()))
-    return compute_full_key(static, (), upstream)
 
 
 def _require_stack_inputs(task: Task) -> StackInputs:

@@ -3,8 +3,6 @@
 import json
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
 from fabric.graph.decide import (
     UP_TO_DATE,
     Action,
@@ -15,7 +13,6 @@ from fabric.graph.decide import (
     wait_for,
 )
 from fabric.graph.plan import Known
-from fabric.graph.traces import compute_full_key, compute_static_hash
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import find_late_names, require_known_values
 from fabric.model.names import Digest
@@ -26,14 +23,15 @@ from fabric.model.records.record import Mode, RecordRef, WorkflowRecord
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import WorkflowInputs
-from fabric.providers.core.contract import DeployedWorkflow, WorkflowDeployer, WorkflowOrder
+from fabric.providers.core.contract import WorkflowDeployer, WorkflowOrder
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import (
     DeployTools,
-    OpenRecord,
+    PartCall,
     WorkflowValues,
+    compute_part_key,
+    edited_config_error,
     get_record_ref,
-    watch_of,
 )
 
 # Raise when the same inputs would deploy something else.
@@ -64,7 +62,7 @@ class WorkflowKind:
             return Decision(Action.RUN, "to be deleted", None, count)
         if known.upstream is None:
             return wait_for(known.unknown, count)
-        key = _compute_key(inputs, known.code, known.upstream)
+        key = compute_part_key(known.task, known.code, known.upstream)
         if was is not None and was.key == key and not self._tools.force:
             return Decision(Action.SKIP, UP_TO_DATE, key, count, known=_build_output(was))
         changes = compare_settings(was, inputs.settings) if was and was.key else ()
@@ -78,9 +76,9 @@ class WorkflowKind:
     ) -> TaskResult:
         inputs = _require_workflow_inputs(task)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
-        locked_record.require_lock()
+        call = PartCall(self._tools, task, locked_record, task_tools, Mode(inputs.mode))
         if inputs.is_removed:
-            self._delete(task, locked_record, task_tools)
+            _delete(call, inputs)
             return TaskResult(_GONE.digest, keep=False)
         values = self._require_values(inputs)
         settings = _build_settings(values)
@@ -88,7 +86,7 @@ class WorkflowKind:
         texts = (*values.triggers, *(text for _, text in settings))
         require_known_values(f"workflow `{inputs.name}`", texts)
         hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
-        key = _compute_key(inputs, self.code(task), hashes)
+        key = compute_part_key(task, self.code(task), hashes)
         was = locked_record.record.workflow(inputs.name)
         if was is None:
             # Recorded before the first call, so that a removal finds it whatever happens.
@@ -103,7 +101,8 @@ class WorkflowKind:
             mark=mark_of(content, locked_record.record.salt),
             version=was.version if is_same else "",
         )
-        deployed = self._deploy(task, locked_record, order, task_tools)
+        with call.open(_require_deployer) as opened:
+            deployed = opened.deployer.deploy_workflow(opened.address, order, opened.watch)
         row = WorkflowRecord(
             name=inputs.name,
             key=key,
@@ -120,31 +119,15 @@ class WorkflowKind:
     def _require_values(self, inputs: WorkflowInputs) -> WorkflowValues:
         values = self._tools.values.workflow(get_record_ref(inputs), inputs.name)
         if values is None or values.settings != inputs.settings:
-            message = f"the config of `{inputs.service}` was edited during the run"
-            raise FabricError(Problem("run/moved", message, hint="run the command again"))
+            raise edited_config_error(inputs.service)
         return values
 
-    def _deploy(
-        self, task: Task, locked_record: OpenRecord, order: WorkflowOrder, task_tools: TaskTools
-    ) -> DeployedWorkflow:
-        inputs = _require_workflow_inputs(task)
-        ref = get_record_ref(inputs)
-        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        deployer = _require_deployer(self._tools, ref, Mode(inputs.mode))
-        task_tools.go_on()
-        with task_tools.away():
-            return deployer.deploy_workflow(address, order, watch_of(task, task_tools))
 
-    def _delete(self, task: Task, locked_record: OpenRecord, task_tools: TaskTools) -> None:
-        inputs = _require_workflow_inputs(task)
-        if locked_record.record.workflow(inputs.name) is None:
-            return
-        ref = get_record_ref(inputs)
-        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        deployer = _require_deployer(self._tools, ref, Mode(inputs.mode))
-        with task_tools.away():
-            deployer.delete_workflow(address, inputs.name, watch_of(task, task_tools))
-        locked_record.add(WorkflowGone(task.id, inputs.name))
+def _delete(call: PartCall, inputs: WorkflowInputs) -> None:
+    if call.record.record.workflow(inputs.name) is not None:
+        with call.open(_require_deployer) as opened:
+            opened.deployer.delete_workflow(opened.address, inputs.name, opened.watch)
+        call.record.add(WorkflowGone(call.task.id, inputs.name))
 
 
 def _format_reason(was: WorkflowRecord | None, key: Digest, changes: tuple[Change, ...]) -> str:
@@ -194,11 +177,6 @@ def no_workflows_problem(service: str) -> Problem:
 
 def _build_output(row: WorkflowRecord) -> Output:
     return Output(hash_fields(row.facts))
-
-
-def _compute_key(inputs: WorkflowInputs, code: tuple[InputEntry, ...], upstream: Pairs) -> Digest:
-    static = compute_static_hash(inputs.kind, (*code, *inputs.entries()))
-    return compute_full_key(static, (), upstream)
 
 
 def _require_workflow_inputs(task: Task) -> WorkflowInputs:
