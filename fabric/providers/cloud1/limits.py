@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.config.schema.triggers import BROKER_ACCESS, SCHEDULER_OPTIONS
-from fabric.model.catalog import FUNCTION_NAME
+from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
@@ -56,9 +56,7 @@ _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 # Pairs a family with its first version that can start from a snapshot.
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
 _MOST_LAYERS = 5
-_RUNTIME = re.compile(
-    r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])|provided\.al2023|java(17|21|25)|dotnet(8|10)"
-)
+_INTERPRETED = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 # Those that the runtime sets itself, and takes from nobody.
@@ -102,11 +100,17 @@ def _list_function_names(functions: Sequence[FunctionDraft]) -> Pairs:
     return tuple((one.name, dict(one.settings).get(FUNCTION_NAME, "")) for one in functions)
 
 
+def _has_runtime(address: DeploymentAddress, runtime: str) -> bool:
+    facts = find_provider_facts(address.provider_id)
+    commands = facts.platform.command_runtimes if facts else ()
+    return runtime in commands or _INTERPRETED.fullmatch(runtime) is not None
+
+
 def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime, is_image = settings.get("runtime", ""), settings.get("package") == "image"
     yield from _find_image_problems(one, address, is_image=is_image)
-    if not is_image and not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
+    if not is_image and not _has_runtime(address, RUNTIMES.get(runtime, runtime)):
         yield function_problem(
             one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support"
         )
