@@ -369,7 +369,12 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _group_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
         ),
-        access=ProviderAccess(account=("HOST3_ORG_ID", "HOST3_APP_NAME")),
+        access=ProviderAccess(
+            account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
+            endpoints=("HOST3_SITES_URL", "HOST3_CALLS_PER_SECOND"),
+            packages=("httpx",),
+        ),
+        traits=ProviderTraits(is_one_version=True, hides_secrets=True),
     ),
     ProviderFacts(
         id="cloud4-fc",

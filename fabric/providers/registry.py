@@ -24,6 +24,7 @@ BUILT_IN: Mapping[str, str] = {
     "cluster-orchestrator": "fabric.providers.cluster.provider:PROVIDER",
     "host1": "fabric.providers.host1.provider:PROVIDER",
     "host2": "fabric.providers.host2.provider:PROVIDER",
+    "host3-machines": "fabric.providers.host3.provider:PROVIDER",
     "cloud4-fc": "fabric.providers.cloud4.provider:PROVIDER",
     "cloud5-functions": "fabric.providers.cloud5.provider:PROVIDER",
     "cloud6-functions": "fabric.providers.cloud6.provider:PROVIDER",

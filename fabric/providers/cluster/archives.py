@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.objects import (
     KubeObject,
-    PodRuntime,
     build_function_labels,
     build_object_name,
     build_service_labels,
 )
 from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder
+from fabric.providers.core.serving import ServerRuntime
 
 # An object has at most 1 MiB; what is around the archive in it needs some room.
 _PART = 900_000
@@ -44,11 +44,11 @@ def format_part_key(number: int) -> str:
     return f"archive.{number:02d}"
 
 
-def build_runtime_name(address: DeploymentAddress, runtime: PodRuntime) -> str:
+def build_runtime_name(address: DeploymentAddress, runtime: ServerRuntime) -> str:
     return f"{build_object_name(address)}-{runtime.language}-{runtime.digest[:_DIGEST]}"
 
 
-def build_runtime_map(address: DeploymentAddress, runtime: PodRuntime) -> KubeObject:
+def build_runtime_map(address: DeploymentAddress, runtime: ServerRuntime) -> KubeObject:
     data = {format_file_key(number): text for number, (_, text) in enumerate(runtime.files)}
     name = build_runtime_name(address, runtime)
     return {**_map(name, build_service_labels(address)), "data": data}

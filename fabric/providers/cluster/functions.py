@@ -28,11 +28,9 @@ from fabric.providers.cluster.objects import (
     PARTS,
     TAGS,
     KubeObject,
-    PodRuntime,
     build_cron_name,
     build_function_labels,
     build_object_name,
-    find_pod_runtime,
     format_key,
     group_by_key,
     read_texts_at,
@@ -41,6 +39,7 @@ from fabric.providers.cluster.pods import PodPlan, build_job_template, build_pod
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.payloads import format_json
+from fabric.providers.core.serving import ServerRuntime, find_server_runtime
 from fabric.providers.core.sources import build_handler_settings, read_timeout
 from fabric.providers.core.triggers import convert_to_five_fields
 
@@ -200,7 +199,7 @@ def _build_function_objects(plan: FunctionPlan) -> tuple[KubeObject, ...]:
     """Build the objects in dependency order. The Deployment comes last: it has the mark and lists
     the other objects."""
     order, address = plan.order, plan.address
-    runtime = _require_pod_runtime(order)
+    runtime = _require_server_runtime(order)
     pod = _build_pod_plan(plan, runtime)
     beside = (
         build_runtime_map(address, runtime),
@@ -213,14 +212,14 @@ def _build_function_objects(plan: FunctionPlan) -> tuple[KubeObject, ...]:
     return (*beside, deployment)
 
 
-def _require_pod_runtime(order: FunctionOrder) -> PodRuntime:
-    found = find_pod_runtime(order.artifact.runtime)
+def _require_server_runtime(order: FunctionOrder) -> ServerRuntime:
+    found = find_server_runtime(order.artifact.runtime)
     if found is None:
         raise FabricError(missing_image_problem(order.name, order.artifact.runtime))
     return found
 
 
-def _build_pod_plan(plan: FunctionPlan, runtime: PodRuntime) -> PodPlan:
+def _build_pod_plan(plan: FunctionPlan, runtime: ServerRuntime) -> PodPlan:
     order, address = plan.order, plan.address
     image = order.artifact.image
     return PodPlan(
@@ -236,7 +235,7 @@ def _build_pod_plan(plan: FunctionPlan, runtime: PodRuntime) -> PodPlan:
     )
 
 
-def _build_server_settings(order: FunctionOrder, runtime: PodRuntime) -> dict[str, object]:
+def _build_server_settings(order: FunctionOrder, runtime: ServerRuntime) -> dict[str, object]:
     """Build the settings for the server in the pod: those of a local call, with routes."""
     triggers = [json.loads(text) for text in order.triggers]
     pods = order.provisioned_concurrency or 1

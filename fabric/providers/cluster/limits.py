@@ -6,7 +6,7 @@ from functools import partial
 from fabric.model.problems import Problem
 from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.images import is_registry, missing_registry_problem
-from fabric.providers.cluster.objects import build_object_name, find_pod_runtime
+from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     Trigger,
@@ -15,10 +15,8 @@ from fabric.providers.core.limits import (
     find_schedule_problems,
     function_problem,
 )
+from fabric.providers.core.serving import SERVER_VARIABLES, find_server_runtime
 from fabric.providers.core.triggers import convert_to_five_fields
-
-# The container has them from us; and `PORT` is where it is asked.
-_RESERVED = frozenset(("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT", "PORT"))
 
 
 def find_unsupported(
@@ -43,9 +41,9 @@ def missing_image_problem(function: str, runtime: str) -> Problem:
 
 def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     runtime = dict(one.settings).get("runtime", "")
-    if find_pod_runtime(runtime) is None:
+    if find_server_runtime(runtime) is None:
         yield missing_image_problem(one.name, runtime)
-    for name in sorted(_RESERVED.intersection(one.variables)):
+    for name in sorted(SERVER_VARIABLES.intersection(one.variables)):
         why = f"sets `{name}`, which fabric sets in the container"
         yield function_problem(one.name, why, "rename the variable")
 

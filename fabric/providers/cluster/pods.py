@@ -5,19 +5,21 @@ from msgspec import Struct
 from fabric.model.image_names import CODE_FOLDER
 from fabric.providers.cluster.archives import format_file_key, format_part_key
 from fabric.providers.cluster.objects import (
-    FOLDER,
     MARK,
     KubeObject,
-    PodRuntime,
     build_function_labels,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.serving import (
+    READY_PATH,
+    SERVER_FOLDER,
+    SERVER_PORT,
+    ServerRuntime,
+)
 from fabric.providers.core.sources import read_memory, read_timeout
 
 _CONTAINER = "function"
-_READY_PATH = "/.fabric/ready"
 _CODE, _WORK, _TMP = "/fabric/code", "/fabric/work", "/tmp"  # noqa: S108 - the container's own
-_PORT = 8080
 _USER = 1000
 # Beside the call itself: to be sent no more requests, and to write the last answer.
 END_SECONDS = 10
@@ -38,9 +40,9 @@ CONTAINER_SECURITY: KubeObject = {
 }
 # What a Service needs of a container.
 SERVING: KubeObject = {
-    "ports": [{"name": "http", "containerPort": _PORT, "protocol": "TCP"}],
+    "ports": [{"name": "http", "containerPort": SERVER_PORT, "protocol": "TCP"}],
     "readinessProbe": {
-        "httpGet": {"path": _READY_PATH, "port": "http"},
+        "httpGet": {"path": READY_PATH, "port": "http"},
         "periodSeconds": 2,
         "timeoutSeconds": 2,
     },
@@ -52,7 +54,7 @@ class PodPlan(Struct, frozen=True, kw_only=True):
 
     address: DeploymentAddress
     order: FunctionOrder
-    runtime: PodRuntime
+    runtime: ServerRuntime
     image: str
     # The settings of the server inside.
     said: str
@@ -129,7 +131,7 @@ def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
         **_build_resources(plan),
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
-            {"name": "runtime", "mountPath": FOLDER, "readOnly": True},
+            {"name": "runtime", "mountPath": SERVER_FOLDER, "readOnly": True},
             *([{"name": "code", "mountPath": _CODE, "readOnly": True}] if plan.archives else ()),
             {"name": "work", "mountPath": _WORK},
             {"name": "tmp", "mountPath": _TMP},

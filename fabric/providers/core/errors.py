@@ -2,6 +2,7 @@
 provider."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -155,6 +156,19 @@ def refuse_plain(name: str, url: str) -> None:
     if is_plain(url):
         message = f"`{name}` uses plain HTTP, which would expose the token"
         raise FabricError(Problem("credentials/plain-endpoint", message, "use an https:// URL"))
+
+
+# What no address has, among them braces around another name.
+_NO_ADDRESS = re.compile(r"[{}<>\\^`|\"]")
+
+
+def refuse_address_form(name: str, form: str, placeholder: str) -> None:
+    """Raise if the form of an address is invalid: it would appear in outputs and in state."""
+    url = form.replace(placeholder, "shop.example")
+    if form and (not is_web_address(url) or _NO_ADDRESS.search(url)):
+        message = f"`{name}` is not a valid URL"
+        hint = f"use a URL such as http://localhost:3000/{placeholder}, or unset `{name}`"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
 
 
 @contextlib.contextmanager

@@ -105,9 +105,11 @@ def unsupported_setting(
     return Unsupported("", Problem(code, f"`{'.'.join(keys)}` is {why}", hint), keys=keys)
 
 
-def unsupported_kind_problem(function: str, kind: object, provider: str) -> Problem:
+def unsupported_kind_problem(
+    function: str, kind: object, provider: str, hint: str = "use http or cron"
+) -> Problem:
     why = f"has a trigger of type `{kind}`, which fabric does not support for {provider}"
-    return function_problem(function, why, "use http or cron")
+    return function_problem(function, why, hint)
 
 
 def find_schedule_problems(

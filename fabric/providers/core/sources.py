@@ -40,11 +40,6 @@ class SourceRuntime(Struct, frozen=True):
     files: Texts
 
     @property
-    def ends(self) -> tuple[str, ...]:
-        """The suffixes of handler files."""
-        return _ENDS[self.language]
-
-    @property
     def digest(self) -> str:
         return hash_fields(part for pair in self.files for part in pair)[:8]
 
@@ -104,7 +99,7 @@ def pack_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) 
         zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as source,
     ):
         entries = sorted(archive.infolist(), key=lambda one: one.filename)
-        _require_module(order, runtime, [one.filename for one in entries])
+        require_module(order, runtime.language, [one.filename for one in entries])
         text = json.dumps(said, sort_keys=True)
         for name, words in (*runtime.files, (f"{_OWN}/said.json", text)):
             info = zipfile.ZipInfo(name, _DATE)
@@ -117,9 +112,10 @@ def pack_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) 
     return content.getvalue()
 
 
-def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterable[str]) -> None:
+def require_module(order: FunctionOrder, language: str, names: Iterable[str]) -> None:
+    """Raise for an archive without the module of its handler."""
     module = order.artifact.handler.rpartition(".")[0]
-    if not {f"{module}{end}" for end in runtime.ends}.intersection(names):
+    if not {f"{module}{end}" for end in _ENDS[language]}.intersection(names):
         message = f"function `{order.name}`: its archive has no module `{module}`"
         raise FabricError(Problem("deploy/unfit-archive", message, NO_MODULE))
 

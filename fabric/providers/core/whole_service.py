@@ -197,6 +197,26 @@ def wait_until_ready(work: ApiWork[object], row: Row, kind: str, fetch: Callable
         raise FabricError(Problem("provider/refused", message, format_generic_hint(work.title)))
 
 
+# How much of each function's own mark a version has.
+_PART_LENGTH = 8
+
+
+def pack_marks(marks: Iterable[tuple[str, str]]) -> str:
+    """Pack names of functions with their marks into a short text."""
+    return "".join(sorted(_hash_part(*one) for one in marks))
+
+
+def count_marks(packed: str, function: str, mark: str) -> int:
+    """Return the number of functions in a packed text, or 0 if this function with this mark is not
+    among them."""
+    parts = [packed[at : at + _PART_LENGTH] for at in range(0, len(packed), _PART_LENGTH)]
+    return len(parts) if _hash_part(function, mark) in parts else 0
+
+
+def _hash_part(function: str, mark: str) -> str:
+    return hash_fields((function, mark))[:_PART_LENGTH]
+
+
 Variables = Sequence[tuple[str, Pairs]]
 
 

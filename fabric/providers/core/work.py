@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.providers.core.contract import CallContext, DeploymentAddress
 from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, convert_refusals
 from fabric.providers.core.http_calls import retry_transient
-from fabric.providers.core.retry import WAITING, RetryPolicy
+from fabric.providers.core.retry import WAITING, RetryPolicy, sleep_interruptibly
 
 T = TypeVar("T")
 Call_contra = TypeVar("Call_contra", contravariant=True)
@@ -64,7 +64,16 @@ class ApiWork(Struct, Generic[Api_co], frozen=True, kw_only=True):
 
     def ask(self: "ApiWork[ApiClient[Call_contra]]", call: Call_contra, kind: type[T]) -> T:
         """Make an idempotent call, with retries."""
-        return self.patient(lambda: self.api.once(call, kind))
+        return self.patient(lambda: self.send(call, kind))
+
+    def send(self: "ApiWork[ApiClient[Call_contra]]", call: Call_contra, kind: type[T]) -> T:
+        """Make a call once, after the delay that the rate limit of its action requires."""
+        sleep_interruptibly(self.measure_call_pause(call), self.waiting, self.watch)
+        return self.api.once(call, kind)
+
+    def measure_call_pause(self, call: object) -> float:  # noqa: ARG002 - of most providers
+        """Return the delay that the provider's rate limit of this action requires, in seconds."""
+        return 0.0
 
     def look(self: "ApiWork[ApiClient[Call_contra]]", call: Call_contra, kind: type[T]) -> T | None:
         """Fetch a resource, or return None if it does not exist."""
@@ -75,7 +84,7 @@ class ApiWork(Struct, Generic[Api_co], frozen=True, kw_only=True):
     ) -> T | None:
         """Fetch a resource like `look`, without retries."""
         try:
-            return self.api.once(call, kind)
+            return self.send(call, kind)
         except RefusedCallError as error:
             if error.is_gone:
                 return None

@@ -1,14 +1,13 @@
 """Create the Vercel deployer from the environment: project, token and endpoint."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.errors import (
     convert_refusals,
+    refuse_address_form,
     refuse_plain,
     refuse_unsendable,
     require_variables,
@@ -37,10 +36,7 @@ from fabric.providers.host1.release import (
     find_versions_by_marks,
     release_service,
 )
-from fabric.system.urls import is_web_address
 
-# What no address has, among them braces around another name.
-_OTHERS = re.compile(r"[{}<>\\^`|\"]")
 _OFFICIAL = "https://api.vercel.com"
 _TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
 _TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
@@ -88,17 +84,8 @@ def _read_account(env: Mapping[str, str]) -> Host1Account:
     refuse_plain("HOST1_API_BASE_URL", base_url)
     team, sites = env.get(_TEAM, ""), env.get(_SITES, "")
     refuse_unsendable(_TEAM, team)
-    _refuse_sites(sites)
+    refuse_address_form(_SITES, sites, _DOMAIN)
     return Host1Account(base_url, Secret(env[_TOKEN]), env[_PROJECT], team, sites)
-
-
-def _refuse_sites(sites: str) -> None:
-    """Raise for an invalid URL, which would appear in outputs and in state."""
-    url = sites.replace(_DOMAIN, "shop.example")
-    if sites and (not is_web_address(url) or _OTHERS.search(url)):
-        message = f"`{_SITES}` is not a valid URL"
-        hint = f"use a URL such as http://localhost:3000/{_DOMAIN}, or unset `{_SITES}`"
-        raise FabricError(Problem("credentials/unreadable", message, hint))
 
 
 PROVIDER = Provider(open_deployer=open_host1_deployer)

@@ -8,7 +8,6 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
@@ -25,7 +24,9 @@ from fabric.providers.core.whole_service import (
     WholeOwner,
     WholeVersion,
     build_function_name,
+    count_marks,
     list_recorded_rows,
+    pack_marks,
     parse_version,
 )
 
@@ -85,8 +86,8 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
 
 
 _MARK_LENGTH = 32
-# How much of each function's own mark a title has, and how long it may be with all of them.
-_PART_LENGTH, _TITLE_LENGTH = 8, 255
+# How long a title may be with the marks of all functions.
+_TITLE_LENGTH = 255
 _NO_PARTS = "-"
 _REMOVED = "fabric removed "
 
@@ -98,7 +99,7 @@ class ServiceOwner(WholeOwner, frozen=True):
     def title(self, mark: str, marks: Iterable[tuple[str, str]]) -> str:
         """Build the title. `marks` maps names of functions to their marks; they are omitted if the
         title would be too long."""
-        parts = "".join(sorted(_hash_part(*one) for one in marks))
+        parts = pack_marks(marks)
         begin, end = f"fabric {self.digest} {mark[:_MARK_LENGTH]}", self.name
         title = f"{begin} {parts} {end}"
         return title if len(title) <= _TITLE_LENGTH else f"{begin} {_NO_PARTS} {end}"
@@ -108,9 +109,7 @@ class ServiceOwner(WholeOwner, frozen=True):
         among them."""
         if not self.is_of(title):
             return 0
-        text = (title or "").split(" ")[_PARTS_AT]
-        parts = [text[at : at + _PART_LENGTH] for at in range(0, len(text), _PART_LENGTH)]
-        return len(parts) if _hash_part(function, mark) in parts else 0
+        return count_marks((title or "").split(" ")[_PARTS_AT], function, mark)
 
     def is_of(self, title: str | None) -> bool:
         return (title or "").startswith(f"fabric {self.digest} ")
@@ -123,10 +122,6 @@ class ServiceOwner(WholeOwner, frozen=True):
 
 # In a title: behind `fabric`, whose it is, and the mark of the whole.
 _PARTS_AT = 3
-
-
-def _hash_part(function: str, mark: str) -> str:
-    return hash_fields((function, mark))[:_PART_LENGTH]
 
 
 def is_of_nobody(title: str | None) -> bool:

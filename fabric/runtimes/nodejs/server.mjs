@@ -1,5 +1,7 @@
-// Serves one function in a container of its own: an archive in parts and what fabric says of it come
-// in, HTTP goes in and out. With FABRIC_EVENT it is called once instead, and the process ends.
+// Serves the functions of a container, most often one: archives in parts and what fabric says of
+// them come in, HTTP goes in and out. With FABRIC_EVENT one is called once instead, and the process
+// ends. Of several, `functions` has what is said of each, and the archive of each is in a folder named
+// by its number.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { join, resolve } from "node:path";
@@ -7,6 +9,7 @@ import { join, resolve } from "node:path";
 import { call, prepare } from "./calling/call.mjs";
 import { failed, message, sent, timed, unrouted } from "./serving_answers.mjs";
 import { eventOf, split } from "./serving_http.mjs";
+import { preflight, shared } from "./serving_open.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 import { laidOut } from "./unzip.mjs";
 
@@ -26,14 +29,16 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
-const folder = () => (said.unpacked ? resolve(parts) : laidOut(parts, resolve(join(work, "function"))));
-const handler = await Promise.resolve().then(() => prepare({ ...said, folder: folder() })).catch((error) => {
+const folder = (number) => (said.unpacked ? resolve(parts) : laidOut(join(parts, number), resolve(join(work, "function", number))));
+const prepared = (one, number = "") => Promise.resolve().then(() => prepare({ ...one, folder: folder(number) }));
+const loading = said.functions ? said.functions.map((one, number) => prepared(one, String(number))) : [prepared(said)];
+const handlers = await Promise.all(loading).catch((error) => {
   console.error(error?.stack ?? error);
   process.exit(1);
 });
-await (once === undefined ? serve() : callOnce());
+await (once === undefined ? serve() : callOnce(handlers[0]));
 
-async function callOnce() {
+async function callOnce(handler) {
   process.on("SIGTERM", () => process.exit(143));
   try {
     const event = JSON.parse(once);
@@ -47,7 +52,8 @@ async function callOnce() {
 }
 
 function serve() {
-  const routes = routesOf(said.routes ?? []);
+  const rows = (said.functions ?? [said]).map(({ routes }, number) => (routes ?? []).map((row) => ({ ...row, number })));
+  const routes = routesOf(rows.flat());
   const server = createServer((req, res) => {
     underWay += 1;
     res.on("close", () => (underWay -= 1));
@@ -73,12 +79,25 @@ function end(server) {
 async function answered(routes, req) {
   const [path] = split(req.url);
   if (path === READY) return message(isEnding ? 503 : 200, isEnding ? "ending" : "ready");
+  if (said.functions) return answeredByOne(routes, req, path);
   const route = routed(routes, req.method, path);
   if (!route.key) return unrouted(route);
+  return called(handlers[0], req, route);
+}
+
+// Nothing stands before several functions: which one it is, and what other origins are told, is decided here.
+async function answeredByOne(routes, req, path) {
+  const route = routes.length ? routed(routes, req.method, path) : { rows: [], allowed: [] };
+  if (!route.key) return preflight(route, req) ?? unrouted(route);
+  const answer = await called(handlers[route.row.number], req, route).catch(failed);
+  return shared(answer, route.row, req.headers.origin);
+}
+
+async function called(handler, req, route) {
   if (said.most && underWay > said.most) return message(429, "Too Many Requests");
   const body = await bodyOf(req);
   if (body === undefined) return message(413, "Content Too Large");
-  return timed(call(handler, eventOf(req, body, route)), said.seconds);
+  return timed(call(handler, eventOf(req, body, route)), handler.said.seconds);
 }
 
 async function bodyOf(req) {

@@ -5,7 +5,7 @@ import importlib
 import sys
 from pathlib import Path
 
-_SERVER = "fabric.runtimes.python.server"
+_SERVER = "fabric.runtimes.python.service"
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -26,18 +26,17 @@ from fabric.runtimes.python.calling.loading import LoadedHandler
 from fabric.runtimes.python.serving_answers import AnsweringFunction
 from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 
-_READY = "/.fabric/ready"
+READY = "/.fabric/ready"
 _MOST = 32 * 1024 * 1024
 _SECRETLY_OURS = ("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT")
 _NO_BODY = (204, 304)
 _LOOK = 0.05
 
 
-class FunctionServer(AnsweringFunction):
-    """The function, and the number of its running calls."""
+class CountedCalls:
+    """The state of a server: the number of its running calls, and whether it ends."""
 
     def __init__(self, document: dict[str, object]) -> None:
-        super().__init__(document)
         self.most = int(str(document.get("most") or 0))
         self.drain = float(str(document.get("drain", 3)))
         self.is_ending = False
@@ -61,13 +60,33 @@ class FunctionServer(AnsweringFunction):
             return self._under_way
 
     @property
+    def is_ready(self) -> bool:
+        return not self.is_ending
+
+    def answer_ready(self) -> ServedResponse:
+        words = "ending" if self.is_ending else "starting"
+        return message(200, "ready") if self.is_ready else message(503, words)
+
+    def respond(self, taken: ServedRequest) -> ServedResponse:
+        return self.answer_ready() if taken.path == READY else self.answer(taken)
+
+    def answer(self, taken: ServedRequest) -> ServedResponse:
+        raise NotImplementedError
+
+
+class FunctionServer(CountedCalls, AnsweringFunction):
+    """The function, and the number of its running calls."""
+
+    def __init__(self, document: dict[str, object]) -> None:
+        CountedCalls.__init__(self, document)
+        AnsweringFunction.__init__(self, document)
+
+    @property
     def is_full(self) -> bool:
         return bool(self.most) and self.under_way > self.most
 
     def answer(self, taken: ServedRequest) -> ServedResponse:
-        if taken.path == _READY:
-            return message(503, "ending") if self.is_ending else message(200, "ready")
-        return super().answer(taken)
+        return AnsweringFunction.answer(self, taken)
 
 
 class RequestHandler(BaseHTTPRequestHandler):
@@ -89,7 +108,7 @@ class RequestHandler(BaseHTTPRequestHandler):
         headers = [(name.lower(), value) for name, value in self.headers.items()]
         peer = str(self.client_address[0])
         taken = ServedRequest(self.command, self.path, headers, body, peer)
-        self._send(self.server.function.answer(taken))
+        self._send(self.server.function.respond(taken))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
 
@@ -138,7 +157,7 @@ class Listening(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, function: FunctionServer) -> None:
+    def __init__(self, port: int, function: CountedCalls) -> None:
         super().__init__(("", port), RequestHandler)
         self.function = function
 
@@ -179,12 +198,19 @@ def _call_once(handler: LoadedHandler, text: str) -> int:
     return 0
 
 
-def main() -> None:
+# Starts the functions of a document with several, from archives, in a work directory, at a port.
+OpenFunctions = Callable[[dict[str, object], Path, Path, int], CountedCalls]
+
+
+def main(open_functions: OpenFunctions) -> None:
     environment = os.environ  # noqa: TID251 - the container's own
     given = {name: environment.pop(name, "") for name in _SECRETLY_OURS}
     port = int(environment.get("PORT") or 8080)
     work = Path(given["FABRIC_WORK"], "function").resolve()
     document = json.loads(given["FABRIC_SAID"])
+    if "functions" in document:
+        serve(port, open_functions(document, Path(given["FABRIC_CODE"]), work, port))
+        return
     try:
         parts = Path(given["FABRIC_CODE"])
         folder = str(parts) if document.pop("unpacked", False) else _unpack_parts(parts, work)
@@ -196,6 +222,11 @@ def main() -> None:
         code = _call_once(function.handler, given["FABRIC_EVENT"])
         sys.stdout.flush()
         os._exit(code)
+    serve(port, function)
+
+
+def serve(port: int, function: CountedCalls) -> None:
+    """Serve until SIGTERM."""
     server = Listening(port, function)
     signal.signal(signal.SIGTERM, lambda *_: _end(server))
     server.serve_forever()

@@ -40,7 +40,7 @@ class AnsweringFunction:
     def answer(self, taken: ServedRequest) -> ServedResponse:
         route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
-            return _build_unrouted_answer(route.allowed)
+            return build_unrouted_answer(route.allowed)
         if self.is_full:
             return message(429, "Too Many Requests")
         return self.call(event_of(taken, route))
@@ -65,7 +65,7 @@ def _build_error_answer(error: BaseException | None) -> ServedResponse:
     return message(500, "Internal Server Error")
 
 
-def _build_unrouted_answer(allowed: list[str]) -> ServedResponse:
+def build_unrouted_answer(allowed: list[str]) -> ServedResponse:
     if not allowed:
         return message(404, "Not Found")
     return message(405, "Method Not Allowed", ("allow", ", ".join(allowed)))

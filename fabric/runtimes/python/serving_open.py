@@ -11,22 +11,27 @@ from fabric.runtimes.python.serving_cors import (
     preflight_headers,
 )
 from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse
-from fabric.runtimes.python.serving_routes import match_route
+from fabric.runtimes.python.serving_routes import MatchedRoute, match_route
 
 
 class OpenFunction(AnsweringFunction):
     def answer(self, taken: ServedRequest) -> ServedResponse:
         route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
-            told = preflight_headers(route.rows, taken.method, taken.header)
-            return (
-                super().answer(taken) if told is None else ServedResponse(204, [*told.items()], b"")
-            )
-        given = super().answer(taken)
-        cors = cors_of_route(route.rows[0])
-        return (
-            _merge_headers(given, answer_headers(cors, taken.header("origin"))) if cors else given
-        )
+            return answer_preflight(route, taken) or super().answer(taken)
+        return add_cors(super().answer(taken), route, taken)
+
+
+def answer_preflight(route: MatchedRoute, taken: ServedRequest) -> ServedResponse | None:
+    """Return the response to a preflight; None if the request is not one that is allowed."""
+    told = preflight_headers(route.rows, taken.method, taken.header)
+    return None if told is None else ServedResponse(204, [*told.items()], b"")
+
+
+def add_cors(given: ServedResponse, route: MatchedRoute, taken: ServedRequest) -> ServedResponse:
+    """Add the CORS headers of the matched route to a response."""
+    cors = cors_of_route(route.rows[0])
+    return _merge_headers(given, answer_headers(cors, taken.header("origin"))) if cors else given
 
 
 def _merge_headers(given: ServedResponse, told: Headers) -> ServedResponse:

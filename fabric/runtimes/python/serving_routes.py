@@ -13,11 +13,13 @@ _SHAPES = {1: "{}", 2: "{+}"}
 
 
 class ServedRoute:
-    """A route. `cors` are its CORS settings, if the server answers preflights."""
+    """A route. `cors` are its CORS settings, if the server answers preflights. `number` is that of
+    its function, if a server has several."""
 
-    def __init__(self, method: str, path: str, cors: object = None) -> None:
+    def __init__(self, method: str, path: str, cors: object = None, number: int = 0) -> None:
         self.method = method
         self.cors = cors
+        self.number = number
         self.key = f"{method} {path}"
         self.segments = _split_path(path)
         self.rank = tuple(map(_order, self.segments))
@@ -40,9 +42,15 @@ class MatchedRoute:
         self.allowed = [] if key else sorted({one.method for one in self.rows})
 
 
-def routes_of(rows: Iterable[Mapping[str, object]]) -> list[ServedRoute]:
-    found = [ServedRoute(str(row["method"]), str(row["path"]), row.get("cors")) for row in rows]
-    return sorted(found, key=lambda one: one.rank)
+def routes_of(rows: Iterable[Mapping[str, object]], number: int = 0) -> list[ServedRoute]:
+    found = (
+        ServedRoute(str(row["method"]), str(row["path"]), row.get("cors"), number) for row in rows
+    )
+    return sort_routes(found)
+
+
+def sort_routes(routes: Iterable[ServedRoute]) -> list[ServedRoute]:
+    return sorted(routes, key=lambda one: one.rank)
 
 
 def match_route(routes: list[ServedRoute], method: str, path: str) -> MatchedRoute:

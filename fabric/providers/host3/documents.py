@@ -1,0 +1,267 @@
+"""The machines of a version as documents: image, files, environment and services. No effects."""
+
+import base64
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import ConfigSpot, FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.model.task import Pairs
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, FunctionOrder
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.serving import (
+    READY_PATH,
+    SERVER_FOLDER,
+    SERVER_PORT,
+    ServerRuntime,
+    find_server_runtime,
+)
+from fabric.providers.core.sources import (
+    LESS_CODE,
+    build_handler_settings,
+    parse_http_routes,
+    read_memory,
+    read_timeout,
+    require_module,
+)
+from fabric.providers.core.triggers import shorten_name
+from fabric.providers.core.whole_service import SharedEnvironment, build_function_name, pack_marks
+from fabric.providers.host3.client import Host3Account, Host3Settings, build_service_owner
+
+ENVIRONMENT = SharedEnvironment("Fly", "machine", 64 * 1024)
+OWNER, SERVICE, STAGE = "fabric_owner", "fabric_service", "fabric_stage"
+MARK, PARTS, NUMBER, LIVE = "fabric_mark", "fabric_parts", "fabric_number", "fabric_live"
+_CODE, _WORK = "/fabric/code", "/tmp/fabric"  # noqa: S108 - the machine's own
+# Fly stores the files in the config of the machine. Its limit is not documented.
+_PART = 256 * 1024
+MOST_BYTES = 1024 * 1024
+_READ_ONLY = 0o444
+# Of a machine whose functions set none, and for each CPU of the kind, in MB.
+STEP = 256
+MEMORY = {"shared": (256, 2048), "performance": (2048, 8192)}
+_SOFT, _HARD = 50, 250
+# Of a function without a timeout, and what a machine needs beside it to end.
+_SECONDS, _END_SECONDS = 30, 10
+_MARK_LENGTH, _NAME_LENGTH = 16, 63
+
+
+class MachinePlan(Struct, frozen=True, kw_only=True):
+    """The machines of one version. `ident` identifies their content."""
+
+    ident: str
+    count: int
+    region: str
+    # Contains values of variables and must not be shown.
+    config: JsonObject
+    name: str
+    # Pairs the name of a secret at the provider with its value.
+    secrets: Secret[Pairs]
+
+    def build_document(self, number: int, secrets_version: int) -> JsonObject:
+        """Build the body of the call that creates one of the machines, without traffic."""
+        metadata = {**_texts(self.config["metadata"]), NUMBER: str(number)}
+        return {
+            "name": shorten_name(f"{self.name}-{self.ident[:8]}-{number}", _NAME_LENGTH),
+            "skip_service_registration": True,
+            "config": {**self.config, "metadata": metadata},
+            **({"region": self.region} if self.region else {}),
+            **({"min_secrets_version": secrets_version} if secrets_version else {}),
+        }
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {str(key): str(one) for key, one in value.items()} if isinstance(value, dict) else {}
+
+
+def plan_machines(
+    account: Host3Account,
+    own: Host3Settings,
+    address: DeploymentAddress,
+    orders: Sequence[FunctionOrder],
+) -> MachinePlan:
+    """Plan the machines. Raises for orders that no machine can contain."""
+    orders = sorted(orders, key=lambda one: one.name)
+    runtime = _choose_runtime(orders)
+    files = (*_list_runtime_files(runtime), *_list_archive_files(orders, runtime))
+    _refuse_large(orders, sum(len(content) for _, content in files))
+    owner = build_service_owner(address)
+    parts = pack_marks((one.name, one.mark) for one in orders)
+    secret, plain = _split_variables(orders)
+    said = [_build_function_settings(one, runtime) for one in orders]
+    config: JsonObject = {
+        "image": account.image or runtime.image,
+        "guest": {
+            "cpu_kind": own.cpu_kind,
+            "cpus": own.cpus,
+            "memory_mb": choose_memory(own, [read_memory(one) for one in orders]),
+        },
+        "restart": {"policy": "on-failure", "max_retries": 10},
+        "stop_config": {"signal": "SIGTERM", "timeout": f"{_longest(orders) + _END_SECONDS}s"},
+        "env": {
+            **plain,
+            "FABRIC_SAID": format_json({"functions": said, "drain": 0}),
+            "FABRIC_CODE": _CODE,
+            "FABRIC_WORK": _WORK,
+            "PORT": str(SERVER_PORT),
+        },
+        "files": [
+            {
+                "guest_path": path,
+                "raw_value": base64.b64encode(content).decode(),
+                "mode": _READ_ONLY,
+            }
+            for path, content in files
+        ],
+        "services": [_build_service(own)],
+    }
+    marked = [part for one in orders for part in (one.name, one.mark)]
+    region = address.region
+    fields = (owner.digest, region, format_json(config), *sorted(secret), *marked)
+    ident = hash_fields(fields)[:_MARK_LENGTH]
+    names = {one: f"{owner.secret_prefix}{ident[:8].upper()}_{one}" for one in sorted(secret)}
+    metadata = {OWNER: owner.digest, SERVICE: address.service, STAGE: address.stage}
+    return MachinePlan(
+        ident=ident,
+        count=max(one.provisioned_concurrency or 1 for one in orders),
+        region=region,
+        config={
+            **config,
+            "processes": [_build_process(runtime, names)],
+            "metadata": {**metadata, MARK: ident, PARTS: parts},
+        },
+        name=build_function_name(address, "").strip("-").lower().replace("_", "-"),
+        secrets=Secret(tuple((name, secret[one]) for one, name in names.items())),
+    )
+
+
+def _build_process(runtime: ServerRuntime, names: Mapping[str, str]) -> JsonObject:
+    """Build the process. It gets only the secrets of its version, under the names of variables."""
+    secrets = [{"env_var": variable, "name": name} for variable, name in names.items()]
+    return {"exec": list(runtime.start), "ignore_app_secrets": True, "secrets": secrets}
+
+
+def _choose_runtime(orders: Sequence[FunctionOrder]) -> ServerRuntime:
+    names = {one.name: one.artifact.runtime for one in orders}
+    problem = find_runtime_problem(names)
+    if problem is not None:
+        raise FabricError(problem)
+    found = find_server_runtime(orders[0].artifact.runtime)
+    if found is None:
+        raise FabricError(missing_image_problem(orders[0].name, orders[0].artifact.runtime))
+    return found
+
+
+def missing_image_problem(function: str, runtime: str) -> Problem:
+    message = f"function `{function}` has the runtime `{runtime}`, which has no public image"
+    hint = "use nodejs18.x to nodejs24.x, or python3.11 to python3.14"
+    return Problem("config/unfit", message, hint, about=ConfigSpot(function))
+
+
+def find_runtime_problem(runtimes: Mapping[str, str]) -> Problem | None:
+    """Return a problem if the functions need different images: a machine has one."""
+    first = next(iter(runtimes.items()), ("", ""))
+    for function, runtime in runtimes.items():
+        if runtime != first[1]:
+            message = (
+                f"function `{function}` has the runtime `{runtime}`, and `{first[0]}` has "
+                f"`{first[1]}`: all functions of a service share the image of a machine"
+            )
+            hint = "use one runtime, or move the function to another service with a separate app"
+            return Problem("config/unfit", message, hint, about=ConfigSpot(function))
+    return None
+
+
+def choose_memory(own: Host3Settings, asked: Sequence[int]) -> int:
+    """Choose the memory of a machine in MB: that of the largest function."""
+    least = MEMORY.get(own.cpu_kind, (STEP, 0))[0] * own.cpus
+    return max(least, -(-max(asked, default=0) // STEP) * STEP)
+
+
+def _longest(orders: Sequence[FunctionOrder]) -> int:
+    return max(read_timeout(one) or _SECONDS for one in orders)
+
+
+def _list_runtime_files(runtime: ServerRuntime) -> Iterator[tuple[str, bytes]]:
+    for path, text in runtime.files:
+        yield f"{SERVER_FOLDER}/{path}", text.encode()
+
+
+def _list_archive_files(
+    orders: Sequence[FunctionOrder], runtime: ServerRuntime
+) -> Iterator[tuple[str, bytes]]:
+    for number, order in enumerate(orders):
+        content = order.artifact.path.read_bytes()
+        with attach_error_spot(order.name), zipfile.ZipFile(order.artifact.path) as archive:
+            require_module(order, runtime.language, archive.namelist())
+        for part, at in enumerate(range(0, len(content), _PART)):
+            yield f"{_CODE}/{number}/archive.{part:03d}", content[at : at + _PART]
+
+
+def _refuse_large(orders: Sequence[FunctionOrder], size: int) -> None:
+    if size <= MOST_BYTES:
+        return
+    largest = max(orders, key=lambda one: one.artifact.size)
+    message = (
+        f"the archives of the service and fabric's server have {size:,} bytes; the maximum on Fly "
+        f"is {MOST_BYTES:,}"
+    )
+    hint = f"{LESS_CODE}: the largest archive is that of `{largest.name}`"
+    raise FabricError(Problem("deploy/archive-too-large", message, hint))
+
+
+def _split_variables(
+    orders: Sequence[FunctionOrder],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the secret variables and the others."""
+    secret = {name for one in orders for name in one.secret}
+    merged = {name: value for one in orders for name, value in one.env.reveal()}
+    return (
+        {name: value for name, value in merged.items() if name in secret},
+        {name: value for name, value in sorted(merged.items()) if name not in secret},
+    )
+
+
+def _build_function_settings(order: FunctionOrder, runtime: ServerRuntime) -> JsonObject:
+    settings = build_handler_settings(order, "host3-machines", runtime.language)
+    return {**settings, "routes": parse_http_routes(order.triggers)}
+
+
+def _build_service(own: Host3Settings) -> JsonObject:
+    return {
+        "protocol": "tcp",
+        "internal_port": SERVER_PORT,
+        "autostop": own.autostop,
+        "autostart": True,
+        "min_machines_running": own.min_machines,
+        "concurrency": {"type": "requests", "soft_limit": _SOFT, "hard_limit": _HARD},
+        "ports": [
+            {"port": 443, "handlers": ["tls", "http"]},
+            {"port": 80, "handlers": ["http"], "force_https": True},
+        ],
+        "checks": [
+            {
+                "type": "http",
+                "method": "GET",
+                "path": READY_PATH,
+                "interval": "5s",
+                "timeout": "4s",
+                "grace_period": "5s",
+            }
+        ],
+    }
+
+
+def list_runtimes(functions: Sequence[FunctionDraft]) -> dict[str, str]:
+    return {one.name: dict(one.settings).get("runtime", "") for one in functions}
+
+
+def read_functions(env: Mapping[str, str]) -> list[str]:
+    """List the names of the functions of a machine."""
+    said = json.loads(env.get("FABRIC_SAID", "{}"))
+    return [str(one.get("functionName")) for one in said.get("functions", ())]

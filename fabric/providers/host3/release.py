@@ -1,0 +1,255 @@
+"""Release on Fly: route requests to the machines of a version, and away from the others."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from fabric.model.hashing import hash_bytes
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.core.errors import ignore_missing
+from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.release_state import ReleaseState, read_kept_texts
+from fabric.providers.core.retry import run_parallel, sleep_interruptibly
+from fabric.providers.core.triggers import build_outputs
+from fabric.providers.core.whole_service import (
+    build_function_name,
+    list_deployed,
+    list_recorded_rows,
+    parse_version,
+    require_one_version,
+)
+from fabric.providers.host3.client import Host3Work
+from fabric.providers.host3.functions import (
+    APP_MARKER,
+    await_machine,
+    require_own_app,
+    set_secrets,
+)
+from fabric.providers.host3.machines import (
+    MachineRow,
+    act_on_machine,
+    delete_machines,
+    fetch_machine,
+    leased,
+    list_machines,
+    list_own,
+    note_live,
+    pick_by_number,
+)
+
+APP, VERSION, ADDRESSES, HOSTNAME = "app", "version", "addresses", "hostname"
+ONE_VERSION = "an app shows one"
+# Both are free. An app that the API created has none.
+_ADDRESS_TYPES = ("shared_v4", "v6")
+
+
+def release_service(
+    work: Host3Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    functions = list_deployed(functions)
+    ident = require_one_version(address, functions, "version", ONE_VERSION)
+    noted = read_kept_texts(address)
+    own = require_own_app(work, list_machines(work) or ())
+    new = [*pick_by_number(own, ident).values()]
+    if not new:
+        message = f"the version {ident} has no machines in the app `{work.app}`"
+        hint = "deploy again with `--force`: somebody else deleted the machines"
+        raise FabricError(Problem("deploy/incomplete", message, hint))
+    _open_addresses(work, noted)
+    hostname = _move_hostname(work, noted)
+    picked = {one.ident for one in new}
+    old = [one for one in own if one.ident not in picked]
+    _switch_traffic(work, new, old, is_sure=noted.is_sure)
+    _delete_unused(work, address, old, ident)
+    endpoint = f"https://{hostname}" if hostname else work.api.account.url
+    outputs = build_outputs(endpoint, functions, partial(build_function_name, address))
+    left = {APP: work.app, VERSION: ident, ADDRESSES: "yes", HOSTNAME: hostname}
+    return Released(endpoint, outputs, tuple((name, text) for name, text in left.items() if text))
+
+
+def _switch_traffic(
+    work: Host3Work, new: Sequence[MachineRow], old: Sequence[MachineRow], *, is_sure: bool
+) -> None:
+    """Open the new machines, then close and stop the old ones. An interrupted switch is completed
+    by the next run: each step can be repeated."""
+    opening = [one for one in new if not (is_sure and one.is_live)]
+    closing = [one for one in old if one.is_live or not is_sure]
+    if not opening and not closing:
+        return
+    for row in opening:
+        _start(work, row)
+    with leased(work, (*opening, *closing)) as nonces:
+        for row in opening:
+            note_live(work, row, nonces[row.ident], is_live=True)
+            act_on_machine(work, row, "uncordon", nonces[row.ident])
+        if closing:
+            _close(work, closing, nonces)
+    work.watch.hear(f"{len(new)} machines receive all traffic at {work.api.account.url}")
+
+
+def _close(work: Host3Work, rows: Sequence[MachineRow], nonces: Mapping[str, str]) -> None:
+    """Close and stop machines, each step once the proxy knows the one before."""
+    _settle(work)
+    for row in rows:
+        act_on_machine(work, row, "cordon", nonces[row.ident])
+        note_live(work, row, nonces[row.ident], is_live=False)
+    running = [one for one in rows if one.is_started]
+    if running:
+        _settle(work)
+    for row in running:
+        act_on_machine(work, row, "stop", nonces[row.ident])
+
+
+def _start(work: Host3Work, row: MachineRow) -> None:
+    """Start a machine that Fly or an earlier release stopped, and wait for its checks."""
+    there = fetch_machine(work, row.ident)
+    if not there.is_started and not there.is_failed:
+        act_on_machine(work, row, "start")
+        there = fetch_machine(work, row.ident)
+        if there.state in ("stopped", "suspended"):
+            there = MachineRow(ident=row.ident, state="starting")
+    await_machine(work, there)
+
+
+def _settle(work: Host3Work) -> None:
+    """Wait until the proxy knows the change."""
+    sleep_interruptibly(work.own.settle_seconds, work.waiting, work.watch)
+
+
+def _delete_unused(
+    work: Host3Work, address: DeploymentAddress, old: Sequence[MachineRow], ident: str
+) -> None:
+    """Delete machines that no rollback needs, with their secrets."""
+    recorded = {
+        parse_version(one.resource_id).ident for one in list_recorded_rows(address.previous)
+    }
+    unused = [one for one in old if one.mark not in recorded or one.mark == ident]
+    delete_machines(work, unused)
+    marks = {one.mark for one in unused} - recorded - {ident}
+    if marks:
+        ends = tuple(f"{work.owner.secret_prefix}{mark[:8].upper()}_" for mark in marks)
+        _delete_secrets(work, [one for one in _list_secrets(work) if one.startswith(ends)])
+
+
+class _Secret(Struct, frozen=True):
+    name: str = ""
+
+
+class _Secrets(Struct, frozen=True):
+    secrets: tuple[_Secret, ...] | None = None
+
+
+def _list_secrets(work: Host3Work) -> list[str]:
+    """List the names of the secrets of the service."""
+    found = work.look(ProviderCall("GET", work.path("/secrets")), _Secrets) or _Secrets()
+    prefix = work.owner.secret_prefix
+    return [one.name for one in found.secrets or () if one.name.startswith(prefix)]
+
+
+def _delete_secrets(work: Host3Work, names: Sequence[str]) -> None:
+    run_parallel(lambda name: _delete(work, f"/secrets/{name}"), names)
+
+
+def _delete(work: Host3Work, path: str) -> None:
+    with ignore_missing():
+        work.ask(ProviderCall("DELETE", work.path(path)), object)
+
+
+class _Address(Struct, frozen=True):
+    ip: str = ""
+
+
+class _Addresses(Struct, frozen=True):
+    ips: tuple[_Address, ...] | None = None
+
+
+def _open_addresses(work: Host3Work, noted: ReleaseState) -> None:
+    """Assign a shared address to an app without one, so that its hostname resolves."""
+    if noted.sure(ADDRESSES):
+        return
+    path = work.path("/ip_assignments")
+    found = work.ask(ProviderCall("GET", path), _Addresses).ips or ()
+    kinds = {"v6" if ":" in one.ip else "shared_v4" for one in found}
+    for kind in _ADDRESS_TYPES:
+        if kind not in kinds:
+            work.ask(build_json_call("POST", path, {"type": kind}), object)
+
+
+class _Requirements(Struct, frozen=True):
+    a: tuple[str, ...] | None = None
+    aaaa: tuple[str, ...] | None = None
+    cname: str | None = None
+
+    @property
+    def words(self) -> str:
+        rows = [("CNAME", (self.cname,) if self.cname else ()), ("A", self.a), ("AAAA", self.aaaa)]
+        return ", or ".join(f"{kind} {' '.join(found)}" for kind, found in rows if found)
+
+
+class _Certificate(Struct, frozen=True):
+    dns_requirements: _Requirements | None = None
+
+
+def _move_hostname(work: Host3Work, noted: ReleaseState) -> str:
+    """Request the certificate of the hostname, and delete that of an earlier one."""
+    wanted, there = work.own.hostname, noted.texts.get(HOSTNAME, "")
+    if there and there != wanted:
+        _delete_certificate(work, there, _list_secrets(work))
+    if wanted and (noted.sure(HOSTNAME) or "") != wanted:
+        known = work.look(ProviderCall("GET", work.path(f"/certificates/{wanted}")), _Certificate)
+        if known is None:
+            # Shows later that fabric requested it, also if the response is lost.
+            set_secrets(work, {_build_marker(work, wanted): wanted})
+            path = work.path("/certificates/acme")
+            call = build_json_call("POST", path, {"hostname": wanted})
+            known = work.ask(call, _Certificate)
+            needs = known.dns_requirements or _Requirements()
+            work.watch.hear(f"create this DNS record for {wanted}: {work.quoted(needs.words)}")
+    return wanted
+
+
+def _build_marker(work: Host3Work, hostname: str) -> str:
+    digest = hash_bytes(hostname.encode())[:8].upper()
+    return f"{work.owner.secret_prefix}HOST_{digest}"
+
+
+def _delete_certificate(work: Host3Work, hostname: str, secrets: Sequence[str]) -> None:
+    """Delete a certificate that fabric requested."""
+    marker = _build_marker(work, hostname)
+    if marker in secrets:
+        _delete(work, f"/certificates/{hostname}")
+        _delete(work, f"/secrets/{marker}")
+
+
+def delete_service(
+    work: Host3Work, address: DeploymentAddress, _functions: Sequence[LiveFunction]
+) -> None:
+    """Delete the machines, secrets and certificate of the service, and an app that fabric
+    created."""
+    rows = list_machines(work)
+    if rows is None:
+        return
+    own = [one for one in rows if one.is_of(work.owner)]
+    delete_machines(work, own)
+    secrets = _list_secrets(work)
+    noted = read_kept_texts(address).texts.get(HOSTNAME, "")
+    for hostname in sorted({noted, work.own.hostname} - {""}):
+        _delete_certificate(work, hostname, secrets)
+    marker = f"{work.owner.secret_prefix}{APP_MARKER}"
+    _delete_secrets(work, [one for one in secrets if one != marker])
+    if marker in secrets and len(own) == len(rows):
+        # Deleted last: an interrupted removal still finds the marker.
+        with ignore_missing():
+            work.ask(ProviderCall("DELETE", work.path()), object)
+        work.watch.hear(f"deleted the app {work.app}")
+    elif own:
+        work.watch.hear(f"deleted {len(own)} machines; the app {work.app} was not deleted")
+
+
+def find_missing(work: Host3Work, address: DeploymentAddress) -> Iterator[str]:
+    ident = read_kept_texts(address).texts.get(VERSION, "")
+    own = list_own(work)
+    if ident and not any(one.mark == ident and one.is_live for one in own):
+        yield f"the machines of the version `{ident}`"
