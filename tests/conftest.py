@@ -21,6 +21,7 @@ from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
 from tests.support.servers.fleet import fleet
 from tests.support.servers.host1.fixtures import host1, host1_served
 from tests.support.servers.host2.fixtures import host2, host2_served
+from tests.support.servers.host3.fixtures import host3, host3_served
 from tests.support.servers.pdns import pdns, pdns_relay, pdns_served
 from tests.support.servers.registry_fixtures import proxy, registry
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
@@ -42,6 +43,8 @@ __all__ = [
     "host1_served",
     "host2",
     "host2_served",
+    "host3",
+    "host3_served",
     "pdns",
     "pdns_relay",
     "pdns_served",

@@ -14,6 +14,7 @@ from tests.support.cluster_site import ClusterSite
 from tests.support.edge1_site import Edge1Site
 from tests.support.host1_site import Host1Site
 from tests.support.host2_site import Host2Site
+from tests.support.host3_site import Host3Site
 from tests.support.service_site import ServiceSite
 from tests.support.whisk_site import Cloud5Site, WhiskSite
 
@@ -26,6 +27,7 @@ _SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
     "cluster": ClusterSite,
     "host1": Host1Site,
     "host2": Host2Site,
+    "host3": Host3Site,
     "cloud5": Cloud5Site,
     "cloud6": WhiskSite,
 }

@@ -1,5 +1,6 @@
 """A project at a provider: what a user has, runs, and is answered."""
 
+import json
 from dataclasses import dataclass, field
 from subprocess import Popen
 
@@ -25,7 +26,8 @@ class ProviderShop:
 
     def has(self, name: str, word: str, *triggers: str, path: str = "") -> None:
         """At an address of its own, besides."""
-        self.functions[name] = [f"{{type: http, path: '{path or '/' + name}'}}", *triggers]
+        clocks = triggers if self.site.supports_schedules else ()
+        self.functions[name] = [f"{{type: http, path: '{path or '/' + name}'}}", *clocks]
         answer = f'{{ statusCode: 200, body: "{word}" + (process.env.MOOD ?? "") }}'
         text = f"export const handler = async () => ({answer});\n"
         self.project.write({f"src/{name}.ts": text})
@@ -46,7 +48,10 @@ class ProviderShop:
         ]
         place = f", region: {self.region}" if self.region else ""
         head = f"service: shop\nprovider: {{name: {self.site.provider}, runtime: nodejs{place}}}\n"
-        self.project.write({"fabric.yml": f"{head}{self.more}functions:\n{''.join(rows)}"})
+        own = {self.site.provider: self.site.settings}
+        end = f"extensions: {json.dumps(own)}\n" if self.site.settings else ""
+        text = f"{head}{self.more}functions:\n{''.join(rows)}{end}"
+        self.project.write({"fabric.yml": text})
 
     @property
     def env(self) -> dict[str, str]:

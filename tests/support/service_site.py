@@ -62,6 +62,11 @@ class ServiceSite(ProviderSite):
         return self.beside(service)
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """The section of the provider in the config of a command line."""
+        return {}
+
+    @property
     @abstractmethod
     def environment(self) -> Mapping[str, str]:
         """For a command line."""
@@ -131,12 +136,14 @@ class ServiceSite(ProviderSite):
     def full_orders(self) -> Iterable[FunctionOrder]:
         """With a trigger of each kind that there is."""
         clock = trigger("cron", schedule="rate(5 minutes)")
-        return (self.order("hello", HTTP, clock), self.order("bye"))
+        return (self.order("hello", HTTP, *self.clock(clock)), self.order("bye"))
 
     def moved_orders(self) -> Iterable[FunctionOrder]:
         """Another code, another route, another clock, and one function that is gone."""
         clock = trigger("cron", schedule="0 12 * * 1-5")
-        return (self.order("hello", HTTP.replace("hello", "greet"), clock, word="two"),)
+        return (
+            self.order("hello", HTTP.replace("hello", "greet"), *self.clock(clock), word="two"),
+        )
 
     @property
     def watch(self) -> CallContext:

@@ -1,5 +1,6 @@
 """A service at a provider that deploys it as a whole, by its deployer alone."""
 
+import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,7 +54,8 @@ class WholeSite(ServiceSite):
     def deployer(self) -> WholeDeployer[Any]:
         surroundings = around(self.folder, self.environment)
         made = open_deployer(
-            context(self.provider, surroundings, "{}", self._connections), Mode.REAL
+            context(self.provider, surroundings, json.dumps(self.settings), self._connections),
+            Mode.REAL,
         )
         assert isinstance(made, WholeDeployer)
         return replace(made, waiting=MAX_PARALLEL if self.gives_up else self.waiting)

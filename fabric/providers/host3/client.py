@@ -153,6 +153,11 @@ class ServiceOwner(WholeOwner, frozen=True):
         """The beginning of the names of all secrets of the service."""
         return f"FABRIC_{self.digest[:8].upper()}_"
 
+    def marker(self, resource: str) -> str:
+        """The name of a secret without use, which shows that fabric creates this resource of the
+        app: nothing else at Fly can."""
+        return f"{self.secret_prefix}{resource}"
+
 
 def build_service_owner(address: DeploymentAddress) -> ServiceOwner:
     return ServiceOwner(address.service, address.stage)

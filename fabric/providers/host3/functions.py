@@ -30,9 +30,6 @@ from fabric.providers.host3.machines import (
     pick_by_number,
 )
 
-# A secret with this name shows that fabric created the app.
-APP_MARKER = "APP"
-
 
 class _Token(Struct, frozen=True):
     user: str | None = None
@@ -117,7 +114,7 @@ def _create_app(work: Host3Work) -> None:
 
     with work.convert_errors(f"the app `{work.app}`"):
         work.patient(act)
-        set_secrets(work, {f"{work.owner.secret_prefix}{APP_MARKER}": work.owner.name})
+        set_secrets(work, {work.owner.marker("APP"): work.owner.name})
     work.watch.hear(f"created the app {work.app}")
 
 
@@ -157,7 +154,8 @@ def _bring_up(work: Host3Work, plan: MachinePlan, there: Mapping[str, MachineRow
         work.watch.hear(f"created {len(made)} machines of the version {plan.ident}")
     try:
         for row in (*usable, *made):
-            await_machine(work, row)
+            if not row.is_resting:
+                await_machine(work, row)
     except FabricError as error:
         if error.first.code == "provider/refused":
             with contextlib.suppress(FabricError, RefusedCallError):

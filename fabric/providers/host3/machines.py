@@ -99,9 +99,12 @@ class MachineRow(Struct, frozen=True):
     @property
     def is_ready(self) -> bool:
         checks = self.checks or ()
-        is_served = bool(checks) and all(one.status == _PASSING for one in checks)
-        # Fly stops an idle machine, also before its release.
-        return (self.is_started and is_served) or (self.state in _RESTING and not self.is_failed)
+        return self.is_started and bool(checks) and all(one.status == _PASSING for one in checks)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether it was stopped while it was idle, also before its release."""
+        return self.state in _RESTING and not self.is_failed
 
     @property
     def is_failed(self) -> bool:
@@ -202,6 +205,13 @@ def create_machine(
 def act_on_machine(work: Host3Work, row: MachineRow, action: str, nonce: str = "") -> None:
     call = ProviderCall("POST", work.path(f"/machines/{row.ident}/{action}"))
     work.ask(replace(call, headers=((_NONCE, nonce),) if nonce else ()), object)
+
+
+def stop_machine(work: Host3Work, row: MachineRow, nonce: str) -> None:
+    """Stop a machine. Its `stop_config` limits the time of its last requests."""
+    path = work.path(f"/machines/{row.ident}/stop")
+    call = build_json_call("POST", path, {"signal": "SIGTERM"})
+    work.ask(replace(call, headers=((_NONCE, nonce),)), object)
 
 
 def note_live(work: Host3Work, row: MachineRow, nonce: str, *, is_live: bool) -> None:

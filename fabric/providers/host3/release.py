@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -22,7 +23,6 @@ from fabric.providers.core.whole_service import (
 )
 from fabric.providers.host3.client import Host3Work
 from fabric.providers.host3.functions import (
-    APP_MARKER,
     await_machine,
     require_own_app,
     set_secrets,
@@ -37,11 +37,13 @@ from fabric.providers.host3.machines import (
     list_own,
     note_live,
     pick_by_number,
+    stop_machine,
 )
 
 APP, VERSION, ADDRESSES, HOSTNAME = "app", "version", "addresses", "hostname"
 ONE_VERSION = "an app shows one"
 # Both are free. An app that the API created has none.
+_ADDRESSES = "ADDRESSES"
 _ADDRESS_TYPES = ("shared_v4", "v6")
 
 
@@ -99,7 +101,7 @@ def _close(work: Host3Work, rows: Sequence[MachineRow], nonces: Mapping[str, str
     if running:
         _settle(work)
     for row in running:
-        act_on_machine(work, row, "stop", nonces[row.ident])
+        stop_machine(work, row, nonces[row.ident])
 
 
 def _start(work: Host3Work, row: MachineRow) -> None:
@@ -108,7 +110,7 @@ def _start(work: Host3Work, row: MachineRow) -> None:
     if not there.is_started and not there.is_failed:
         act_on_machine(work, row, "start")
         there = fetch_machine(work, row.ident)
-        if there.state in ("stopped", "suspended"):
+        if there.is_resting:
             there = MachineRow(ident=row.ident, state="starting")
     await_machine(work, there)
 
@@ -159,6 +161,7 @@ def _delete(work: Host3Work, path: str) -> None:
 
 class _Address(Struct, frozen=True):
     ip: str = ""
+    shared: bool = False
 
 
 class _Addresses(Struct, frozen=True):
@@ -166,15 +169,31 @@ class _Addresses(Struct, frozen=True):
 
 
 def _open_addresses(work: Host3Work, noted: ReleaseState) -> None:
-    """Assign a shared address to an app without one, so that its hostname resolves."""
+    """Assign shared addresses to an app without an address, so that its hostname resolves."""
     if noted.sure(ADDRESSES):
         return
     path = work.path("/ip_assignments")
-    found = work.ask(ProviderCall("GET", path), _Addresses).ips or ()
-    kinds = {"v6" if ":" in one.ip else "shared_v4" for one in found}
+    marker = work.owner.marker(_ADDRESSES)
+    there = _list_addresses(work)
+    if there and (len(there) >= len(_ADDRESS_TYPES) or marker not in _list_secrets(work)):
+        return
+    if not there:
+        set_secrets(work, {marker: work.owner.name})
+    kinds = {"v6" if ":" in one.ip else "shared_v4" for one in there}
     for kind in _ADDRESS_TYPES:
         if kind not in kinds:
             work.ask(build_json_call("POST", path, {"type": kind}), object)
+
+
+def _list_addresses(work: Host3Work) -> tuple[_Address, ...]:
+    return work.ask(ProviderCall("GET", work.path("/ip_assignments")), _Addresses).ips or ()
+
+
+def _delete_addresses(work: Host3Work) -> None:
+    """Delete the addresses that fabric assigned. A dedicated one belongs to somebody else."""
+    for one in _list_addresses(work):
+        if one.shared or ":" in one.ip:
+            _delete(work, f"/ip_assignments/{quote(one.ip, safe='')}")
 
 
 class _Requirements(Struct, frozen=True):
@@ -211,8 +230,7 @@ def _move_hostname(work: Host3Work, noted: ReleaseState) -> str:
 
 
 def _build_marker(work: Host3Work, hostname: str) -> str:
-    digest = hash_bytes(hostname.encode())[:8].upper()
-    return f"{work.owner.secret_prefix}HOST_{digest}"
+    return work.owner.marker(f"HOST_{hash_bytes(hostname.encode())[:8].upper()}")
 
 
 def _delete_certificate(work: Host3Work, hostname: str, secrets: Sequence[str]) -> None:
@@ -237,7 +255,9 @@ def delete_service(
     noted = read_kept_texts(address).texts.get(HOSTNAME, "")
     for hostname in sorted({noted, work.own.hostname} - {""}):
         _delete_certificate(work, hostname, secrets)
-    marker = f"{work.owner.secret_prefix}{APP_MARKER}"
+    marker = work.owner.marker("APP")
+    if work.owner.marker(_ADDRESSES) in secrets and marker not in secrets:
+        _delete_addresses(work)
     _delete_secrets(work, [one for one in secrets if one != marker])
     if marker in secrets and len(own) == len(rows):
         # Deleted last: an interrupted removal still finds the marker.

@@ -78,6 +78,8 @@ class ProviderSite(ABC):
     is_one_version: ClassVar[bool] = False
     # Whether the provider can prepare a version without traffic. Otherwise a deploy switches it.
     switches_at_release: ClassVar[bool] = True
+    # Whether the provider has schedules. Otherwise all functions of the rules have only routes.
+    supports_schedules: ClassVar[bool] = True
 
     def __init__(
         self, folder: Path, service: str = "shop", extension: Mapping[str, Any] | None = None
@@ -168,9 +170,14 @@ class ProviderSite(ABC):
         )
 
     def both(self, word: str = "one") -> tuple[FunctionOrder, FunctionOrder]:
-        """Order a function with a route and a schedule, and one with another route."""
-        hello = self.order("hello", HELLO, EVERY_HOUR, word=word)
+        """Order a function with a route and a schedule, if there are any, and one with another
+        route."""
+        hello = self.order("hello", HELLO, *self.clock(), word=word)
         return hello, self.order("bye", BYE, word="bye")
+
+    def clock(self, schedule: str = EVERY_HOUR) -> tuple[str, ...]:
+        """Return a schedule as the triggers of a function; none if the provider has none."""
+        return (schedule,) if self.supports_schedules else ()
 
     def deploy_service(self, *orders: FunctionOrder, force: bool = False) -> Released:
         """Deploy and release these functions, and delete the others. With `force` the record is

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError
-from fabric.providers.kit.provider_site import BYE, EVERY_HOUR, HELLO, ProviderSite
+from fabric.providers.kit.provider_site import BYE, HELLO, ProviderSite
 
 _NO_MARK = "0" * 32
 
@@ -97,7 +97,7 @@ def check_removed_trigger_leaves_nothing(site: ProviderSite) -> None:
     """The resources of a trigger are deleted with it."""
     site.deploy_service(site.order("hello"))
     bare = site.list_resources()
-    site.deploy_service(site.order("hello", HELLO, EVERY_HOUR))
+    site.deploy_service(site.order("hello", HELLO, *site.clock()))
     if site.list_resources() == bare:
         raise BrokenRuleError("a trigger is a resource: `list_resources` is the same without it")
     site.deploy_service(site.order("hello"))

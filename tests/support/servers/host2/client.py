@@ -18,7 +18,7 @@ class Host2Server:
     def __init__(self, front: Host2Front) -> None:
         ident = f"site{uuid.uuid4().hex[:12]}"
         self.front = front
-        self.site = Site(ident, front.endpoint, f"tok-{ident}")
+        self.site = Site(id=ident, base=front.endpoint, token=f"tok-{ident}")
         front.sites[ident] = self.site
 
     @property

@@ -10,10 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tests.support.servers.host2.operations import CREATED, OPERATIONS
 from tests.support.servers.host2.running import Children
-from tests.support.servers.host2.sites import CutError, RefusedError, Site
+from tests.support.servers.host2.sites import Site
 from tests.support.servers.host2.swagger import Described, Swagger, described
 from tests.support.servers.host2.users import UserRequest, answered
 from tests.support.servers.http_bodies import whole_body
+from tests.support.servers.planned_faults import CutError, RefusedError, cut
 
 _API, _MET = "/api/v1", "/met/"
 _CHUNK = 1 << 16
@@ -97,12 +98,12 @@ class _Handler(BaseHTTPRequestHandler):
         with site.guard:
             fault = site.planned(self.command, path)
             if fault and not fault.get("after") and not fault.get("half"):
-                _cut(fault)
+                cut(fault)
             asked = self._described(site, path, query, body)
             document = _document(self.headers.get("Content-Type", ""), body)
             answer = OPERATIONS[asked.operation](site, asked.names, query, document)
             if fault and fault.get("after"):
-                _cut(fault)
+                cut(fault)
         status = 201 if asked.operation in CREATED else 204 if answer is None else 200
         return status, answer, bool(fault and fault.get("half"))
 
@@ -143,12 +144,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_words: Any) -> None:
         """Nobody reads it."""
-
-
-def _cut(fault: dict[str, Any]) -> None:
-    if "status" in fault:
-        raise RefusedError(fault["status"], fault.get("message", "planned"), fault.get("headers"))
-    raise CutError
 
 
 def _document(kind: str, body: bytes) -> Any:

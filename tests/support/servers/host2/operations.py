@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.support.servers.host2.sites import RefusedError, Site, SiteDeploy, new_id
+from tests.support.servers.host2.sites import Site, SiteDeploy, new_id
+from tests.support.servers.planned_faults import RefusedError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _RUNTIME = re.compile(r"js|nodejs\d+\.x|go|rs")

@@ -1,21 +1,11 @@
 """What each site has: its deploys with their functions, and what goes wrong on purpose."""
 
-import re
 import threading
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-
-class RefusedError(Exception):
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.headers = headers or {}
-
-
-class CutError(Exception):
-    """The connection ends without an answer."""
+from tests.support.servers.planned_faults import PlannedFaults
 
 
 @dataclass
@@ -48,8 +38,8 @@ class SiteDeploy:
         }
 
 
-@dataclass
-class Site:
+@dataclass(kw_only=True)
+class Site(PlannedFaults):
     """One test has one site, and a token for it. The newest deploy is the last."""
 
     id: str
@@ -62,7 +52,6 @@ class Site:
     failure: str = ""
     calls: list[list[Any]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
-    faults: list[dict[str, Any]] = field(default_factory=list)
     lines: dict[str, list[str]] = field(default_factory=dict)
     guard: threading.RLock = field(default_factory=threading.RLock)
 
@@ -73,24 +62,6 @@ class Site:
     @property
     def shown_deploy(self) -> SiteDeploy | None:
         return self.deploys.get(self.published)
-
-    def planned(self, method: str, path: str) -> dict[str, Any] | None:
-        """The fault that this call meets; each is met `times` times after `skip` that fit."""
-        for fault in self.faults:
-            if not _fits(fault, method, path) or fault.get("times", 1) < 1:
-                continue
-            if fault.get("skip", 0) > 0:
-                fault["skip"] -= 1
-                continue
-            fault["times"] = fault.get("times", 1) - 1
-            return fault
-        return None
-
-
-def _fits(fault: dict[str, Any], method: str, path: str) -> bool:
-    is_method = fault.get("method", method) == method
-    is_kind = not (fault.get("changing") and method == "GET")
-    return is_method and is_kind and re.search(fault.get("path", ""), path) is not None
 
 
 def new_id() -> str:
