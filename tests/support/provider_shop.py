@@ -49,7 +49,8 @@ class ProviderShop:
         place = f", region: {self.region}" if self.region else ""
         head = f"service: shop\nprovider: {{name: {self.site.provider}, runtime: nodejs{place}}}\n"
         own = {self.site.provider: self.site.settings}
-        end = f"extensions: {json.dumps(own)}\n" if self.site.settings else ""
+        has_own = self.site.settings and "extensions:" not in self.more
+        end = f"extensions: {json.dumps(own)}\n" if has_own else ""
         text = f"{head}{self.more}functions:\n{''.join(rows)}{end}"
         self.project.write({"fabric.yml": text})
 

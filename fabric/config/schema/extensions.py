@@ -253,6 +253,38 @@ _CLUSTER = Fields(
     ),
     is_open=True,
 )
+_HOST3 = Fields(
+    (
+        Field("region", FILLED, "Region to deploy to. Default: the nearest one.", "fra"),
+        Field("hostname", _HOSTNAME, "Hostname of the service.", "shop.example.com"),
+        Field(
+            "cpuKind",
+            OneOf(("shared", "performance"), "a kind of CPU"),
+            "CPUs of a machine: `shared` or `performance`. Default: shared.",
+            "shared",
+        ),
+        Field("cpus", Integer(1, 16), "CPUs per machine: 1, 2, 4, 8 or 16. Default: 1.", 1),
+        Field(
+            "autostop",
+            OneOf(("off", "stop", "suspend"), "a way to stop"),
+            "State of an idle machine: `off`, `stop` or `suspend`. Default: stop.",
+            "stop",
+        ),
+        Field(
+            "minMachines",
+            Integer(0, 100),
+            "Number of machines that keep running while they are idle. Default: 0.",
+            0,
+        ),
+        Field(
+            "settleSeconds",
+            Number(0, 300),
+            "Seconds until Fly's proxy knows a change, before old machines stop. Default: 10.",
+            10,
+        ),
+    ),
+    is_open=True,
+)
 # A site lies where it lies.
 _HOST2 = Fields((), is_open=True)
 _OTHER = Fields((Field("region", FILLED, "Region to deploy to.", "europe-west1"),), is_open=True)
@@ -266,6 +298,7 @@ _OWN = {
     "edge1-workers": _EDGE1,
     "cluster-orchestrator": _CLUSTER,
     "host2": _HOST2,
+    "host3-machines": _HOST3,
 }
 
 

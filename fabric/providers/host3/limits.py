@@ -34,7 +34,6 @@ from fabric.providers.host3.documents import (
 
 EXTENSION = ("extensions", "host3-machines")
 _REGION = re.compile(r"[a-z]{3}")
-_AUTOSTOP = ("off", "stop", "suspend")
 _CPUS = (1, 2, 4, 8, 16)
 _SECONDS = 3600
 _RESERVED = re.compile(r"FLY_.*|PRIMARY_REGION|FABRIC_.*")
@@ -64,11 +63,6 @@ def find_unsupported(
 
 
 def _find_setting_problems(own: Host3Settings) -> Iterator[Unsupported]:
-    choices = {"cpuKind": (own.cpu_kind, tuple(MEMORY)), "autostop": (own.autostop, _AUTOSTOP)}
-    for name, (value, allowed) in choices.items():
-        if value not in allowed:
-            why = f"`{value}`, and Fly supports {', '.join(allowed)}"
-            yield unsupported_setting(EXTENSION, name, why)
     if own.cpus not in _CPUS:
         hint = f"use {', '.join(map(str, _CPUS))}"
         yield unsupported_setting(EXTENSION, "cpus", f"{own.cpus}, which Fly does not offer", hint)
