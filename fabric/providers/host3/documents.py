@@ -36,7 +36,8 @@ from fabric.providers.host3.client import Host3Account, Host3Settings, build_ser
 
 ENVIRONMENT = SharedEnvironment("Fly", "machine", 64 * 1024)
 OWNER, SERVICE, STAGE = "fabric_owner", "fabric_service", "fabric_stage"
-MARK, PARTS, NUMBER, LIVE = "fabric_mark", "fabric_parts", "fabric_number", "fabric_live"
+MARK, PARTS, NUMBER, COUNT = "fabric_mark", "fabric_parts", "fabric_number", "fabric_count"
+LIVE = "fabric_live"
 _CODE, _WORK = "/fabric/code", "/tmp/fabric"  # noqa: S108 - the machine's own
 # Fly stores the files in the config of the machine. Its limit is not documented.
 _PART = 256 * 1024
@@ -121,19 +122,19 @@ def plan_machines(
         "services": [_build_service(own)],
     }
     marked = [part for one in orders for part in (one.name, one.mark)]
-    region = address.region
-    fields = (owner.digest, region, format_json(config), *sorted(secret), *marked)
+    region, count = address.region, max(one.provisioned_concurrency or 1 for one in orders)
+    fields = (owner.digest, region, str(count), format_json(config), *sorted(secret), *marked)
     ident = hash_fields(fields)[:_MARK_LENGTH]
     names = {one: f"{owner.secret_prefix}{ident[:8].upper()}_{one}" for one in sorted(secret)}
     metadata = {OWNER: owner.digest, SERVICE: address.service, STAGE: address.stage}
     return MachinePlan(
         ident=ident,
-        count=max(one.provisioned_concurrency or 1 for one in orders),
+        count=count,
         region=region,
         config={
             **config,
             "processes": [_build_process(runtime, names)],
-            "metadata": {**metadata, MARK: ident, PARTS: parts},
+            "metadata": {**metadata, MARK: ident, PARTS: parts, COUNT: str(count)},
         },
         name=build_function_name(address, "").strip("-").lower().replace("_", "-"),
         secrets=Secret(tuple((name, secret[one]) for one, name in names.items())),

@@ -25,6 +25,7 @@ from fabric.providers.host3.machines import (
     create_machine,
     delete_machines,
     fetch_machine,
+    is_complete,
     list_machines,
     list_own,
     pick_by_number,
@@ -135,7 +136,7 @@ def _find_earlier_version(own: Sequence[MachineRow], orders: Sequence[FunctionOr
     wanted = {parse_version(order.version).ident for order in orders} - {""}
     for one in own:
         counts = {one.count_in(order.name, order.mark) for order in orders}
-        if one.mark in wanted and counts == {len(orders)} and not one.is_failed:
+        if one.mark in wanted and counts == {len(orders)} and is_complete(own, one.mark):
             return one.mark
     return ""
 
@@ -179,12 +180,14 @@ def find_active_version(
 def find_by_mark(
     work: Host3Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """Find the function in the newest version with its mark, or in the one with traffic."""
-    rows = [one for one in list_own(work) if one.count_in(function, mark) and not one.is_failed]
-    found = next((one for one in rows if one.is_live), rows[-1] if rows else None)
-    if found is None:
+    """Search only the newest version: a function in an older one was deployed together with
+    others."""
+    own = list_own(work)
+    newest = own[-1] if own else None
+    count = newest.count_in(function, mark) if newest else 0
+    if newest is None or not count or not is_complete(own, newest.mark):
         return None
-    version = WholeVersion(work.app, found.mark, found.count_in(function, mark))
+    version = WholeVersion(work.app, newest.mark, count)
     return LiveFunction(function, build_function_name(address, function), version.text, mark=mark)
 
 
@@ -192,7 +195,8 @@ def find_versions_by_marks(
     work: Host3Work, _address: DeploymentAddress, marks: Mapping[str, str]
 ) -> dict[str, str]:
     """Find the marks in any version that still has machines, preferring one that contains all."""
-    rows = [one for one in list_own(work) if not one.is_failed]
+    own = list_own(work)
+    rows = [one for one in own if is_complete(own, one.mark)]
     rows.sort(key=lambda one: -sum(1 for each in marks.items() if one.count_in(*each)))
     found: dict[str, str] = {}
     for function, mark in marks.items():

@@ -12,7 +12,7 @@ from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.providers.core.whole_service import WholeOwner, count_marks
 from fabric.providers.host3.client import Host3Work
-from fabric.providers.host3.documents import LIVE, MARK, NUMBER, OWNER, PARTS, MachinePlan
+from fabric.providers.host3.documents import COUNT, LIVE, MARK, NUMBER, OWNER, PARTS, MachinePlan
 from fabric.system.retry import TransientError
 
 _STARTED, _GONE = "started", frozenset(("destroying", "destroyed", "replaced", "migrated"))
@@ -55,6 +55,8 @@ class MachineRow(Struct, frozen=True):
 
     ident: str = field(name="id", default="")
     state: str = ""
+    # In UTC, as text in one format.
+    created_at: str = ""
     config: _Config | None = None
     checks: tuple[_Check, ...] | None = None
     # Newest first.
@@ -144,7 +146,10 @@ def list_machines(work: Host3Work) -> tuple[MachineRow, ...] | None:
 def _list_once(work: Host3Work) -> tuple[MachineRow, ...] | None:
     call = ProviderCall("GET", work.path("/machines"))
     rows = work.look_once(call, tuple[MachineRow, ...])
-    return None if rows is None else tuple(one for one in rows if one.is_there and one.ident)
+    if rows is None:
+        return None
+    there = (one for one in rows if one.is_there and one.ident)
+    return tuple(sorted(there, key=lambda one: (one.created_at, one.ident)))
 
 
 def list_own(work: Host3Work) -> list[MachineRow]:
@@ -158,6 +163,13 @@ def pick_by_number(rows: Sequence[MachineRow], mark: str) -> dict[str, MachineRo
         if one.mark == mark:
             found.setdefault(one.number, one)
     return found
+
+
+def is_complete(rows: Sequence[MachineRow], mark: str) -> bool:
+    """Return whether a version has all its machines, and none of them failed."""
+    there = pick_by_number(rows, mark).values()
+    counts = {one.texts.get(COUNT, "") for one in there}
+    return counts == {str(len(there))} and not any(one.is_failed for one in there)
 
 
 def fetch_machine(work: Host3Work, ident: str) -> MachineRow:

@@ -1,5 +1,6 @@
-"""What each app has: its machines, leases, secrets and addresses, and what goes wrong on purpose."""
+"""What each app has: its machines, leases, secrets and addresses, and what goes wrong."""
 
+import itertools
 import threading
 import time
 import uuid
@@ -7,6 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.servers.planned_faults import PlannedFaults
+
+_NUMBERS = itertools.count()
+
+
+def _stamp() -> str:
+    """A later one each time."""
+    return f"2026-01-01T00:00:00.{next(_NUMBERS):09d}Z"
+
 
 GONE = frozenset(("destroyed", "destroying"))
 
@@ -19,10 +28,9 @@ class Lease:
     owner: str = "somebody@example.test"
 
     def shown(self) -> dict[str, Any]:
-        left = round(self.ends - time.monotonic() + time.time())
         return {
             "nonce": self.nonce,
-            "expires_at": left,
+            "expires_at": round(self.ends),
             "owner": self.owner,
             "description": self.description,
         }
@@ -45,6 +53,7 @@ class Machine:
     is_requested: bool = False
     instance: str = field(default_factory=lambda: uuid.uuid4().hex[:26].upper())
     lease: Lease | None = None
+    created_at: str = field(default_factory=_stamp)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -78,6 +87,7 @@ class Machine:
             "name": self.name,
             "state": self.state,
             "region": self.region,
+            "created_at": self.created_at,
             "instance_id": self.instance,
             "config": self.config,
             "checks": [check] if self.state == "started" else [],

@@ -90,26 +90,23 @@ class Description:
         return [] if schema is None or body is None else [*self._wrong(body, schema, "answer")]
 
     def _wrong(self, value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
-        if "$ref" in schema:
-            name = schema["$ref"].rpartition("/")[2]
-            for one in _REQUIRED.get(name, ()):
-                if isinstance(value, dict) and one not in value:
-                    yield f"{at}.{one} is missing"
-            yield from self._wrong(value, self._schemas[name], at)
-            return
-        if schema.get("allOf"):
-            for part in schema["allOf"]:
-                yield from self._wrong(value, part, at)
-            return
         kind = schema.get("type")
+        if "$ref" in schema or schema.get("allOf"):
+            for part in schema.get("allOf", (schema,)):
+                yield from self._wrong_named(value, part["$ref"].rpartition("/")[2], at)
+            return
         if kind == "object" or "properties" in schema:
             yield from self._wrong_object(value, schema, at)
         elif kind == "array":
             yield from self._wrong_list(value, schema, at)
-        elif kind in _KINDS and not _is_of(value, kind):
-            yield f"{at} must be of the type {kind}"
-        elif "enum" in schema and value not in schema["enum"]:
-            yield f"{at} is {value!r}, which is none of {schema['enum']}"
+        else:
+            yield from _wrong_value(value, schema, at)
+
+    def _wrong_named(self, value: Any, name: str, at: str) -> Iterator[str]:
+        for one in _REQUIRED.get(name, ()):
+            if isinstance(value, dict) and one not in value:
+                yield f"{at}.{one} is missing"
+        yield from self._wrong(value, self._schemas[name], at)
 
     def _wrong_object(self, value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
         if not isinstance(value, dict):
@@ -131,6 +128,14 @@ class Description:
             return
         for number, one in enumerate(value):
             yield from self._wrong(one, schema.get("items", {}), f"{at}[{number}]")
+
+
+def _wrong_value(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
+    kind = schema.get("type")
+    if kind in _KINDS and not _is_of(value, kind):
+        yield f"{at} must be of the type {kind}"
+    elif "enum" in schema and value not in schema["enum"]:
+        yield f"{at} is {value!r}, which is none of {schema['enum']}"
 
 
 def _is_of(value: Any, kind: str) -> bool:

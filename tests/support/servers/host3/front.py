@@ -80,14 +80,15 @@ class _Handler(BaseHTTPRequestHandler):
         if url.path.startswith(_MET):
             self._met(body)
             return
-        path = url.path.removeprefix(_API)
+        self._called(url.path.removeprefix(_API), dict(parse_qsl(url.query)), body)
+
+    def _called(self, path: str, query: Mapping[str, str], body: bytes) -> None:
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
         app = self.server.of_token(token)
         row = [self.command, path, 0]
         if app is not None:
             app.calls.append(row)
         try:
-            query = dict(parse_qsl(url.query))
             status, answer, is_half = self._carried_out(app, path, query, body)
             content = b"" if answer is None else json.dumps(answer).encode()
             row[2] = 0 if is_half else status

@@ -134,15 +134,16 @@ def _create(call: Call) -> Any:
     return machine.shown(is_passing=False, knows_cordons=app.knows_cordons)
 
 
+def _size_of(file: Mapping[str, Any]) -> int:
+    if not file["guest_path"].startswith("/"):
+        raise RefusedError(400, f"guest_path {file['guest_path']} must be absolute")
+    if sum(name in file for name in ("raw_value", "secret_name", "image_config")) != 1:
+        raise RefusedError(400, f"{file['guest_path']} must have one source")
+    return len(base64.b64decode(file.get("raw_value", ""), validate=True))
+
+
 def _check_config(app: App, config: Mapping[str, Any]) -> None:
-    size = 0
-    for one in config.get("files", ()):
-        if not one["guest_path"].startswith("/"):
-            raise RefusedError(400, f"guest_path {one['guest_path']} must be absolute")
-        if sum(name in one for name in ("raw_value", "secret_name", "image_config")) != 1:
-            raise RefusedError(400, f"{one['guest_path']} must have one source")
-        size += len(base64.b64decode(one.get("raw_value", ""), validate=True))
-    if size > _MOST_FILE_BYTES:
+    if sum(_size_of(one) for one in config.get("files", ())) > _MOST_FILE_BYTES:
         raise RefusedError(413, "the machine config is too large")
     guest = config.get("guest", {})
     least, most = _MEMORY.get(guest.get("cpu_kind", "shared"), (0, 0))
@@ -151,26 +152,10 @@ def _check_config(app: App, config: Mapping[str, Any]) -> None:
         raise RefusedError(400, f"invalid config.guest.memory_mb {memory}")
     if any(name.startswith("FLY_") for name in config.get("env", {})):
         raise RefusedError(400, "variables that begin with FLY_ are reserved")
-    _check_services(app, config)
-    for process in config.get("processes", ()):
-        for one in process.get("secrets", ()):
-            if one["name"] not in app.secrets:
-                raise RefusedError(400, f"secret {one['name']} does not exist")
-
-
-def _check_services(app: App, config: Mapping[str, Any]) -> None:
-    """All machines on one port must have equal services, or routing is unpredictable."""
-    for one in app.there:
-        served = one.config.get("services")
-        if (
-            not one.is_cordoned
-            and served
-            and config.get("services")
-            and "fabric_mark" in one.metadata
-        ):
-            assert set(map(str, served[0]["ports"])) == set(
-                map(str, config["services"][0]["ports"])
-            ), "machines of one app differ in their ports"
+    named = [one for row in config.get("processes", ()) for one in row.get("secrets", ())]
+    missing = [one["name"] for one in named if one["name"] not in app.secrets]
+    if missing:
+        raise RefusedError(400, f"secrets {missing} do not exist")
 
 
 def _look(call: Call) -> Any:
