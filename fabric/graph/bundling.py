@@ -92,13 +92,16 @@ def encode_function_extensions(config: Config) -> str:
     text, provider_id = encode_deploy_extensions(config), config.provider.id
     facts = find_provider_facts(provider_id)
     keys = facts.platform.deploy_extensions if facts else ()
-    sections = json.loads(text) if keys else {}
+    later = facts.platform.release_extensions if facts else ()
+    sections = json.loads(text) if keys or later else {}
     if not isinstance(sections.get(provider_id), dict):
         return text
     given = sections.pop(provider_id)
-    if facts and given and given.keys() <= {*facts.platform.release_extensions}:
+    if given and given.keys() <= {*later}:
         return encode_canonical(sections)
-    own = {key: value for key, value in given.items() if key in keys}
+    own = {
+        key: value for key, value in given.items() if (key in keys if keys else key not in later)
+    }
     return encode_canonical({**sections, provider_id: own})
 
 

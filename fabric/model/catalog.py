@@ -374,6 +374,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             endpoints=("HOST3_SITES_URL", "HOST3_CALLS_PER_SECOND"),
             packages=("httpx",),
         ),
+        platform=ProviderPlatform(release_extensions=("hostname", "settleSeconds")),
         traits=ProviderTraits(is_one_version=True, hides_secrets=True),
     ),
     ProviderFacts(

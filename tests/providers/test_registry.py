@@ -20,9 +20,9 @@ def test_every_row_is_a_provider_of_the_catalog() -> None:
     assert set(BUILT_IN) <= set(PROVIDER_IDS)
 
 
-def test_a_provider_without_a_package_opens_nothing() -> None:
-    provider = load_provider("host3-machines")
-    assert (provider.open_deployer, provider.open_observer) == (None, None)
+def test_a_provider_that_is_only_observed_opens_no_deployer() -> None:
+    provider = load_provider("cloud3-functions")
+    assert provider.open_deployer is None
 
 
 @pytest.mark.parametrize("kind", [kind for kind, facts in DNS_FACTS.items() if not facts.is_file])

@@ -19,7 +19,8 @@ class Host3Site(WholeSite):
     )
     create: ClassVar[str] = "/machines$"
     place_path: ClassVar[str] = "/apps/"
-    creating: ClassVar[Mapping[str, Any]] = {"method": "POST", "path": "/machines$"}
+    creating: ClassVar[Mapping[str, Any]] = {"method": "POST"}
+    failed: ClassVar[str] = "its process ended with exit code 1 before its first response"
     denied: ClassVar[str] = "401 Authenticate: token validation error"
 
     @property
@@ -49,6 +50,7 @@ class Host3Site(WholeSite):
             self.host3.api("DELETE", f"/machines/{one.id}?force=true")
 
     def unpublish(self) -> None:
+        self.host3.app.knows_cordons = True
         for one in self.host3.open_machines:
             self.host3.api("POST", f"/machines/{one.id}/cordon")
 

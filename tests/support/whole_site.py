@@ -37,6 +37,8 @@ class WholeSite(ServiceSite):
     # The plan of a fault that hits all creating calls.
     creating: ClassVar[Mapping[str, Any]]
     denied: ClassVar[str]
+    # What a version that failed is reported with.
+    failed: ClassVar[str] = "the functions are too large"
 
     def __init__(
         self,

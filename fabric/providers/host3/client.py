@@ -16,6 +16,7 @@ from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, forma
 from fabric.providers.core.http_calls import ProviderCall, TokenApi, decode_reply
 from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
+from fabric.system.http_client import HttpReply
 
 T = TypeVar("T")
 OFFICIAL = "https://api.machines.dev/v1"
@@ -107,11 +108,24 @@ class Host3Api(TokenApi[Host3Account]):
         reply = self._send(call)
         if reply.ok:
             return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
-        fault = decode_reply(call, replace(reply, content=reply.content or b"{}"), _Fault)
+        fault = _read_fault(call, reply)
         words = fault.error or fault.message
         request = reply.headers.get("fly-request-id", "")
         shown = f"{words} (request {request})" if request else words
         raise RefusedCallError(reply.status, shown, call.title, frozenset((str(fault.status),)))
+
+
+class _UnreadableRefusalError(RefusedCallError):
+    """A rejection that does not come from the API: it does not prove that something is missing."""
+
+    is_gone = False
+
+
+def _read_fault(call: ProviderCall, reply: HttpReply) -> _Fault:
+    try:
+        return decode_reply(call, replace(reply, content=reply.content or b"{}"), _Fault)
+    except RefusedCallError as error:
+        raise _UnreadableRefusalError(error.status, error.words, error.call) from error
 
 
 def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:

@@ -194,7 +194,7 @@ def find_by_mark(
 def find_versions_by_marks(
     work: Host3Work, _address: DeploymentAddress, marks: Mapping[str, str]
 ) -> dict[str, str]:
-    """Find the marks in any version that still has machines, preferring one that contains all."""
+    """Find the marks in any version that still has machines, preferably together."""
     own = list_own(work)
     rows = [one for one in own if is_complete(own, one.mark)]
     rows.sort(key=lambda one: -sum(1 for each in marks.items() if one.count_in(*each)))

@@ -1,5 +1,6 @@
 """Release on Fly: route requests to the machines of a version, and away from the others."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
@@ -57,7 +58,7 @@ def release_service(
     new = [*pick_by_number(own, ident).values()]
     if not new:
         message = f"the version {ident} has no machines in the app `{work.app}`"
-        hint = "deploy again with `--force`: somebody else deleted the machines"
+        hint = "deploy again with `--force`: the machines were deleted outside fabric"
         raise FabricError(Problem("deploy/incomplete", message, hint))
     _open_addresses(work, noted)
     hostname = _move_hostname(work, noted)
@@ -163,6 +164,10 @@ class _Address(Struct, frozen=True):
     ip: str = ""
     shared: bool = False
 
+    @property
+    def kind(self) -> str:
+        return "v6" if ":" in self.ip else "shared_v4"
+
 
 class _Addresses(Struct, frozen=True):
     ips: tuple[_Address, ...] | None = None
@@ -172,27 +177,37 @@ def _open_addresses(work: Host3Work, noted: ReleaseState) -> None:
     """Assign shared addresses to an app without an address, so that its hostname resolves."""
     if noted.sure(ADDRESSES):
         return
-    path = work.path("/ip_assignments")
     marker = work.owner.marker(_ADDRESSES)
-    there = _list_addresses(work)
+    there = work.patient(lambda: _list_addresses(work))
     if there and (len(there) >= len(_ADDRESS_TYPES) or marker not in _list_secrets(work)):
         return
     if not there:
         set_secrets(work, {marker: work.owner.name})
-    kinds = {"v6" if ":" in one.ip else "shared_v4" for one in there}
-    for kind in _ADDRESS_TYPES:
-        if kind not in kinds:
-            work.ask(build_json_call("POST", path, {"type": kind}), object)
+    missing = set(_ADDRESS_TYPES) - {one.kind for one in there}
+    for kind in sorted(missing):
+        _assign_address(work, kind)
+
+
+def _assign_address(work: Host3Work, kind: str) -> None:
+    call = build_json_call("POST", work.path("/ip_assignments"), {"type": kind})
+    tries = itertools.count()
+
+    def act() -> None:
+        """Assign an address, unless an earlier try with a lost response did."""
+        if next(tries) == 0 or kind not in {one.kind for one in _list_addresses(work)}:
+            work.send(call, object)
+
+    work.patient(act)
 
 
 def _list_addresses(work: Host3Work) -> tuple[_Address, ...]:
-    return work.ask(ProviderCall("GET", work.path("/ip_assignments")), _Addresses).ips or ()
+    return work.send(ProviderCall("GET", work.path("/ip_assignments")), _Addresses).ips or ()
 
 
 def _delete_addresses(work: Host3Work) -> None:
-    """Delete the addresses that fabric assigned. A dedicated one belongs to somebody else."""
-    for one in _list_addresses(work):
-        if one.shared or ":" in one.ip:
+    """Delete the addresses that fabric assigned. A dedicated one is not deleted."""
+    for one in work.patient(lambda: _list_addresses(work)):
+        if one.shared or one.kind == "v6":
             _delete(work, f"/ip_assignments/{quote(one.ip, safe='')}")
 
 
@@ -217,14 +232,15 @@ def _move_hostname(work: Host3Work, noted: ReleaseState) -> str:
     if there and there != wanted:
         _delete_certificate(work, there, _list_secrets(work))
     if wanted and (noted.sure(HOSTNAME) or "") != wanted:
-        known = work.look(ProviderCall("GET", work.path(f"/certificates/{wanted}")), _Certificate)
-        if known is None:
+        look = ProviderCall("GET", work.path(f"/certificates/{wanted}"))
+        if work.look(look, _Certificate) is None:
             # Shows later that fabric requested it, also if the response is lost.
             set_secrets(work, {_build_marker(work, wanted): wanted})
-            path = work.path("/certificates/acme")
-            call = build_json_call("POST", path, {"hostname": wanted})
-            known = work.ask(call, _Certificate)
-            needs = known.dns_requirements or _Requirements()
+            call = build_json_call("POST", work.path("/certificates/acme"), {"hostname": wanted})
+            found = work.patient(
+                lambda: work.look_once(look, _Certificate) or work.send(call, _Certificate)
+            )
+            needs = found.dns_requirements or _Requirements()
             work.watch.hear(f"create this DNS record for {wanted}: {work.quoted(needs.words)}")
     return wanted
 

@@ -23,7 +23,7 @@ class OpenFunction(AnsweringFunction):
 
 
 def answer_preflight(route: MatchedRoute, taken: ServedRequest) -> ServedResponse | None:
-    """Return the response to a preflight; None if the request is not one that is allowed."""
+    """Return the response to a preflight; None if the request is not an allowed preflight."""
     told = preflight_headers(route.rows, taken.method, taken.header)
     return None if told is None else ServedResponse(204, [*told.items()], b"")
 

@@ -120,7 +120,8 @@ class App(PlannedFaults):
     rate: float = 0.0
     # Whether answers have `cordoned`.
     knows_cordons: bool = False
-    moments: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    # Calls that each action has left, and when they were counted.
+    tokens: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     calls: list[list[Any]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     guard: threading.RLock = field(default_factory=threading.RLock)
