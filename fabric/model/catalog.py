@@ -371,7 +371,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         access=ProviderAccess(
             account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
-            endpoints=("HOST3_SITES_URL", "HOST3_CALLS_PER_SECOND"),
+            endpoints=("HOST3_SITES_URL", "HOST3_IMAGE"),
             packages=("httpx",),
         ),
         platform=ProviderPlatform(release_extensions=("hostname", "settleSeconds")),
