@@ -465,10 +465,10 @@ def test_real_mode_without_a_role_names_the_variable(tmp_path: Path) -> None:
 
 
 def test_real_mode_without_a_deployer_names_the_command(tmp_path: Path) -> None:
-    made = project(tmp_path, PYTHON.replace("cloud1-lambda", "host3-machines"))
-    done = made.json("deploy", env={"FABRIC_HOST3_REAL_DEPLOY": "1"})
+    made = project(tmp_path, PYTHON.replace("cloud1-lambda", "cloud3-functions"))
+    done = made.json("deploy", env={"FABRIC_CLOUD3_REAL_DEPLOY": "1"})
     assert done.code == 1
-    assert "FABRIC_HOST3_DEPLOY_CMD" in done.out
+    assert "FABRIC_CLOUD3_DEPLOY_CMD" in done.out
 
 
 # Rollback after a failure.
