@@ -5,9 +5,15 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.core.errors import RefusedCallError, mark_untouched, refuse_without_version
+from fabric.providers.core.errors import (
+    RefusedCallError,
+    ignore_missing,
+    mark_untouched,
+    refuse_without_version,
+)
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.whole_service import (
@@ -131,6 +137,20 @@ def set_secrets(work: Host3Work, values: Mapping[str, str]) -> int:
     return work.ask(call, SecretsReply).version
 
 
+def delete_secrets(work: Host3Work, names: Sequence[str]) -> None:
+    run_parallel(lambda name: delete_resource(work, f"/secrets/{name}"), names)
+
+
+def delete_resource(work: Host3Work, path: str) -> None:
+    """Delete a resource of the app. A missing one is not an error."""
+    with ignore_missing():
+        work.ask(ProviderCall("DELETE", work.path(path)), object)
+
+
+def format_machines(rows: Sequence[MachineRow]) -> str:
+    return format_count(len(rows), "machine")
+
+
 def _find_earlier_version(own: Sequence[MachineRow], orders: Sequence[FunctionOrder]) -> str:
     """Find the version to roll back to, if its machines still exist and contain the order."""
     wanted = {parse_version(order.version).ident for order in orders} - {""}
@@ -152,7 +172,7 @@ def _bring_up(work: Host3Work, plan: MachinePlan, there: Mapping[str, MachineRow
     version = set_secrets(work, secrets) if secrets and missing else 0
     made = run_parallel(lambda number: create_machine(work, plan, number, version), missing)
     if made:
-        work.watch.hear(f"created {len(made)} machines of the version {plan.ident}")
+        work.watch.hear(f"created {format_machines(made)} of the version {plan.ident}")
     try:
         for row in (*usable, *made):
             if not row.is_resting:
@@ -161,6 +181,7 @@ def _bring_up(work: Host3Work, plan: MachinePlan, there: Mapping[str, MachineRow
         if error.first.code == "provider/refused":
             with contextlib.suppress(FabricError, RefusedCallError):
                 delete_machines(work, made)
+                delete_secrets(work, [*secrets] if made and not usable else [])
         raise
 
 

@@ -37,7 +37,8 @@ class _EventRequest(Struct, frozen=True):
 
 
 class MachineEvent(Struct, frozen=True):
-    type: str = ""
+    # In milliseconds.
+    timestamp: int = 0
     request: _EventRequest | None = None
 
 
@@ -59,7 +60,6 @@ class MachineRow(Struct, frozen=True):
     created_at: str = ""
     config: _Config | None = None
     checks: tuple[_Check, ...] | None = None
-    # Newest first.
     events: tuple[MachineEvent, ...] | None = None
     # Only in the responses of newer versions of the API.
     cordoned: bool | None = None
@@ -117,8 +117,9 @@ class MachineRow(Struct, frozen=True):
         """The last end of its process, if it was not requested and nothing passed since."""
         if any(one.status == _PASSING for one in self.checks or ()):
             return None
-        ends = (one.request.exit_event for one in self.events or () if one.request)
-        last = next((one for one in ends if one is not None), None)
+        ends = [one for one in self.events or () if one.request and one.request.exit_event]
+        newest = max(ends, key=lambda one: one.timestamp, default=None)
+        last = newest.request.exit_event if newest and newest.request else None
         is_wanted = last is None or last.requested_stop or not last.exit_code
         return None if is_wanted else last
 
@@ -129,7 +130,8 @@ class MachineRow(Struct, frozen=True):
             return None
         if last.oom_killed:
             return "it ran out of memory"
-        return f"its process ended with exit code {last.exit_code} before its first response"
+        words = f"its process ended with exit code {last.exit_code} before its first response"
+        return f"{words}: `fly logs` shows its output"
 
     def is_of(self, owner: WholeOwner) -> bool:
         return self.texts.get(OWNER) == owner.digest

@@ -13,7 +13,7 @@ from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Rele
 from fabric.providers.core.errors import ignore_missing
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.release_state import ReleaseState, read_kept_texts
-from fabric.providers.core.retry import run_parallel, sleep_interruptibly
+from fabric.providers.core.retry import sleep_interruptibly
 from fabric.providers.core.triggers import build_outputs
 from fabric.providers.core.whole_service import (
     build_function_name,
@@ -25,6 +25,9 @@ from fabric.providers.core.whole_service import (
 from fabric.providers.host3.client import Host3Work
 from fabric.providers.host3.functions import (
     await_machine,
+    delete_resource,
+    delete_secrets,
+    format_machines,
     require_own_app,
     set_secrets,
 )
@@ -89,7 +92,7 @@ def _switch_traffic(
             act_on_machine(work, row, "uncordon", nonces[row.ident])
         if closing:
             _close(work, closing, nonces)
-    work.watch.hear(f"{len(new)} machines receive all traffic at {work.api.account.url}")
+    work.watch.hear(f"the version {new[0].mark} receives all traffic at {work.api.account.url}")
 
 
 def _close(work: Host3Work, rows: Sequence[MachineRow], nonces: Mapping[str, str]) -> None:
@@ -133,7 +136,7 @@ def _delete_unused(
     marks = {one.mark for one in unused} - recorded - {ident}
     if marks:
         ends = tuple(f"{work.owner.secret_prefix}{mark[:8].upper()}_" for mark in marks)
-        _delete_secrets(work, [one for one in _list_secrets(work) if one.startswith(ends)])
+        delete_secrets(work, [one for one in _list_secrets(work) if one.startswith(ends)])
 
 
 class _Secret(Struct, frozen=True):
@@ -149,15 +152,6 @@ def _list_secrets(work: Host3Work) -> list[str]:
     found = work.look(ProviderCall("GET", work.path("/secrets")), _Secrets) or _Secrets()
     prefix = work.owner.secret_prefix
     return [one.name for one in found.secrets or () if one.name.startswith(prefix)]
-
-
-def _delete_secrets(work: Host3Work, names: Sequence[str]) -> None:
-    run_parallel(lambda name: _delete(work, f"/secrets/{name}"), names)
-
-
-def _delete(work: Host3Work, path: str) -> None:
-    with ignore_missing():
-        work.ask(ProviderCall("DELETE", work.path(path)), object)
 
 
 class _Address(Struct, frozen=True):
@@ -208,7 +202,7 @@ def _delete_addresses(work: Host3Work) -> None:
     """Delete the addresses that fabric assigned. A dedicated one is not deleted."""
     for one in work.patient(lambda: _list_addresses(work)):
         if one.shared or one.kind == "v6":
-            _delete(work, f"/ip_assignments/{quote(one.ip, safe='')}")
+            delete_resource(work, f"/ip_assignments/{quote(one.ip, safe='')}")
 
 
 class _Requirements(Struct, frozen=True):
@@ -253,8 +247,8 @@ def _delete_certificate(work: Host3Work, hostname: str, secrets: Sequence[str]) 
     """Delete a certificate that fabric requested."""
     marker = _build_marker(work, hostname)
     if marker in secrets:
-        _delete(work, f"/certificates/{hostname}")
-        _delete(work, f"/secrets/{marker}")
+        delete_resource(work, f"/certificates/{hostname}")
+        delete_resource(work, f"/secrets/{marker}")
 
 
 def delete_service(
@@ -274,14 +268,14 @@ def delete_service(
     marker = work.owner.marker("APP")
     if work.owner.marker(_ADDRESSES) in secrets and marker not in secrets:
         _delete_addresses(work)
-    _delete_secrets(work, [one for one in secrets if one != marker])
+    delete_secrets(work, [one for one in secrets if one != marker])
     if marker in secrets and len(own) == len(rows):
         # Deleted last: an interrupted removal still finds the marker.
         with ignore_missing():
             work.ask(ProviderCall("DELETE", work.path()), object)
         work.watch.hear(f"deleted the app {work.app}")
     elif own:
-        work.watch.hear(f"deleted {len(own)} machines; the app {work.app} was not deleted")
+        work.watch.hear(f"deleted {format_machines(own)}; the app {work.app} was not deleted")
 
 
 def find_missing(work: Host3Work, address: DeploymentAddress) -> Iterator[str]:

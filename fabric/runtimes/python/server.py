@@ -157,8 +157,8 @@ class Listening(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, function: CountedCalls) -> None:
-        super().__init__(("", port), RequestHandler)
+    def __init__(self, host: str, port: int, function: CountedCalls) -> None:
+        super().__init__((host, port), RequestHandler)
         self.function = function
 
 
@@ -222,12 +222,12 @@ def main(open_functions: OpenFunctions) -> None:
         code = _call_once(function.handler, given["FABRIC_EVENT"])
         sys.stdout.flush()
         os._exit(code)
-    serve(port, function)
+    serve(port, function, str(document.get("listen") or ""))
 
 
-def serve(port: int, function: CountedCalls) -> None:
+def serve(port: int, function: CountedCalls, host: str = "") -> None:
     """Serve until SIGTERM."""
-    server = Listening(port, function)
+    server = Listening(host, port, function)
     signal.signal(signal.SIGTERM, lambda *_: _end(server))
     server.serve_forever()
     # The thread that ends everything does so once nothing is under way.

@@ -46,7 +46,7 @@ def _start_functions(document: dict[str, object], parts: Path, work: Path, port:
     for number, said in enumerate(documents):
         env = {
             **os.environ,  # noqa: TID251 - the container's own
-            "FABRIC_SAID": json.dumps({**said, "drain": 0}),
+            "FABRIC_SAID": json.dumps({**said, "drain": 0, "listen": _HERE}),
             "FABRIC_CODE": str(parts / str(number)),
             "FABRIC_WORK": str(work / str(number)),
             "FABRIC_EVENT": "",

@@ -192,6 +192,12 @@ def test_a_machine_that_fails_is_deleted_and_the_old_version_serves(site: Host3S
     assert site.said() == "one"
 
 
+def test_a_machine_that_fails_leaves_no_secret(site: Host3Site) -> None:
+    order = site.order("hello", HTTP, source="throw new Error('no');", MODE="hidden")
+    problem_of(lambda: site.up(replace(order, secret=frozenset(["MODE"]))))
+    assert site.left() == {}
+
+
 def test_a_lost_answer_and_a_late_list_leave_one_machine(site: Host3Site) -> None:
     site.host3.app.lag = 2
     site.host3.app.is_late = True

@@ -5,11 +5,13 @@ one content.
 """
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -65,7 +67,9 @@ class Child:
         return False
 
     def end(self) -> None:
-        self.process.kill()
+        # Functions in Python have processes of their own.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -117,6 +121,7 @@ def _begun(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Child:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            start_new_session=True,
         )
     return Child(child, port, folder)
 
