@@ -45,6 +45,22 @@ def test_a_config_without_other_settings_has_the_same_inputs_for_both() -> None:
     assert describe_function_place(unit) == describe_release_place(unit)
 
 
+def machines_of(extension: str) -> ServiceUnit:
+    head = HEAD.replace("cloud1-lambda", "host3-machines")
+    assert head != HEAD
+    return ServiceUnit(loaded(f"{head}{ONE}extensions: {{host3-machines: {extension}}}\n"), "")
+
+
+def test_a_provider_that_lists_only_release_settings_deploys_with_all_others() -> None:
+    before = machines_of("{region: fra, madeUp: 1}")
+    later = machines_of("{region: fra, madeUp: 1, hostname: shop.example.com}")
+    assert describe_function_place(before) == describe_release_place(before)
+    assert describe_function_place(before) == describe_function_place(later)
+    assert describe_release_place(before) != describe_release_place(later)
+    others = machines_of("{region: fra, madeUp: 2}"), machines_of("{region: fra}")
+    assert all(describe_function_place(one) != describe_function_place(before) for one in others)
+
+
 def test_a_function_setting_is_an_option_only_where_it_is_given() -> None:
     plain = dict(build_spec(unit_of(""), unit_of("").config.functions[0])[1])
     unit = unit_of("", "defaults: {tracing: active}\n")

@@ -63,6 +63,9 @@ def find_unsupported(
 
 
 def _find_setting_problems(own: Host3Settings) -> Iterator[Unsupported]:
+    if own.hostname.startswith("*"):
+        why, hint = "a wildcard, which is not an endpoint", "use one hostname"
+        yield unsupported_setting(EXTENSION, "hostname", why, hint)
     if own.cpus not in _CPUS:
         hint = f"use {', '.join(map(str, _CPUS))}"
         yield unsupported_setting(EXTENSION, "cpus", f"{own.cpus}, which Fly does not offer", hint)

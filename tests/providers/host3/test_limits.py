@@ -54,8 +54,10 @@ def test_an_unsupported_setting_is_told(draft: FunctionDraft, words: str) -> Non
 
 
 def test_a_region_and_cpus_that_fly_does_not_have_are_told() -> None:
-    (region, cpus) = told(GOOD, own=Host3Settings(cpus=3), region="eu-central-1")
+    own = Host3Settings(cpus=3, hostname="*.example.com")
+    (region, hostname, cpus) = told(GOOD, own=own, region="eu-central-1")
     assert region == "`eu-central-1` is not a Fly region"
+    assert "`extensions.host3-machines.hostname` is a wildcard" in hostname
     assert "which Fly does not offer" in cpus
 
 
