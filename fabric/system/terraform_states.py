@@ -96,7 +96,7 @@ class TerraformStates(Struct, frozen=True):
             reply = _send("the token service", build_token_request(account, _GOOGLE_SCOPE, now))
             return parse_token(reply).text.reveal()
         except (OSError, ValueError) as error:
-            message = f"the key in `OBJSTORE2_CREDENTIALS_FILE` gives no token: {error}"
+            message = f"cannot get a token with the key in `OBJSTORE2_CREDENTIALS_FILE`: {error}"
             raise FabricError(Problem("credentials/refused", message)) from error
 
     def _download(self, source: str, request: HttpRequest) -> bytes | None:
