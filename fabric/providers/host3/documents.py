@@ -1,7 +1,6 @@
 """The machines of a version as documents: image, files, environment and services. No effects."""
 
 import base64
-import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -260,9 +259,3 @@ def _build_service(own: Host3Settings) -> JsonObject:
 
 def list_runtimes(functions: Sequence[FunctionDraft]) -> dict[str, str]:
     return {one.name: dict(one.settings).get("runtime", "") for one in functions}
-
-
-def read_functions(env: Mapping[str, str]) -> list[str]:
-    """List the names of the functions of a machine."""
-    said = json.loads(env.get("FABRIC_SAID", "{}"))
-    return [str(one.get("functionName")) for one in said.get("functions", ())]
