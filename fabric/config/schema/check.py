@@ -1,5 +1,6 @@
 """Compare a tree with a shape and report every difference. Independent of file types."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
@@ -39,6 +40,7 @@ from fabric.model.spelling import find_nearest, suggest_spelling
 Path: TypeAlias = tuple[str, ...]
 # Functions have the most keys.
 _SHOWN_KEYS = 40
+_LONGEST_EXAMPLE = 60
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -249,7 +251,10 @@ def _find_missing_fields(shape: Fields, node: Mapping, path: Path) -> Iterator[F
     slips = (find_nearest(one, shape.index) for one in unknown)
     for name in sorted(shape.required - keys - {*slips}):
         message = f"`{format_path((*path, name))}` is required"
-        yield _make_finding("config/missing-key", message, node)
+        example = next(one.example for one in shape.fields if one.name == name)
+        text = example if isinstance(example, str) else json.dumps(example)
+        hint = f"add it, for example `{name}: {text}`" if len(text) <= _LONGEST_EXAMPLE else ""
+        yield _make_finding("config/missing-key", message, node, hint)
     if shape.one_of and len(keys.intersection(shape.one_of)) != 1:
         words = " or ".join(f"`{name}`" for name in shape.one_of)
         yield _make_finding(
