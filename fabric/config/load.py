@@ -26,6 +26,7 @@ from fabric.config.resolve.provider import choose
 from fabric.config.resolve.references import find_references, find_region, with_lookups
 from fabric.config.resolve.stages import apply_defaults, apply_stage_overlays, remove_anchor_keys
 from fabric.config.rules.config import (
+    check_parts,
     check_rules,
     list_param_leaves,
     list_secret_leaves,
@@ -198,6 +199,7 @@ def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Findi
         *map(Finding, problems),
         *shape_findings,
         *islice(check_rules(root, source.stage), MAX_FINDINGS),
+        *(() if source.only_place else check_parts(root)),
         *islice(find_misplaced_secrets(root), MAX_FINDINGS),
         *islice(find_misplaced_references(root), MAX_FINDINGS),
         *islice(find_missing_supplies(root, scope), MAX_FINDINGS),

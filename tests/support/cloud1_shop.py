@@ -39,7 +39,8 @@ class Shop:
             f"  - {{name: {name}, entry: {name}.py{self.more}, triggers: [{', '.join(each)}]}}\n"
             for name, each in self.functions.items()
         ]
-        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}{self.tail}"})
+        functions = f"functions:\n{''.join(rows)}" if rows else "functions: []\n"
+        self.project.write({"fabric.yml": f"{self.head}{functions}{self.tail}"})
 
     @property
     def head(self) -> str:

@@ -188,6 +188,7 @@ def _find_mode_problems(
         yield from _find_unsupported_stacks(config)
         yield from _find_unsupported_workflows(config)
         return
+    yield from _find_nothing_to_deploy(config)
     yield from _find_unsupported_settings(config)
     if mode == Mode.REAL:
         yield from _find_deployer_problems(scope, ref, config)
@@ -325,6 +326,17 @@ def _find_unpublished_layers(config: Config) -> Iterator[Unsupported]:
         if own.intersection(one.layers):
             problem = no_publisher_problem(f"function `{one.name}`")
             yield Unsupported(one.name, problem, keys=("layers",))
+
+
+def _find_nothing_to_deploy(config: Config) -> Iterator[Unsupported]:
+    """Find services without functions at providers without stacks and workflows."""
+    facts = find_provider_facts(config.provider.id)
+    if not config.functions and not (facts and facts.traits.deploys_stacks):
+        message = (
+            f"`{config.service}` has no functions, and {config.provider.id} deploys only these"
+        )
+        hint = "add a function, or deploy the service to cloud1-lambda"
+        yield Unsupported("", Problem("config/unfit", message, hint), keys=("functions",))
 
 
 def _find_unsupported_stacks(config: Config) -> Iterator[Unsupported]:

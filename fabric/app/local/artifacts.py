@@ -18,10 +18,14 @@ from fabric.engine.bus import MakeListeners
 from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts.answers import collect_basis
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Task
 from fabric.model.task_id import name_of
 from fabric.runtimes.build import Runtimes
+
+NO_FUNCTIONS = Problem(
+    "invoke/no-functions", "the service has no functions", "add one to `functions`"
+)
 
 
 class PackagedFunction(Struct, frozen=True):
@@ -69,6 +73,8 @@ def build_artifacts(
 ) -> Artifacts:
     command = start_command(request, settings)
     work = compile_with_pins(request, settings)
+    if not work.graph.tasks:
+        raise FabricError(NO_FUNCTIONS)
     workspace = Path(work.info.workspace)
     options = SessionOptions(homes=list_write_homes(work.info, work.graph), runtimes=runtimes)
     with open_session(command, workspace, options) as session:

@@ -7,6 +7,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.local.artifacts import NO_FUNCTIONS
 from fabric.app.local.rebuilds import LocalBuild, Round, open_first_build
 from fabric.app.local.serve import EXIT, ignore_end, read_typed_lines, stop_on_signal
 from fabric.app.local.service import LocalService
@@ -64,6 +65,8 @@ def _list_presets(config: Config, kind: str, name: str = "") -> tuple[tuple[Pres
 
 
 def _select_functions(config: Config, name: str) -> Sequence[Function]:
+    if not config.functions:
+        raise FabricError(NO_FUNCTIONS)
     if not name:
         return config.functions
     found = [one for one in config.functions if one.name == name]

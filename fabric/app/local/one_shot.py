@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.artifacts import Artifacts, build_artifacts
+from fabric.app.local.artifacts import NO_FUNCTIONS, Artifacts, build_artifacts
 from fabric.app.local.http_input import HttpInput
 from fabric.app.local.service import LocalService, build_local_service, list_routes
 from fabric.app.observing.noted_calls import open_local_calls
@@ -77,6 +77,8 @@ def _require_single_function(names: Sequence[str]) -> str:
     if len(names) > 1:
         hint = f"set --function to one of {', '.join(names)}"
         raise FabricError(Problem("usage/no-function", "missing option --function", hint))
+    if not names:
+        raise FabricError(NO_FUNCTIONS)
     return names[0]
 
 

@@ -92,6 +92,23 @@ def _check_functions(subject: Subject) -> Iterator[Finding]:
         yield from check_function(name, node, runtime, facts, known)
 
 
+def check_parts(root: Mapping) -> Iterator[Finding]:
+    """Refuse a service of which nothing could be deployed."""
+    functions = find_child(root, "functions")
+    items = functions.items if isinstance(functions, Sequence) else _list_entries(functions)
+    is_empty = isinstance(functions, Mapping | Sequence) and not items
+    if is_empty and functions and not _has_stack_or_workflow(root):
+        message = "`functions` requires at least 1 entry without a stack or workflow"
+        yield _make_error("config/too-few", message, functions)
+
+
+def _has_stack_or_workflow(root: Mapping) -> bool:
+    extensions = _list_entries(find_child(root, "extensions"))
+    workflows = list_named_entries(find_child(root, "workflows"))
+    has_workflow = any(find(node, "definition") for _, node in workflows)
+    return has_workflow or any(find(one.value, "stack") for one in extensions)
+
+
 def _check_overlays(subject: Subject) -> Iterator[Finding]:
     for problem in find_unknown_functions(subject.root):
         yield Finding(problem)

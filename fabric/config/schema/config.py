@@ -185,7 +185,7 @@ CONFIG = Fields(
         ),
         Field(
             "functions",
-            Named(FUNCTION, least=1, key=FUNCTION_NAME),
+            Named(FUNCTION, key=FUNCTION_NAME),
             "Functions: a list, or a map by name.",
             [_FUNCTION],
             required=True,

@@ -2,7 +2,13 @@
 
 import pytest
 
-from fabric.config.rules.config import PRODUCTION, check_rules, list_secret_leaves, stage_problem
+from fabric.config.rules.config import (
+    PRODUCTION,
+    check_parts,
+    check_rules,
+    list_secret_leaves,
+    stage_problem,
+)
 from fabric.config.schema.check import Finding
 from fabric.config.yaml.nodes import Mapping
 from fabric.config.yaml.reader import read
@@ -53,6 +59,24 @@ def test_a_rule_reports_its_finding_with_its_line(
     text: str, expected: list[tuple[str, bool, int]]
 ) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_valid"),
+    [
+        ("", False),
+        ("workflows: [{name: a}]\n", False),
+        ("workflows: [{name: a, definition: {StartAt: A}}]\n", True),
+        ("extensions: {cloud1-lambda: {region: eu-central-1}}\n", False),
+        ("extensions: {cloud1-lambda: {stack: {before: {template: a.yml}}}}\n", True),
+    ],
+)
+@pytest.mark.parametrize("functions", ["[]", "{}"])
+def test_a_service_without_functions_needs_a_stack_or_workflow(
+    functions: str, rest: str, is_valid: bool
+) -> None:
+    problems = list(check_parts(root_of(f"{HEAD}functions: {functions}\n{rest}")))
+    assert [one.problem.code for one in problems] == ([] if is_valid else ["config/too-few"])
 
 
 def test_two_functions_of_one_name_are_reported_with_both_lines() -> None:

@@ -234,3 +234,17 @@ def test_a_rollback_restores_the_stack_on_request(shop: StackShop) -> None:
     client = shop.cloud1.client("cloudformation")
     [stack] = client.describe_stacks(StackName="shop-dev")["Stacks"]
     assert stack["Outputs"] == [{"OutputKey": "Queue", "OutputValue": "first"}]
+
+
+def test_a_service_can_be_a_stack_without_functions(shop: StackShop) -> None:
+    shop.before, shop.more = "onRemove: delete", ""
+    shop.functions.clear()
+    shop.ran("deploy")
+    assert shop.stacks == ["shop-dev"]
+    [row] = shop.run("outputs").result["services"]
+    assert "stack.Queue" in row["outputs"]
+    assert not shop.ran("deploy")
+    shop.run("remove", "--yes")
+    assert not shop.stacks
+    calls = shop.project.json("invoke", "local")
+    assert calls.document["error"]["code"] == "invoke/no-functions"
