@@ -6,29 +6,40 @@ No code of the project runs, and nothing is read from the network.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
 from msgspec import Struct
-from msgspec.structs import replace
 
+from fabric.app.import_check import check_copy, check_files
+from fabric.app.import_sources import (
+    Source,
+    find_sources,
+    format_shown,
+    get_folder,
+    open_surroundings,
+    read_source_text,
+)
 from fabric.app.settings import Settings
-from fabric.config.yaml.nodes import Node
 from fabric.config.yaml.reader import read
+from fabric.importing.compose import (
+    COMPOSE_NAMES,
+    ComposeNote,
+    Composition,
+    convert_params,
+    read_composition,
+)
 from fabric.importing.files import (
     CONFIG_FILE,
     EXAMPLE_FILE,
-    SOURCES,
+    Converted,
     ImportedFiles,
     convert,
     describe,
-    find_kind,
-    is_source,
+    format_files,
+    read_source,
 )
-from fabric.importing.source import Fate, Note
-from fabric.importing.surroundings import Surroundings
+from fabric.importing.source import Fate, Note, find_path_at
 from fabric.model.outcomes.imported import (
     ChangedKey,
     ImportedService,
@@ -44,13 +55,7 @@ from fabric.system.file_changes import FileChange, change_files
 from fabric.system.new_files import write_new_files
 
 COMPOSE_FILE = "fabric.compose.yml"
-_SERVERLESS_COMPOSE = ("serverless-compose.yml", "serverless-compose.yaml")
-_MOST_BYTES = 4 << 20
-_MOST_SOURCES = 500
-_SKIPPED = frozenset(
-    ("node_modules", ".git", ".fabric", ".serverless", ".aws-sam", ".venv", "venv")
-)
-_UNREADABLE = "import/unreadable"
+_NOT_CARRIED = "import/not-carried"
 
 
 class ImportRequest(Struct, frozen=True, kw_only=True):
@@ -64,199 +69,159 @@ class ImportRequest(Struct, frozen=True, kw_only=True):
     strict: bool = False
 
 
-# Configs that are programs.
-_CODE = ("serverless.ts", "serverless.js", "serverless.mjs", "serverless.cjs")
-_PRINT = "run: osls print --format json > serverless.json, and import that file"
+class _Read(Struct, frozen=True):
+    """A converted source, the directory of its result, and its keys that are set twice."""
 
-
-class _Source(Struct, frozen=True):
-    kind: str
-    file: Path
-    # The name in messages.
-    shown: str
+    source: Source
+    found: Converted
+    folder: Path
+    repeated: tuple[Problem, ...]
 
 
 class _Done(Struct, frozen=True):
-    """A converted source, its tree, and the directory of its result."""
+    """A converted source with its files."""
 
-    source: _Source
-    root: Node
+    read: _Read
     made: ImportedFiles
-    folder: Path
+
+
+class _Found(Struct, frozen=True, kw_only=True):
+    """Everything that a report shows."""
+
+    done: Sequence[_Done]
+    changes: Sequence[FileChange]
+    # Keys of the compose file without an equivalent, as notes.
+    composed: Sequence[ImportNote]
+    problems: Sequence[Problem]
 
 
 def import_project(request: ImportRequest, settings: Settings) -> Report:
     place = settings.cwd / request.path
-    sources = _find_sources(request, place, settings.cwd)
-    out = settings.cwd / request.out if request.out else None
-    done = [_convert(one, place, out) for one in sources]
+    sources = find_sources(request.path, request.kind, settings.cwd)
+    out = _choose_out(request, place, sources, settings.cwd)
+    composition = _read_composition(get_folder(place), settings.cwd)
+    converted = [_convert(one, place, out, settings.cwd) for one in sources]
+    done, composed = _format(converted, composition, get_folder(place))
     done = _require_functions(done)
-    changes = [*_list_changes(done, request), *_list_compose(done, place, out, request)]
-    problems: list[Problem] = []
-    if not request.dry_run:
-        _write(changes, out or _get_folder(place))
-        problems = [found for one in done for found in _check(one.folder, settings)]
-    return _report(request, done, changes, settings, problems)
-
-
-def _get_folder(place: Path) -> Path:
-    return place if place.is_dir() else place.parent
-
-
-def _find_sources(request: ImportRequest, place: Path, cwd: Path) -> list[_Source]:
-    if place.is_dir():
-        found = _find_in_folder(request, place, cwd) or _find_below(request, place, cwd)
-    elif place.is_file():
-        kind = request.kind or find_kind(place.name)
-        if not kind:
-            message = f"unknown source `{place.name}`"
-            hint = "use --from serverless or --from sam"
-            if place.name in _CODE:
-                message, hint = f"`{place.name}` is code, which fabric does not run", _PRINT
-            raise FabricError(Problem("usage/unknown-choice", message, hint))
-        found = [_Source(kind, place, _format_shown(place, cwd))]
+    changes = _list_changes(done)
+    changes += _list_compose(done, get_folder(place), out or get_folder(place), composition)
+    existing = [one for one in changes if one.old is not None]
+    folders = [one.read.folder for one in done]
+    if request.dry_run:
+        problems = list(check_copy(changes, folders, out or get_folder(place), settings))
+        if existing and not request.force:
+            problems.append(_build_existing_problem(existing, settings.cwd))
     else:
-        raise FabricError(Problem("input/not-found", f"no file or directory `{request.path}`"))
-    if not found:
-        names = ", ".join(name for kind in SOURCES for name in SOURCES[kind][:1])
-        message = f"no config of another tool found in `{request.path}`"
-        hint = f"fabric imports {names}"
-        if any((_get_folder(place) / one).is_file() for one in _CODE):
-            hint = _PRINT
-        raise FabricError(Problem("input/not-found", message, hint))
-    return found
+        if existing and not request.force:
+            raise FabricError(_build_existing_problem(existing, settings.cwd))
+        _write(changes, out or get_folder(place))
+        problems = [found for one in folders for found in check_files(one, one, settings)]
+    found = _Found(done=done, changes=changes, composed=composed, problems=problems)
+    return _report(request, found, settings.cwd)
 
 
-def _find_in_folder(request: ImportRequest, folder: Path, cwd: Path) -> list[_Source]:
-    kinds = (request.kind,) if request.kind else tuple(SOURCES)
-    found = [
-        _Source(kind, folder / name, _format_shown(folder / name, cwd))
-        for kind in kinds
-        for name in SOURCES[kind]
-        if (folder / name).is_file() and is_source(kind, _read_text(folder / name))
-    ]
-    if len(found) > 1:
-        names = ", ".join(f"`{one.file.name}`" for one in found)
-        message = f"the directory contains several configs: {names}"
-        hint = f"run: fabric import {found[0].shown}"
-        raise FabricError(Problem("usage/ambiguous", message, hint))
-    return found
+def _choose_out(
+    request: ImportRequest, place: Path, sources: Sequence[Source], cwd: Path
+) -> Path | None:
+    """Choose the directory to write. The code must be below it, because fabric.yml names it."""
+    if not request.out:
+        return None
+    out = Path(os.path.normpath(cwd / request.out))
+    folder = Path(os.path.normpath(get_folder(place)))
+    if out == folder:
+        return None
+    if len(sources) > 1:
+        message = "--out cannot be combined with several services"
+        raise FabricError(Problem("usage/conflict", message, "import one service at a time"))
+    source = Path(os.path.normpath(sources[0].file.parent))
+    if not source.is_relative_to(out):
+        message = f"the code of `{sources[0].shown}` is not below `{request.out}`"
+        hint = "fabric.yml must be beside or above the code: use a directory above, or omit --out"
+        raise FabricError(Problem("usage/bad-directory", message, hint))
+    return out
 
 
-def _find_below(request: ImportRequest, top: Path, cwd: Path) -> list[_Source]:
-    """Find the services of a monorepo: one config in each directory."""
-    found: list[_Source] = []
-    for folder, folders, _ in os.walk(top):
-        folders[:] = sorted(
-            one for one in folders if one not in _SKIPPED and not one.startswith(".")
-        )
-        if Path(folder) != top:
-            found += _find_in_folder(request, Path(folder), cwd)
-        if len(found) > _MOST_SOURCES:
-            message = f"more than {_MOST_SOURCES} configs found below `{request.path}`"
-            raise FabricError(Problem("input/too-many", message, "import one directory at a time"))
-    return found
-
-
-def _format_shown(path: Path, cwd: Path) -> str:
-    path = Path(os.path.normpath(path))
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        raw = read_bytes(path)
-    except OSError as error:
-        message = f"cannot read `{path.name}`: {(error.strerror or str(error)).lower()}"
-        raise FabricError(Problem(_UNREADABLE, message, where=Place(str(path)))) from error
-    if len(raw) > _MOST_BYTES:
-        message = f"`{path.name}` has {len(raw):,} bytes (maximum {_MOST_BYTES:,})"
-        raise FabricError(Problem(_UNREADABLE, message, where=Place(str(path))))
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        message = f"`{path.name}` is not UTF-8"
-        hint = f"byte {error.start + 1:,} is the first that is not; convert the file"
-        raise FabricError(Problem(_UNREADABLE, message, hint, Place(str(path)))) from error
-
-
-def _convert(source: _Source, place: Path, out: Path | None) -> _Done:
-    text = _read_text(source.file)
-    root = read(source.shown, text.encode(), keeps_tags=True).root
-    top = _find_top(_get_folder(place))
-    surroundings = _open_surroundings(source.file.parent, top)
-    made = convert(source.kind, root, text, surroundings, source.file.name)
+def _convert(source: Source, place: Path, out: Path | None, cwd: Path) -> _Read:
+    text = read_source_text(source.file, cwd)
+    document = read_source(source.kind, source.shown, text)
     folder = source.file.parent
-    if out is not None:
-        folder = out / folder.relative_to(_get_folder(place))
-    return _Done(source, root, made, folder)
+    prefix = "" if out is None else os.path.relpath(folder, out)
+    surroundings = open_surroundings(folder, get_folder(place), cwd, "" if prefix == "." else prefix)
+    found = convert(source.kind, document.root, text, surroundings, source.shown)
+    repeated = tuple(one for one in document.warnings if one.code == "config/duplicate-key")
+    return _Read(source, found, folder if out is None else out, repeated)
+
+
+def _read_composition(top: Path, cwd: Path) -> Composition | None:
+    file = next((top / one for one in COMPOSE_NAMES if (top / one).is_file()), None)
+    if file is None:
+        return None
+    shown = format_shown(file, cwd)
+    return read_composition(read(shown, read_source_text(file, cwd).encode()).root, shown)
+
+
+def _format(
+    converted: Sequence[_Read], composition: Composition | None, top: Path
+) -> tuple[list[_Done], list[ImportNote]]:
+    """Format the files of all services, with the parameters of the compose file."""
+    folders = {os.path.relpath(one.source.file.parent, top): one.found for one in converted}
+    composed = composition.services if composition else {}
+    listed = {name: folders[one.folder] for name, one in composed.items() if one.folder in folders}
+    names = {name: one.service for name, one in listed.items()}
+    outputs = {name: one.outputs for name, one in listed.items()}
+    lost = list(composition.notes) if composition else []
+    params: dict[str, dict[str, str]] = {}
+    for one in composed.values():
+        params[one.folder], notes = convert_params(one, names, outputs)
+        lost += notes
+    done = []
+    for each in converted:
+        given = params.get(os.path.relpath(each.source.file.parent, top), {})
+        made = format_files(each.found, given)
+        done.append(_Done(each, made))
+    shown = composition.file if composition else ""
+    return done, [_describe_compose_note(shown, one) for one in lost]
+
+
+def _describe_compose_note(file: str, note: ComposeNote) -> ImportNote:
+    return ImportNote(
+        code=_NOT_CARRIED,
+        path=".".join(note.at.path),
+        where=str(Place(file, note.at.line, note.at.column)),
+        reason=note.reason,
+        hint=note.hint,
+    )
 
 
 def _require_functions(done: list[_Done]) -> list[_Done]:
     """Keep the sources with functions. Of others fabric deploys nothing."""
     found = [one for one in done if one.made.functions]
     if not found:
-        names = ", ".join(f"`{one.source.shown}`" for one in done[:3])
+        names = ", ".join(f"`{one.read.source.shown}`" for one in done[:3])
         message = f"{names} has no functions that fabric can deploy"
         hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
         raise FabricError(Problem("import/no-functions", message, hint))
     return found
 
 
-def _find_top(folder: Path) -> Path:
-    """Find the project: the nearest directory with `.git`, otherwise the imported one."""
-    for one in (folder.resolve(), *folder.resolve().parents):
-        if (one / ".git").exists():
-            return one
-    return folder.resolve()
-
-
-def _open_surroundings(folder: Path, top: Path) -> Surroundings:
-    def locate(path: str) -> Path | None:
-        try:
-            found = (folder / path).resolve()
-        except (OSError, ValueError, RuntimeError):
-            return None
-        return found if found.is_relative_to(top) else None
-
-    def read_text(path: str) -> str | None:
-        found = locate(path)
-        if found is None or not found.is_file():
-            return None
-        return _read_text(found)
-
-    def list_names(path: str) -> tuple[str, ...]:
-        found = locate(path)
-        return tuple(sorted(os.listdir(found))) if found and found.is_dir() else ()
-
-    return Surroundings(
-        read_text,
-        list_names,
-        lambda path: (found := locate(path)) is not None and found.is_file(),
-        lambda path: (found := locate(path)) is not None and found.is_dir(),
-        folder.resolve().name or "service",
-    )
-
-
-def _list_changes(done: Sequence[_Done], request: ImportRequest) -> list[FileChange]:
-    """List the files to write. Existing files are kept, unless `force` is set."""
+def _list_changes(done: Sequence[_Done]) -> list[FileChange]:
+    """List the files to write. An existing example of variables is kept."""
     changes: list[FileChange] = []
-    existing: list[Path] = []
     for one in done:
         for name, text in one.made.files.items():
-            path = one.folder / name
+            path = one.read.folder / name
             old = read_bytes(path) if path.is_file() else None
             if old == text.encode() or (old is not None and name == EXAMPLE_FILE):
                 continue
-            if old is not None and not request.force and not request.dry_run:
-                existing.append(path)
             changes.append(FileChange(path, old, text.encode()))
-    if existing:
-        names = ", ".join(f"`{one.name}`" for one in existing[:5])
-        message = f"files exist already: {names}; nothing was changed"
-        hint = "use --force to replace, or --out for another directory"
-        raise FabricError(Problem("import/exists", message, hint, Place(str(existing[0]))))
     return changes
+
+
+def _build_existing_problem(existing: Sequence[FileChange], cwd: Path) -> Problem:
+    shown = [format_shown(one.path, cwd) for one in existing]
+    names = ", ".join(f"`{one}`" for one in shown[:5])
+    message = f"files exist already: {names}; nothing was changed"
+    return Problem("import/exists", message, "use --force to replace them", Place(shown[0]))
 
 
 def _write(changes: Sequence[FileChange], top: Path) -> None:
@@ -269,132 +234,43 @@ def _write(changes: Sequence[FileChange], top: Path) -> None:
 
 
 def _list_compose(
-    done: Sequence[_Done], place: Path, out: Path | None, request: ImportRequest
+    done: Sequence[_Done], top: Path, out: Path, composition: Composition | None
 ) -> Iterator[FileChange]:
     """List the compose file of several services."""
-    top = _get_folder(place)
-    dependencies = _read_dependencies(top)
-    if len(done) < 2 and not dependencies:  # noqa: PLR2004
+    if len(done) < 2 and composition is None:  # noqa: PLR2004
         return
-    names = {str(one.source.file.parent.relative_to(top)): one.made.service for one in done}
+    names = {os.path.relpath(one.read.source.file.parent, top): one.made.service for one in done}
     services: dict[str, object] = {}
-    for one in done:
-        folder = str(one.source.file.parent.relative_to(top))
+    for folder, name in names.items():
         entry: dict[str, object] = {"config": f"{folder}/{CONFIG_FILE}"}
-        needed = [names[folder] for folder in dependencies.get(folder, ()) if folder in names]
+        listed = composition.list_needed(folder) if composition else ()
+        needed = [names[one] for one in listed if one in names]
         if needed:
             entry["dependsOn"] = needed
-        services[one.made.service] = entry
+        services[name] = entry
     tree = build_tree({"services": services})  # type: ignore[dict-item]
     text = "\n".join(map_lines(getattr(tree, "entries", ()), FileStyle())) + "\n"
-    path = (out or top) / COMPOSE_FILE
+    path = out / COMPOSE_FILE
     old = read_bytes(path) if path.is_file() else None
-    if old is not None and not request.force and not request.dry_run and old != text.encode():
-        message = f"`{COMPOSE_FILE}` already exists; nothing was changed"
-        raise FabricError(
-            Problem("import/exists", message, "use --force to replace it", Place(str(path)))
-        )
     if old != text.encode():
         yield FileChange(path, old, text.encode())
 
 
-def _read_dependencies(top: Path) -> dict[str, tuple[str, ...]]:
-    """Read `dependsOn` of serverless-compose.yml, by directory."""
-    file = next((top / one for one in _SERVERLESS_COMPOSE if (top / one).is_file()), None)
-    if file is None:
-        return {}
-    try:
-        services = (yaml.safe_load(_read_text(file)) or {}).get("services") or {}
-        return _list_dependencies(services)
-    except (yaml.YAMLError, AttributeError, TypeError) as error:
-        message = f"`{file.name}` cannot be read"
-        raise FabricError(Problem(_UNREADABLE, message, where=Place(str(file)))) from error
-
-
-def _list_dependencies(services: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    folders = {
-        name: os.path.normpath(str(one.get("path", name)))
-        for name, one in services.items()
-        if isinstance(one, dict)
-    }
-    found: dict[str, tuple[str, ...]] = {}
-    for name, one in services.items():
-        needed = one.get("dependsOn") or [] if isinstance(one, dict) else []
-        needed = [needed] if isinstance(needed, str) else needed
-        used = (
-            {
-                str(value).partition("${")[2].partition(".")[0]
-                for value in (one.get("params") or {}).values()
-            }
-            if isinstance(one, dict)
-            else set()
-        )
-        every = [*needed, *sorted(used & folders.keys())]
-        found[folders.get(name, name)] = tuple(
-            dict.fromkeys(folders[word] for word in every if word in folders)
-        )
-    return found
-
-
-def _check(folder: Path, settings: Settings) -> Iterator[Problem]:
-    """Check a written config as `validate` and `plan` do."""
-    from fabric.app.plan import PlanOptions, plan
-    from fabric.app.request import Request, Where
-    from fabric.app.validate import validate
-    from fabric.model.names import Verb
-
-    where = Where(config=CONFIG_FILE)
-    here = replace(settings, cwd=folder)
-    try:
-        validate(where, here)
-        report = plan(Request(Verb.DEPLOY, "plan", where), PlanOptions(), here)
-        yield from report.problems
-        # Warnings about what a real deploy would refuse.
-        yield from (one for one in report.warnings if one.code == "plan/provider-limit")
-    except FabricError as error:
-        yield from error.problems
-
-
-def _report(
-    request: ImportRequest,
-    done: Sequence[_Done],
-    changes: Sequence[FileChange],
-    settings: Settings,
-    problems: Sequence[Problem],
-) -> Report:
+def _report(request: ImportRequest, found: _Found, cwd: Path) -> Report:
+    done, problems = found.done, found.problems
     outcome = ImportOutcome(
         source=request.path,
-        from_=", ".join(dict.fromkeys(one.source.kind for one in done)),
-        written=tuple(_format_shown(one.path, settings.cwd) for one in changes),
+        from_=", ".join(dict.fromkeys(one.read.source.kind for one in done)),
+        written=tuple(format_shown(one.path, cwd) for one in found.changes),
+        replaced=tuple(format_shown(one.path, cwd) for one in found.changes if one.old is not None),
         services=tuple(
             ImportedService(one.made.service, one.made.functions, one.made.triggers) for one in done
         ),
         carried=sum(one.made.settled.count(Fate.CARRIED) for one in done),
-        changed=tuple(
-            _describe_change(one, note)
-            for one in done
-            for note in one.made.settled.select(Fate.CHANGED)
-        ),
-        not_carried=tuple(
-            _describe_note(one, note)
-            for one in done
-            for note in one.made.settled.select(Fate.NOT_CARRIED)
-        ),
-        dropped=tuple(
-            _describe_note(one, note)
-            for one in done
-            for note in one.made.settled.select(Fate.DROPPED)
-        ),
-        problems=tuple(
-            ImportNote(
-                code=one.code,
-                path="",
-                where=str(one.where or ""),
-                reason=one.message,
-                hint=one.hint,
-            )
-            for one in problems
-        ),
+        changed=tuple(change for one in done for change in _list_changed(one)),
+        not_carried=(*_list_notes(done, Fate.NOT_CARRIED), *found.composed),
+        dropped=tuple(_list_notes(done, Fate.DROPPED)),
+        problems=tuple(map(_describe_problem, problems)),
         dry_run=request.dry_run,
     )
     is_partial = bool(outcome.not_carried or problems)
@@ -404,26 +280,49 @@ def _report(
     return Report("import", outcome, warnings=tuple(problems), exit_code=code)
 
 
-def _place(done: _Done, note: Note) -> str:
-    return str(Place(done.source.shown, note.line, note.column))
-
-
-def _describe_note(done: _Done, note: Note) -> ImportNote:
+def _describe_problem(problem: Problem) -> ImportNote:
     return ImportNote(
-        code=note.code,
-        path=".".join(note.path),
-        where=_place(done, note),
-        reason=note.reason,
-        hint=note.advice,
+        code=problem.code,
+        path="",
+        where=str(problem.where or ""),
+        reason=problem.message,
+        hint=problem.hint,
     )
 
 
-def _describe_change(done: _Done, note: Note) -> ChangedKey:
-    return ChangedKey(
-        code=note.code,
-        path=".".join(note.path),
-        where=_place(done, note),
-        from_=REDACTED if note.is_hidden else describe(done.root, note.path),
-        to=note.advice,
-        reason=note.reason,
-    )
+def _place(done: _Done, note: Note) -> str:
+    return str(Place(done.read.source.shown, note.line, note.column))
+
+
+def _list_notes(done: Sequence[_Done], fate: Fate) -> Iterator[ImportNote]:
+    for one in done:
+        for note in one.made.settled.select(fate):
+            yield ImportNote(
+                code=note.code,
+                path=".".join(note.path),
+                where=_place(one, note),
+                reason=note.reason,
+                hint=note.advice,
+            )
+
+
+def _list_changed(done: _Done) -> Iterator[ChangedKey]:
+    for one in done.read.repeated:
+        where = one.where or Place(done.read.source.shown)
+        yield ChangedKey(
+            code="import/changed",
+            path=".".join(find_path_at(done.read.found.root, where.line, where.column)),
+            where=str(where),
+            from_="",
+            to="",
+            reason=f"{one.message}; the last value counts, as in AWS SAM",
+        )
+    for note in done.made.settled.select(Fate.CHANGED):
+        yield ChangedKey(
+            code=note.code,
+            path=".".join(note.path),
+            where=_place(done, note),
+            from_=REDACTED if note.is_hidden else describe(done.read.found.root, note.path),
+            to=note.advice,
+            reason=note.reason,
+        )

@@ -3,12 +3,12 @@
 import re
 
 from fabric.config.yaml.nodes import Node, Scalar
+from fabric.importing.credentials import Credentials, is_credential_name
 from fabric.importing.draft import Fields, Value
 from fabric.importing.intrinsics import Intrinsics, LogicalNames, NotCarriedError, OutputRequests
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.model.outcomes.json_struct import Json
-from fabric.model.secrecy import is_secret_name
 
 _NUMBER = re.compile(r"\s*([0-9]+)\s*(?:MB|s)?\s*", re.IGNORECASE)
 # The value of a parameter that has none in the source.
@@ -30,8 +30,15 @@ def choose_stand_in(name: str) -> str:
 class Context:
     """The state of one conversion."""
 
-    def __init__(self, names: LogicalNames, ledger: Ledger, surroundings: Surroundings) -> None:
+    def __init__(
+        self,
+        names: LogicalNames,
+        credentials: Credentials,
+        ledger: Ledger,
+        surroundings: Surroundings,
+    ) -> None:
         self.names = names
+        self.credentials = credentials
         self.ledger = ledger
         self.surroundings = surroundings
         # Outputs of the stack before the functions.
@@ -111,9 +118,9 @@ class Context:
         """Copy variables. A literal value of a credential becomes a reference."""
         for entry in at.list_entries():
             name, text = entry.key, entry.text
-            if text and "${" not in text and is_secret_name(name):
-                fields.child(key, at).put(name, f"${{env:{name}}}", entry)
-                self.ledger.hide(entry, f"${{env:{name}}}")
+            if text and "${" not in text and is_credential_name(name):
+                reference = self.credentials.hide(entry, name, text)
+                fields.child(key, at).put(name, reference, entry)
             else:
                 self.copy(entry, fields.child(key, at), name)
 

@@ -8,8 +8,17 @@ from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
 _OWN_NAMES = ("environment", "env", "variables", "custom", "params")
+# Sections whose keys name functions and resources.
+_NAMED_SECTIONS = ("functions", "Resources")
 _PROPERTY = re.compile(r"(?:password|secretstring|authtoken)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
+# Keys of tables and public keys, and names that only describe a credential.
+_PLAIN_NAME = re.compile(
+    r"(?:PARTITION|SORT|HASH|RANGE|PRIMARY|FOREIGN|PUBLIC|INDEX|OBJECT|CACHE|ROUTING|S3|BUCKET)_?KEY"
+    r"|[a-z_](?:ARN|_?URL|_?URI|_?NAME|_?PATH|_?FILE|_?ALIAS|_?TTL|_?PREFIX|_?LENGTH|_?EXPIRY"
+    r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT)S?$",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 
@@ -20,37 +29,62 @@ def name_variable(key: str) -> str:
     return f"_{name}" if name[0].isdigit() else name
 
 
+def is_credential_name(name: str) -> bool:
+    """Return whether a value of this name is a credential, and not the name of one or its limit."""
+    return is_secret_name(name) and _PLAIN_NAME.search(name) is None
+
+
 def is_secret_parameter(at: At) -> bool:
     """Return whether a parameter of a template holds a credential."""
     is_set = bool(at.get("Default").text) and not _REFERENCE.match(at.get("Default").text)
-    return at.get("NoEcho").text.lower() == "true" or (is_set and is_secret_name(at.key))
+    return at.get("NoEcho").text.lower() == "true" or (is_set and is_credential_name(at.key))
 
 
-def replace_credentials(root: Node, ledger: Ledger, *, is_named: bool = False) -> Node:
-    """Replace each literal credential, by its key or by its form, and note it."""
-    return _replace(At(root), "", ledger, is_named=is_named)
+class Credentials:
+    """The credentials of one source, by the names of their variables."""
 
+    def __init__(self, ledger: Ledger, values: dict[str, str] | None = None) -> None:
+        self._ledger = ledger
+        self._values: dict[str, str] = {} if values is None else values
 
-def _replace(at: At, key: str, ledger: Ledger, *, is_named: bool) -> Node:
-    node = at.node if at.node is not None else EMPTY
-    if isinstance(node, Scalar):
-        return _replace_text(at, node, key, ledger, is_named=is_named)
-    if isinstance(node, Sequence):
-        items = (_replace(one, key, ledger, is_named=is_named) for one in at.list_items())
-        return node._replace(items=tuple(items))
-    entries: list[KeyValue] = []
-    for entry, one in zip(node.entries, at.list_entries(), strict=True):
-        is_inner = is_named or entry.key.lower() in _OWN_NAMES
-        entries.append(entry._replace(value=_replace(one, entry.key, ledger, is_named=is_inner)))
-    return node._replace(entries=tuple(entries))
+    def hide(self, at: At, key: str, value: str) -> str:
+        """Return the reference for a credential, and note it. Another value has another name."""
+        name = name_variable(key)
+        if self._values.get(name, value) != value and len(at.path) > 1:
+            owner = at.path[1] if at.path[0] in _NAMED_SECTIONS else at.path[-2]
+            name = name_variable(f"{owner}_{key}")
+        base, number = name, 2
+        while self._values.get(name, value) != value:
+            name, number = f"{base}_{number}", number + 1
+        self._values[name] = value
+        text = f"${{env:{name}}}"
+        self._ledger.hide(at, text)
+        return text
 
+    def replace_in_file(self, root: Node) -> Node:
+        """Replace the credentials of another file, whose keys are not reported."""
+        return Credentials(Ledger(), self._values).replace(root, is_named=True)
 
-def _replace_text(at: At, node: Scalar, key: str, ledger: Ledger, *, is_named: bool) -> Node:
-    if not _is_credential(node, key, is_named=is_named):
-        return node
-    text = f"${{env:{name_variable(key)}}}"
-    ledger.hide(at, text)
-    return node._replace(value=text, text=text)
+    def replace(self, root: Node, *, is_named: bool = False) -> Node:
+        """Replace each literal credential, by its key or by its form."""
+        return self._replace(At(root), "", is_named=is_named)
+
+    def _replace(self, at: At, key: str, *, is_named: bool) -> Node:
+        node = at.node if at.node is not None else EMPTY
+        if isinstance(node, Scalar):
+            if not _is_credential(node, key, is_named=is_named):
+                return node
+            text = self.hide(at, key, node.text)
+            return node._replace(value=text, text=text)
+        if isinstance(node, Sequence):
+            items = (self._replace(one, key, is_named=is_named) for one in at.list_items())
+            return node._replace(items=tuple(items))
+        entries: list[KeyValue] = []
+        for entry, one in zip(node.entries, at.list_entries(), strict=True):
+            is_inner = is_named or entry.key.lower() in _OWN_NAMES
+            value = self._replace(one, entry.key, is_named=is_inner)
+            entries.append(entry._replace(value=value))
+        return node._replace(entries=tuple(entries))
 
 
 def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
@@ -59,5 +93,5 @@ def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
     if redact_shapes(node.text) != node.text and "://${" not in node.text:
         return True
     return "${" not in node.text and bool(
-        (is_named and is_secret_name(key)) or _PROPERTY.search(key)
+        (is_named and is_credential_name(key)) or _PROPERTY.search(key)
     )

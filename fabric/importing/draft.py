@@ -10,6 +10,7 @@ from fabric.scaffold.yaml_text import build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Mapping as Mapping_
     from collections.abc import Sequence as Sequence_
 
     from fabric.model.outcomes.json_struct import Json
@@ -133,6 +134,18 @@ def _count(node: Node) -> int:
         return 1
     inner = node.items if isinstance(node, Sequence) else [one.value for one in node.entries]
     return sum(map(_count, inner))
+
+
+def put_params(config: Mapping, params: "Mapping_[str, str]") -> Mapping:
+    """Set parameters of a built config."""
+    if not params:
+        return config
+    fields = Fields()
+    for one in config.entries:
+        fields.put(one.key, one.value, At(None, (), one.line, one.column))
+    for name, text in params.items():
+        fields.child("params").put(name, text)
+    return fields.build_config(())
 
 
 class StackDraft(Struct, frozen=True):

@@ -2,16 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from collections.abc import Mapping as Mapping_
+from pathlib import PurePath
 
 from msgspec import Struct
 
-from fabric.config.yaml.nodes import Mapping, Node, Scalar
+from fabric.config.yaml.nodes import Node
+from fabric.config.yaml.reader import Document, read
 from fabric.importing.comments import read_comments
+from fabric.importing.draft import Imported, put_params
 from fabric.importing.emit import Emitter
 from fabric.importing.sam import convert_sam
 from fabric.importing.serverless import convert_serverless
-from fabric.importing.source import At, Fate, Settled, list_leaves
+from fabric.importing.source import At, Fate, Settled
 from fabric.importing.surroundings import Surroundings
+from fabric.importing.toml_source import blank_comments, read_toml
 
 CONFIG_FILE, EXAMPLE_FILE = "fabric.yml", ".env.example"
 _VARIABLE = re.compile(r"\$\{(?:env|secret):([A-Za-z_][A-Za-z0-9_]*)(,)?")
@@ -21,6 +26,32 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "sam": ("template.yaml", "template.yml", "template.json"),
 }
 _SAM = "AWS::Serverless"
+# Sources in JSON that can contain comments.
+_JSON_KINDS = ("wrangler", "vercel")
+_WITHOUT_COMMENTS = (".json", ".jsonc")
+
+
+class Converted(Struct, frozen=True):
+    """A converted source: its text, its tree, and the result."""
+
+    file: str
+    text: str
+    root: Node
+    done: Imported
+
+    @property
+    def service(self) -> str:
+        return At(self.done.config).get("service").text
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """The outputs of the stack before the functions, which other services can use."""
+        return frozenset(
+            one.key
+            for stack in self.done.stacks
+            if stack.phase == "before"
+            for one in At(stack.root).get("Outputs").list_entries()
+        )
 
 
 class ImportedFiles(Struct, frozen=True):
@@ -43,13 +74,28 @@ def is_source(kind: str, text: str) -> bool:
     return kind != "sam" or _SAM in text
 
 
+def read_source(kind: str, file: str, text: str) -> Document:
+    """Read a source. In templates of SAM the last of several equal keys counts, as in its tools."""
+    if file.endswith(".toml"):
+        return Document(read_toml(file, text), text)
+    if kind in _JSON_KINDS:
+        text = blank_comments(text)
+    return read(file, text.encode(), keeps_tags=True, keeps_last=kind == "sam")
+
+
 def convert(
     kind: str, root: Node, text: str, surroundings: Surroundings, file: str
-) -> ImportedFiles:
-    done = _CONVERT[kind](root, surroundings, file)
-    settled = done.ledger.settle(root)
-    comments = {} if file.endswith(".json") else read_comments(text)
-    config = Emitter(comments).format(done.config) + _format_notes(settled, file)
+) -> Converted:
+    return Converted(file, text, root, _CONVERT[kind](root, surroundings, file))
+
+
+def format_files(found: Converted, params: Mapping_[str, str]) -> ImportedFiles:
+    """Format the files. `params` are parameters from outside of the source."""
+    done, file = found.done, found.file
+    root = put_params(done.config, params)
+    settled = done.ledger.settle(found.root)
+    comments = {} if file.endswith(_WITHOUT_COMMENTS) else read_comments(found.text)
+    config = Emitter(comments).format(root) + _format_notes(settled, PurePath(file).name)
     files = {one.path: one.text for one in done.files}
     for stack in done.stacks:
         files[stack.path] = Emitter(comments, has_functions=True).format(stack.root)
@@ -58,14 +104,9 @@ def convert(
         files[EXAMPLE_FILE] = example
     # The config comes last, so that its presence means a complete project.
     files[CONFIG_FILE] = config
-    functions = At(done.config).get("functions").list_items()
-    return ImportedFiles(
-        At(done.config).get("service").text,
-        files,
-        settled,
-        len(functions),
-        sum(len(one.get("triggers").list_items()) for one in functions),
-    )
+    functions = At(root).get("functions").list_items()
+    triggers = sum(len(one.get("triggers").list_items()) for one in functions)
+    return ImportedFiles(found.service, files, settled, len(functions), triggers)
 
 
 def _format_notes(settled: Settled, file: str) -> str:
@@ -87,13 +128,6 @@ def _format_example(config: str) -> str:
         return ""
     head = "# Copy this file to .env and set the variables. .env is not committed to git.\n"
     return head + "".join(f"{name}=\n" for name in names)
-
-
-def list_texts(root: Mapping) -> Iterator[Scalar]:
-    """List the scalars of a config."""
-    for leaf in list_leaves(At(root)):
-        if isinstance(leaf.node, Scalar):
-            yield leaf.node
 
 
 def describe(root: Node, path: tuple[str, ...]) -> str:

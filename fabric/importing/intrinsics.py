@@ -53,6 +53,7 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     # Parameters that are lists, with their items.
     lists: dict[str, list[str]] = field(default_factory=dict)
     resources: dict[str, Node] = field(default_factory=dict)
+    conditions: frozenset[str] = frozenset()
     # Texts for other ids, with or without an attribute, such as `Machine.Arn`.
     texts: dict[str, str] = field(default_factory=dict)
 

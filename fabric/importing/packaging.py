@@ -16,7 +16,7 @@ from fabric.importing.rules import (
     share,
 )
 from fabric.importing.source import At
-from fabric.importing.surroundings import Surroundings
+from fabric.importing.surroundings import Surroundings, is_outside
 
 NODE_SUFFIXES = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".tsx", ".jsx")
 _CODE_SUFFIXES = (*NODE_SUFFIXES, ".py", ".map", ".go", ".rb", ".java", ".cs")
@@ -58,7 +58,7 @@ def put_entry(context: Context, at: At, source: At, function: Fields) -> None:
 
 def put_artifact(context: Context, at: At, function: Fields) -> None:
     """Unpack an archive that other tools build."""
-    path = context.read_text(at)
+    path = context.surroundings.place(context.read_text(at))
     if not path or "${" in path:
         context.ledger.lose(at, "the path of the archive is not known")
         return
@@ -72,10 +72,14 @@ def put_artifact(context: Context, at: At, function: Fields) -> None:
 
 def put_file_entry(context: Context, at: At, text: str, function: Fields, root: str = "") -> None:
     """Put an entry that names a file and an export."""
-    path = join_path(root, text)
+    own = join_path(root, text)
+    path = context.surroundings.place(own)
     function.put("entry", path, at)
-    if find_handler_file(context.surroundings, path) is None:
-        reason = f"no file found for the handler `{path}`"
+    if is_outside(path):
+        reason = f"the code `{path}` is not below the directory of fabric.yml"
+        context.ledger.lose(at, reason, "use --out to write fabric.yml to a directory above")
+    elif find_handler_file(context.surroundings, own) is None:
+        reason = f"no file found for the handler `{own}`"
         context.ledger.lose(at, reason, "build the file first, or set `entry` to its source")
     elif path != text:
         context.ledger.change(at, "paths are relative to fabric.yml", path)
@@ -107,6 +111,7 @@ def _put_program(context: Context, at: At, text: str, function: Fields) -> None:
         reason = f"no Go package found for the program `{text}`"
         context.ledger.lose(at, reason, "set `entry` to the package, or use `build.command`")
         return
+    folder = context.surroundings.place(folder)
     function.put("entry", folder, at)
     function.child("build").put("preset", "go")
     context.ledger.change(at, "fabric compiles the package itself", folder)
@@ -136,7 +141,7 @@ def _put_patterns(context: Context, at: At, fields: Fields) -> None:
         if text.startswith("!") or _names_code(text) or ".." in text.split("/"):
             context.ledger.drop(one, _USED_ONLY)
             continue
-        kept.append(text.removeprefix("./"))
+        kept.append(context.surroundings.place(text))
         context.ledger.carry(one)
     if kept:
         fields.put("include", kept, at)

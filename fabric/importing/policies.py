@@ -88,6 +88,6 @@ def _read_template(context: Context, at: At) -> Fields | None:
     context.copy_map(at, fields, at.key)
     values = fields.get(at.key)
     if not isinstance(values, Fields) or not all(values.has(one) for one in parameters):
-        context.ledger.lose(at, "a parameter of the policy template has no value")
+        context.ledger.lose(at, "a parameter of the policy template is not set")
         return None
     return fields

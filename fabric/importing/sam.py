@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from fabric.config.yaml.nodes import KeyValue, Mapping, Node
+from fabric.config.yaml.nodes import Node
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context, choose_stand_in
-from fabric.importing.credentials import is_secret_parameter, replace_credentials
+from fabric.importing.credentials import is_secret_parameter, Credentials
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.rules import apply_rules
 from fabric.importing.sam_api import convert_apis
-from fabric.importing.sam_config import DeploySettings, read_deploy_settings
+from fabric.importing.sam_config import CONFIG_FILE, DeploySettings, read_deploy_settings
 from fabric.importing.sam_documents import (
     HTTP,
     REST,
@@ -23,7 +23,7 @@ from fabric.importing.sam_documents import (
 from fabric.importing.sam_functions import FUNCTION_RULES, convert_function
 from fabric.importing.sam_resources import convert_layer, convert_table
 from fabric.importing.serverless_functions import shorten
-from fabric.importing.serverless_stacks import list_new_resources, put_stacks
+from fabric.importing.serverless_stacks import SECTIONS, list_new_resources, put_stacks
 from fabric.importing.source import At, Ledger
 from fabric.importing.state_machines import convert_state_machine
 from fabric.importing.surroundings import Surroundings
@@ -34,7 +34,6 @@ _FUNCTION, _LAYER = f"{_SAM}Function", f"{_SAM}LayerVersion"
 _MACHINE, _TABLE = f"{_SAM}StateMachine", f"{_SAM}SimpleTable"
 _LISTS = ("CommaDelimitedList", "List<")
 _SSM = "AWS::SSM::Parameter::Value<"
-_SECTIONS = ("Parameters", "Mappings", "Conditions")
 _HEAD = ("AWSTemplateFormatVersion", "Transform", "Description", "Metadata")
 _OF_CLOUDFORMATION = (
     *("Description", "DependsOn", "Metadata", "DeletionPolicy"),
@@ -49,11 +48,12 @@ def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
     if not At(root).get("Resources").is_map:
         message = "the file has no `Resources`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
-    deploy = read_deploy_settings(surroundings.read_text("samconfig.toml"))
+    deploy = read_deploy_settings(surroundings.read_text(CONFIG_FILE))
     ledger = Ledger()
-    source = At(replace_credentials(root, ledger))
+    credentials = Credentials(ledger)
+    source = At(credentials.replace(root))
     service = _choose_service(deploy.stack_name or surroundings.folder_name)
-    context = Context(_collect_names(source, service), ledger, surroundings)
+    context = Context(_collect_names(source, service), credentials, ledger, surroundings)
     return _Conversion(source, context, deploy).run()
 
 
@@ -69,6 +69,7 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         parameters={
             one.key: _get_parameter_text(one) for one in source.get("Parameters").list_entries()
         },
+        conditions=frozenset(one.key for one in source.get("Conditions").list_entries()),
     )
     for one in source.get("Parameters").list_entries():
         if one.get("Type").text.startswith(_LISTS):
@@ -226,17 +227,9 @@ class _Conversion:
             self._config.add("functions", function)
 
     def _build_stacks(self, resources: list[At]) -> tuple[StackDraft, ...]:
-        sections = tuple(
-            KeyValue(name, at.line, at.column, at.node)
-            for name in _SECTIONS
-            if (at := self._source.get(name)).node is not None
-        )
         outputs = list(self._source.get("Outputs").list_entries())
-        head = Mapping(sections, 0, 0)
-        found = put_stacks(self._context, resources, outputs, head, self._extension)
-        for name in ("Mappings", "Conditions"):
-            self._ledger.carry(self._source.get(name))
-        return found
+        sections = [self._source.get(name) for name in SECTIONS]
+        return put_stacks(self._context, resources, outputs, sections, self._extension)
 
     def _convert_parameters(self) -> None:
         for at in self._source.get("Parameters").list_entries():

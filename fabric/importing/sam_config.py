@@ -5,6 +5,10 @@ import tomllib
 
 from msgspec import Struct, field
 
+from fabric.importing.toml_source import build_toml_problem
+from fabric.model.problems import FabricError
+
+CONFIG_FILE = "samconfig.toml"
 _OVERRIDE = re.compile(r"""([A-Za-z0-9]+)=(?:"([^"]*)"|'([^']*)'|(\S*))""")
 
 
@@ -17,11 +21,11 @@ class DeploySettings(Struct, frozen=True, kw_only=True):
 
 
 def read_deploy_settings(text: str | None) -> DeploySettings:
-    """Read the settings. A file that is not TOML has none."""
+    """Read the settings."""
     try:
         found = tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError:
-        return DeploySettings()
+    except tomllib.TOMLDecodeError as error:
+        raise FabricError(build_toml_problem(CONFIG_FILE, error)) from error
     values = {
         stage: {**_read_table(commands, "global"), **_read_table(commands, "deploy")}
         for stage, commands in found.items()

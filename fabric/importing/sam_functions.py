@@ -160,7 +160,8 @@ def _put_plain(context: Context, code: _Code, function: Fields) -> None:
 
 def _put_makefile(context: Context, code: _Code, function: Fields) -> None:
     target = f'build-{code.at.key} ARTIFACTS_DIR="$FABRIC_OUT_DIR"'
-    command = ["sh", "-c", f"make -C {shlex.quote(code.root)} {target}"]
+    root = context.surroundings.place(code.root)
+    command = ["sh", "-c", f"make -C {shlex.quote(root)} {target}"]
     function.child("build").put("command", command)
     function.put("entry", code.text or code.at.key, code.handler)
     context.ledger.carry(code.handler)
@@ -192,7 +193,8 @@ def _put_program(preset: str) -> "PutCode":
     def put(context: Context, code: _Code, function: Fields) -> None:
         function.child("build").put("preset", preset)
         binary = context.read_text(code.properties.get("Binary"))
-        function.put("entry", binary or code.root, code.handler)
+        root = context.surroundings.place(code.root)
+        function.put("entry", binary or root, code.handler)
         if not choose_runtime(code.runtime):
             function.put("runtime", "provided.al2023")
         context.ledger.carry(code.properties)
@@ -224,7 +226,8 @@ def _put_java(context: Context, code: _Code, function: Fields) -> None:
     }
     for name, (command, folder) in tools.items():
         if context.surroundings.is_file(join_path(code.root, name)):
-            text = f"cd {shlex.quote(code.root)} && {command} && {_UNPACK.format(folder)}"
+            root = context.surroundings.place(code.root)
+            text = f"cd {shlex.quote(root)} && {command} && {_UNPACK.format(folder)}"
             function.put("entry", code.text, code.handler)
             function.child("build").put("command", ["sh", "-c", text])
             context.ledger.change(code.handler, "the classes are built by a command", text)

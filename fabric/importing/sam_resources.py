@@ -47,7 +47,8 @@ def convert_layer(context: Context, at: At, config: Fields) -> None:
     layer.put("name", at.key)
     properties, method = at.get("Properties"), at.get("Metadata", "BuildMethod")
     content = properties.get("ContentUri")
-    path = context.read_text(content).removeprefix("./").rstrip("/")
+    path = context.read_text(content).rstrip("/")
+    path = context.surroundings.place(path) if path else ""
     apply_rules(context, properties, _LAYER_RULES, layer)
     if path and method.is_missing:
         layer.put("path", path)

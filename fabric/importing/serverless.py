@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fabric.config.yaml.nodes import Mapping, Node, Scalar
 from fabric.importing.aws_settings import choose_runtime, put_runtime
 from fabric.importing.context import Context, choose_stand_in
-from fabric.importing.credentials import replace_credentials
+from fabric.importing.credentials import Credentials
 from fabric.importing.draft import Fields, Imported
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -66,14 +66,15 @@ _LONGEST_SERVICE = 40
 def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imported:
     """Convert a config. Each key of the source ends in the ledger."""
     ledger = Ledger()
-    root = replace_credentials(root, ledger)
+    credentials = Credentials(ledger)
+    root = credentials.replace(root)
     if not isinstance(root, Mapping):
         message = "the file is not a map, such as `service: shop`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
-    variables = Variables(root, surroundings, ledger, find_default_stage(root))
+    variables = Variables(root, surroundings, credentials, ledger)
     source = _resolve(At(root), root, variables)
     service = _find_service(source, surroundings)
-    context = Context(_collect_names(source, service), ledger, surroundings)
+    context = Context(_collect_names(source, service), credentials, ledger, surroundings)
     return _Conversion(source, context, variables).run()
 
 
@@ -119,6 +120,9 @@ def _collect_names(source: At, service: str) -> LogicalNames:
             for part in parts
             for one in part.get("Parameters").list_entries()
         },
+        conditions=frozenset(
+            one.key for part in parts for one in part.get("Conditions").list_entries()
+        ),
         resources={
             one.key: one.node
             for part in parts
@@ -214,7 +218,7 @@ class _Conversion:
 
     def _put_region(self, at: At, target: Fields) -> None:
         if at.text.startswith("${aws:"):
-            reason = "the region has no value in the file; fabric uses AWS_REGION"
+            reason = "the region is not set in the file; fabric uses AWS_REGION"
             self._ledger.change(at, reason)
         else:
             self._context.copy(at, target, "region")

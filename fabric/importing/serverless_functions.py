@@ -189,8 +189,12 @@ def _put_runtimes(context: Context, at: At, layer: Fields) -> None:
     context.put(at, layer, "runtimes", list(dict.fromkeys(one for one in found if one)))
 
 
+def _put_layer_path(context: Context, at: At, layer: Fields) -> None:
+    context.put(at, layer, "path", context.surroundings.place(context.read_text(at)))
+
+
 LAYER_RULES: Rules = {
-    "path": copy_as("path"),
+    "path": _put_layer_path,
     **share(("description", "Description"), copy_as("description")),
     **share(("licenseInfo", "LicenseInfo"), copy_as("license")),
     **share(("compatibleRuntimes", "CompatibleRuntimes"), _put_runtimes),

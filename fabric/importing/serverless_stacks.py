@@ -1,6 +1,6 @@
 """The `resources` of a source to stacks of the service."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.scaffold.yaml_text import build_tree
 
 BEFORE_FILE, AFTER_FILE = "resources.yml", "resources-after.yml"
-_SECTIONS = ("Parameters", "Mappings", "Conditions")
+SECTIONS = ("Parameters", "Mappings", "Conditions")
 
 
 _NONE: frozenset[str] = frozenset()
@@ -62,9 +62,8 @@ def build_stacks(
     )
     resources += list_new_resources(target)
     outputs = [one for part in parts for one in part.get("Outputs").list_entries()]
-    sections = [_merge(parts, name) for name in _SECTIONS]
-    head = Mapping(tuple(one for one in sections if one is not None), 0, 0)
-    return put_stacks(context, resources, outputs, head, extension)
+    sections = [part.get(name) for part in parts for name in SECTIONS]
+    return put_stacks(context, resources, outputs, sections, extension)
 
 
 def _drop_overrides(context: Context, resources: list[At]) -> list[At]:
@@ -86,28 +85,35 @@ def list_new_resources(target: EventTarget) -> list[At]:
     ]
 
 
-def _merge(parts: Iterable[At], name: str) -> KeyValue | None:
-    entries = [
-        KeyValue(one.key, one.line, one.column, one.node)
-        for part in parts
-        for one in part.get(name).list_entries()
-        if one.node is not None
-    ]
-    return KeyValue(name, 0, 0, Mapping(tuple(entries), 0, 0)) if entries else None
+def _merge(sections: Iterable[At]) -> Mapping:
+    """Merge the sections of several parts by their names."""
+    merged: dict[str, list[KeyValue]] = {}
+    for section in sections:
+        for one in section.list_entries():
+            if one.node is not None:
+                entry = KeyValue(one.key, one.line, one.column, one.node)
+                merged.setdefault(section.key, []).append(entry)
+    entries = (KeyValue(name, 0, 0, Mapping(tuple(one), 0, 0)) for name, one in merged.items())
+    return Mapping(tuple(entries), 0, 0)
 
 
 def put_stacks(
-    context: Context, resources: list[At], outputs: list[At], sections: Mapping, extension: Fields
+    context: Context,
+    resources: list[At],
+    outputs: list[At],
+    sections: Sequence[At],
+    extension: Fields,
 ) -> tuple[StackDraft, ...]:
     """Split resources into stacks, put both into the config, and return their templates."""
+    head = _merge(sections)
     split = split_resources(resources, context.names, _list_used(context))
     after = _keep_known(context, [one for one in resources if one.key in split.after], resources)
     before = [one for one in resources if one.key in split.before]
     made: list[StackDraft] = []
-    first = _build(context, before, {}, outputs, _Parts(sections))
-    late = _build(context, after, {}, outputs, _Parts(sections, first.names if first else _NONE))
+    first = _build(context, before, {}, outputs, _Parts(head))
+    late = _build(context, after, {}, outputs, _Parts(head, first.names if first else _NONE))
     requested = dict(context.requests.outputs) | (late.requests if late else {})
-    early = _build(context, before, requested, outputs, _Parts(sections))
+    early = _build(context, before, requested, outputs, _Parts(head))
     for phase, path, found in (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late)):
         if found is None:
             continue
@@ -122,6 +128,12 @@ def put_stacks(
     _note_outputs(
         context, outputs, {one for draft in made for one in _list_output_names(draft.root)}
     )
+    used = {entry.key for draft in made for entry in draft.root.entries}
+    for one in sections:
+        if one.key in used:
+            context.ledger.carry(one)
+        elif one.key != "Parameters":
+            context.ledger.drop(one, "no resource of the stacks uses it")
     return tuple(made)
 
 
@@ -205,10 +217,20 @@ def _drop_without(context: Context, resources: list[At], known: set[str]) -> lis
 
 
 def _note_outputs(context: Context, outputs: Iterable[At], made: set[str]) -> None:
+    """Note each output of the source: in a stack, printed by fabric, or lost."""
+    names = context.names
+    own = names.functions.keys() | names.generated
     for at in outputs:
+        used = list_names(at.node) if at.node is not None else frozenset[str]()
         if at.key in made:
             context.ledger.carry(at)
+        elif not used & own:
+            lost = ", ".join(f"`{one}`" for one in sorted(used - names.conditions))
+            context.ledger.lose(at, f"the output names {lost}, which no stack has")
+        elif not at.get("Export").is_missing:
+            reason = "an export of a function or an API has no equivalent"
+            hint = "write the output into the stack `after`, with ${function:NAME.arn}"
+            context.ledger.lose(at, reason, hint)
         else:
-            context.ledger.drop(
-                at, "fabric prints addresses and ARNs of functions with `fabric outputs`"
-            )
+            reason = "fabric prints addresses and ARNs of functions with `fabric outputs`"
+            context.ledger.drop(at, reason)

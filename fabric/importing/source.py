@@ -244,3 +244,14 @@ def find_path(root: At, path: Path) -> At:
         children = found.list_items() if found.is_list else found.list_entries()
         found = next((one for one in children if one.key == key), At(None, (*found.path, key)))
     return found
+
+
+def find_path_at(root: Node, line: int, column: int) -> Path:
+    """Find the path of the key at a place of the source."""
+    waiting = [At(root)]
+    while waiting:
+        at = waiting.pop()
+        if at.path and (at.line, at.column) == (line, column):
+            return at.path
+        waiting += at.list_items() if at.is_list else at.list_entries()
+    return ()

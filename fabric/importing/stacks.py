@@ -157,7 +157,7 @@ class TemplateBuilder:
 
     def _build_output(self, at: At) -> KeyValue | None:
         names = list_names(at.node) if at.node is not None else frozenset[str]()
-        known = self._own | self._names.parameters.keys()
+        known = self._own | self._names.parameters.keys() | self._names.conditions
         if not all(one in known or one.startswith("AWS::") for one in names):
             return None
         self._ledger.carry(at)

@@ -32,11 +32,22 @@ def _put_definition(context: Context, at: At, workflow: Fields) -> None:
     if at.is_map:
         context.copy(at, workflow, "definition")
     else:
-        context.put(at, workflow, "definition", context.read_text(at).removeprefix("./"))
+        path = context.read_text(at)
+        context.put(at, workflow, "definition", context.surroundings.place(path))
 
 
 def _put_log_destinations(context: Context, at: At, _: Fields) -> None:
     context.ledger.change(at, "fabric creates the log group")
+
+
+def _put_role(context: Context, at: At, workflow: Fields) -> None:
+    """Put a role. One of the same template is known only after a deploy."""
+    role = context.read_text(at)
+    if "${stack:" in role or "${function:" in role:
+        reason = "the role of a workflow must be known before the deploy; fabric creates a role"
+        context.ledger.lose(at, reason, "write the statements of the role into `permissions`")
+    else:
+        context.put(at, workflow, "role", role)
 
 
 _LOGS: Rules = {
@@ -47,7 +58,7 @@ _LOGS: Rules = {
 _RULES: Rules = {
     **share(("definition", "Definition", "DefinitionUri"), _put_definition),
     **share(("type", "Type"), lower_as("type")),
-    **share(("role", "Role"), copy_as("role")),
+    **share(("role", "Role"), _put_role),
     **share(("Policies", "iamRoleStatements"), put_policies),
     "DefinitionSubstitutions": map_as("substitutions"),
     **share(("Logging", "loggingConfig"), inside("logs", _LOGS)),

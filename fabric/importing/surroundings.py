@@ -1,5 +1,6 @@
 """The project around a source file: its other files, read only when a source refers to them."""
 
+import posixpath
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -15,6 +16,21 @@ class Surroundings(Struct, frozen=True):
     is_file: Callable[[str], bool]
     is_folder: Callable[[str], bool]
     folder_name: str = "service"
+    # The directory of the source relative to that of the config.
+    prefix: str = ""
+
+    def place(self, path: str) -> str:
+        """Return a path of the source relative to the config."""
+        if not path:
+            return ""
+        path = posixpath.join(self.prefix, path.removeprefix("./"))
+        is_elsewhere = bool(self.prefix) or path.startswith("../")
+        return posixpath.normpath(path) if is_elsewhere else path
+
+
+def is_outside(path: str) -> bool:
+    """Return whether a path is not below the directory of the config."""
+    return path == ".." or path.startswith("../")
 
 
 def build_empty_surroundings() -> Surroundings:

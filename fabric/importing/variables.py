@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
-from fabric.importing.credentials import replace_credentials
+from fabric.importing.credentials import Credentials
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.variable_syntax import (
@@ -61,12 +61,15 @@ class StageTable(NamedTuple):
 class Variables:
     """Resolves the variables of one source."""
 
-    def __init__(self, root: Node, surroundings: Surroundings, ledger: Ledger, stage: str) -> None:
+    def __init__(
+        self, root: Node, surroundings: Surroundings, credentials: Credentials, ledger: Ledger
+    ) -> None:
         self.root = root
         self._root = At(root)
         self._surroundings = surroundings
         self._ledger = ledger
-        self._stage = stage
+        self._credentials = credentials
+        self._stage = find_default_stage(root)
         self._open: list[str] = []
         # The alternatives after the one that is looked up.
         self._rest: Items[str] = ()
@@ -299,13 +302,13 @@ class Variables:
             parts = split_variables(node.value)
             if len(parts) == 1 and isinstance(parts[0], Variable):
                 return self._resolve_variable(parts[0], found)
-        return Missing("no value") if node is None else self._resolve_node(node, found)
+        return Missing("the value is missing") if node is None else self._resolve_node(node, found)
 
     def _find_by_stage(self, table: StageTable | None, at: At) -> Found:
         """Find the values of all stages. A constant alternative is the value of other stages."""
         rest, self._rest = self._rest, ()
         if table is None or not table.values:
-            return Missing("no stage has a value here")
+            return Missing("the table of stages has no such key")
         if rest and isinstance(fallback := self._resolve_choice(rest[0], at, rest[1:]), Node):
             other = rest[0].rpartition(".")[2]
             listed = {key: one for key, one in table.values.items() if key != other}
@@ -330,7 +333,7 @@ class Variables:
             if base not in texts:
                 first = next(iter(texts))
                 reason = (
-                    f"`{name}` has no value for stage `{self._stage}`; that of `{first}` is used"
+                    f"`{name}` is not set for stage `{self._stage}`; its value of `{first}` is used"
                 )
                 self._ledger.change(at, reason)
                 texts = {self._stage: texts[first], **texts}
@@ -400,7 +403,8 @@ class Variables:
             return Missing(f"`{path}` is code, which fabric does not run", hint)
         if suffix not in _DATA_FILES:
             is_there = self._surroundings.is_file(path)
-            return Binding(f"file:{path}") if is_there else Missing(f"`{path}` not found")
+            inside = f"file:{self._surroundings.place(path)}"
+            return Binding(inside) if is_there else Missing(f"`{path}` not found")
         root = self._read_data(path)
         if root is None:
             return Missing(f"`{path}` not found")
@@ -426,13 +430,10 @@ class Variables:
     def _read_data(self, path: str) -> Node | None:
         if path not in self._files:
             text = self._surroundings.read_text(path)
-            self._files[path] = (
-                None
-                if text is None
-                else replace_credentials(
-                    read(path, text.encode(), keeps_tags=True).root, Ledger(), is_named=True
-                )
-            )
+            self._files[path] = None
+            if text is not None:
+                root = read(path, text.encode(), keeps_tags=True).root
+                self._files[path] = self._credentials.replace_in_file(root)
         return self._files[path]
 
     def _list_stage_files(self, path: str) -> Iterator[tuple[str, str]]:

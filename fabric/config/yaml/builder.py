@@ -65,8 +65,9 @@ class _Anchored:
 class TreeBuilder:
     """Builds a tree from events. `finish` returns the root or raises duplicate keys."""
 
-    def __init__(self, file: str, *, keeps_tags: bool = False) -> None:
+    def __init__(self, file: str, *, keeps_tags: bool = False, keeps_last: bool = False) -> None:
         self._file = file
+        self._keeps_last = keeps_last
         self._keeps_tags = keeps_tags
         self._stack: list[_Open] = []
         self._top: _Open | None = None
@@ -186,15 +187,19 @@ class TreeBuilder:
         name, mark = key.value, key.start_mark
         if name == _MERGE and key.implicit[0]:
             frame.merges.extend(node.items if isinstance(node, Sequence) else (node,))
-        elif name in entries:
+            return
+        if name in entries:
             self._report_duplicate(name, entries[name].line, key)
-        else:
+        if name not in entries or self._keeps_last:
             entries[name] = KeyValue(name, mark.line + 1, mark.column + 1, node)
 
     def _report_duplicate(self, name: str, first_line: int, key: LeafEvent) -> None:
         where = self._locate_event(key)
         message = f"duplicate key `{format_excerpt(name)}` (lines {first_line} and {where.line})"
         problem = Problem("config/duplicate-key", message, "remove one of them", where)
+        if self._keeps_last:
+            self.warnings.append(problem)
+            return
         self._duplicates.append(problem)
         if len(self._duplicates) >= MAX_PROBLEMS:
             raise FabricError(*self._duplicates)

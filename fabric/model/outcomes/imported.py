@@ -40,6 +40,8 @@ class ImportOutcome(JsonStruct, frozen=True, kw_only=True):
     source: str
     from_: str = field(name="from")
     written: tuple[str, ...]
+    # Those of the written files that existed before.
+    replaced: tuple[str, ...] = ()
     services: tuple[ImportedService, ...]
     carried: int
     changed: tuple[ChangedKey, ...]

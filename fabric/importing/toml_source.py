@@ -1,0 +1,113 @@
+"""Sources in TOML, and in JSON with comments, as trees with places."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
+from fabric.model.problems import FabricError, Place, Problem
+
+if TYPE_CHECKING:
+    from tomllib import TOMLDecodeError
+
+    from fabric.importing.source import Path
+
+_KEY = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_KEYS = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+_HEADER = re.compile(rf"\s*\[(\[)?\s*({_KEYS})\s*\]")
+_ASSIGNMENT = re.compile(rf"(\s*)({_KEYS})\s*=")
+_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_SCALARS = (str, int, float, bool)
+
+
+def build_toml_problem(file: str, error: "TOMLDecodeError") -> Problem:
+    message = str(error)
+    found = _PLACE.search(message)
+    where = Place(file, int(found[1]), int(found[2])) if found and found[1] else Place(file)
+    words = _PLACE.sub("", message)
+    return Problem(
+        "import/unreadable", f"the file is not valid TOML: {words[:1].lower()}{words[1:]}", "", where
+    )
+
+
+def read_toml(file: str, text: str) -> Node:
+    """Read TOML. Keys have places, which the parser of Python does not report."""
+    import tomllib
+
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FabricError(build_toml_problem(file, error)) from error
+    except RecursionError as error:
+        message = "the values are nested too deeply"
+        raise FabricError(Problem("import/unreadable", message, where=Place(file))) from error
+    return _build(values, (), _find_places(text), (1, 1))
+
+
+def _find_places(text: str) -> "dict[Path, tuple[int, int]]":
+    """Find the lines and columns of keys."""
+    found: dict[Path, tuple[int, int]] = {}
+    counts: dict[Path, int] = {}
+    table: Path = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        if header:
+            table = _split(header[2])
+            place = (number, line.index("[") + 1)
+            found.setdefault(table, place)
+            if header[1]:
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, str(counts[table]))
+                found[table] = place
+            else:
+                table = _add_numbers(table, counts)
+                found.setdefault(table, place)
+        elif assigned := _ASSIGNMENT.match(line):
+            found.setdefault((*table, *_split(assigned[2])), (number, len(assigned[1]) + 1))
+    return found
+
+
+def _split(keys: str) -> "Path":
+    return tuple(one.strip("\"'") for one in re.findall(_KEY, keys))
+
+
+def _add_numbers(table: "Path", counts: "dict[Path, int]") -> "Path":
+    """A table below a list of tables belongs to the last of them."""
+    for length in range(len(table) - 1, 0, -1):
+        if table[:length] in counts:
+            return (*table[:length], str(counts[table[:length]]), *table[length:])
+    return table
+
+
+def _build(
+    value: Any,  # noqa: ANN401 - any value of TOML
+    path: "Path",
+    places: "dict[Path, tuple[int, int]]",
+    outer: tuple[int, int],
+) -> Node:
+    line, column = places.get(path, outer)
+    if isinstance(value, dict):
+        entries = []
+        for key, one in value.items():
+            inner = places.get((*path, key), (line, column))
+            entries.append(KeyValue(key, *inner, _build(one, (*path, key), places, inner)))
+        return Mapping(tuple(entries), line, column)
+    if isinstance(value, list):
+        items = (_build(one, (*path, str(n)), places, (line, column)) for n, one in enumerate(value))
+        return Sequence(tuple(items), line, column)
+    if isinstance(value, bool):
+        return Scalar(value, str(value).lower(), line, column)
+    # Dates are texts in every other format.
+    value = value if isinstance(value, _SCALARS) else str(value)
+    return Scalar(value, str(value), line, column)
+
+
+def blank_comments(text: str) -> str:
+    """Replace comments of JSON by blanks, so that places stay."""
+
+    def blank(found: re.Match[str]) -> str:
+        if found[0].startswith('"'):
+            return found[0]
+        return re.sub(r"[^\n]", " ", found[0])
+
+    return _COMMENT.sub(blank, text)
