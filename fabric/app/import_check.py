@@ -42,7 +42,7 @@ def check_files(folder: Path, shown: Path, settings: Settings) -> Iterator[Probl
 def _show(problem: Problem, folder: Path, cwd: Path) -> Problem:
     """Show the place of a problem relative to the working directory."""
     place = problem.where
-    if place is None or os.path.isabs(place.file):
+    if place is None or Path(place.file).is_absolute():
         return problem
     file = format_shown(folder / place.file, cwd)
     return replace(problem, where=Place(file, place.line, place.column))

@@ -146,7 +146,9 @@ def _convert(source: Source, place: Path, out: Path | None, cwd: Path) -> _Read:
     document = read_source(source.kind, source.shown, text)
     folder = source.file.parent
     prefix = "" if out is None else os.path.relpath(folder, out)
-    surroundings = open_surroundings(folder, get_folder(place), cwd, "" if prefix == "." else prefix)
+    surroundings = open_surroundings(
+        folder, get_folder(place), cwd, "" if prefix == "." else prefix
+    )
     found = convert(source.kind, document.root, text, surroundings, source.shown)
     repeated = tuple(one for one in document.warnings if one.code == "config/duplicate-key")
     return _Read(source, found, folder if out is None else out, repeated)

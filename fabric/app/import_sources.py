@@ -12,9 +12,7 @@ from fabric.system.disk import read_bytes
 
 UNREADABLE = "import/unreadable"
 # Directories without sources of the project.
-SKIPPED = frozenset(
-    ("node_modules", ".git", ".fabric", ".serverless", ".aws-sam", ".venv", "venv")
-)
+SKIPPED = frozenset(("node_modules", ".git", ".fabric", ".serverless", ".aws-sam", ".venv", "venv"))
 _MOST_BYTES = 4 << 20
 _MOST_SOURCES = 500
 # Configs that are programs.

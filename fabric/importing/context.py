@@ -115,14 +115,17 @@ class Context:
             self.copy(entry, fields.child(key, at), entry.key)
 
     def copy_environment(self, at: At, fields: Fields, key: str) -> None:
-        """Copy variables. A literal value of a credential becomes a reference."""
+        """Copy variables."""
         for entry in at.list_entries():
-            name, text = entry.key, entry.text
-            if text and "${" not in text and is_credential_name(name):
-                reference = self.credentials.hide(entry, name, text)
-                fields.child(key, at).put(name, reference, entry)
-            else:
-                self.copy(entry, fields.child(key, at), name)
+            self.copy_variable(entry, fields.child(key, at))
+
+    def copy_variable(self, at: At, fields: Fields) -> None:
+        """Copy a variable. A literal value of a credential becomes a reference."""
+        name, text = at.key, at.text
+        if text and "${" not in text and is_credential_name(name):
+            fields.put(name, self.credentials.hide(at, name, text), at)
+        else:
+            self.copy(at, fields, name)
 
 
 def _name_output(at: At) -> str:

@@ -1,7 +1,6 @@
 """A conversion to the files of a project."""
 
 import re
-from collections.abc import Iterator
 from collections.abc import Mapping as Mapping_
 from pathlib import PurePath
 
@@ -12,18 +11,30 @@ from fabric.config.yaml.reader import Document, read
 from fabric.importing.comments import read_comments
 from fabric.importing.draft import Imported, put_params
 from fabric.importing.emit import Emitter
+from fabric.importing.netlify import convert_netlify
 from fabric.importing.sam import convert_sam
 from fabric.importing.serverless import convert_serverless
 from fabric.importing.source import At, Fate, Settled
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.toml_source import blank_comments, read_toml
+from fabric.importing.vercel import convert_vercel
+from fabric.importing.wrangler import convert_wrangler
 
 CONFIG_FILE, EXAMPLE_FILE = "fabric.yml", ".env.example"
 _VARIABLE = re.compile(r"\$\{(?:env|secret):([A-Za-z_][A-Za-z0-9_]*)(,)?")
-_CONVERT = {"serverless": convert_serverless, "sam": convert_sam}
+_CONVERT = {
+    "serverless": convert_serverless,
+    "sam": convert_sam,
+    "wrangler": convert_wrangler,
+    "vercel": convert_vercel,
+    "netlify": convert_netlify,
+}
 SOURCES: dict[str, tuple[str, ...]] = {
     "serverless": ("serverless.yml", "serverless.yaml", "serverless.json"),
     "sam": ("template.yaml", "template.yml", "template.json"),
+    "wrangler": ("wrangler.toml", "wrangler.json", "wrangler.jsonc"),
+    "vercel": ("vercel.json",),
+    "netlify": ("netlify.toml",),
 }
 _SAM = "AWS::Serverless"
 # Sources in JSON that can contain comments.
@@ -83,9 +94,7 @@ def read_source(kind: str, file: str, text: str) -> Document:
     return read(file, text.encode(), keeps_tags=True, keeps_last=kind == "sam")
 
 
-def convert(
-    kind: str, root: Node, text: str, surroundings: Surroundings, file: str
-) -> Converted:
+def convert(kind: str, root: Node, text: str, surroundings: Surroundings, file: str) -> Converted:
     return Converted(file, text, root, _CONVERT[kind](root, surroundings, file))
 
 

@@ -170,6 +170,16 @@ _PACKAGE_RULES: Rules = {
 }
 
 
+def put_build_step(context: Context, at: At, command: str, config: Fields) -> None:
+    """Put a command that runs before functions are built. fabric runs commands without a shell."""
+    step = Fields(at)
+    step.put("name", "build")
+    step.put("command", ["sh", "-c", command], at)
+    config.child("build", at).add("before", step)
+    reason = "the command runs again when a file of the service changes; set `inputs`"
+    context.ledger.change(at, reason, "build.before")
+
+
 def put_build(context: Context, at: At, config: Fields) -> None:
     """Convert `build.esbuild` of version 4."""
     esbuild = at.get("esbuild")

@@ -1,12 +1,11 @@
 """A template of AWS SAM to a config of fabric."""
 
-import re
 from collections.abc import Iterator
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context, choose_stand_in
-from fabric.importing.credentials import is_secret_parameter, Credentials
+from fabric.importing.credentials import Credentials, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -27,6 +26,7 @@ from fabric.importing.serverless_stacks import SECTIONS, list_new_resources, put
 from fabric.importing.source import At, Ledger
 from fabric.importing.state_machines import convert_state_machine
 from fabric.importing.surroundings import Surroundings
+from fabric.importing.web_functions import choose_service
 from fabric.model.problems import FabricError, Place, Problem
 
 _SAM = "AWS::Serverless::"
@@ -39,8 +39,6 @@ _OF_CLOUDFORMATION = (
     *("Description", "DependsOn", "Metadata", "DeletionPolicy"),
     "UpdateReplacePolicy",
 )
-# Names of functions contain it, with at most 64 characters.
-_LONGEST_SERVICE = 40
 
 
 def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
@@ -52,14 +50,9 @@ def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
     ledger = Ledger()
     credentials = Credentials(ledger)
     source = At(credentials.replace(root))
-    service = _choose_service(deploy.stack_name or surroundings.folder_name)
+    service = choose_service(deploy.stack_name or surroundings.folder_name)
     context = Context(_collect_names(source, service), credentials, ledger, surroundings)
     return _Conversion(source, context, deploy).run()
-
-
-def _choose_service(name: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:_LONGEST_SERVICE] or "service"
-    return plain if plain[0].isalpha() else f"service-{plain}"
 
 
 def _collect_names(source: At, service: str) -> LogicalNames:

@@ -27,6 +27,7 @@ from fabric.importing.source import At, Ledger
 from fabric.importing.state_machines import convert_state_machines
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.variables import Variables, find_default_stage
+from fabric.importing.web_functions import choose_service
 from fabric.model.problems import FabricError, Place, Problem
 
 _PROVIDERS = {
@@ -60,7 +61,6 @@ _GENERATED = (
     *("ApiGatewayRestApi", "HttpApi", "HttpApiStage", "IamRoleLambdaExecution"),
     *("ServerlessDeploymentBucket", "WebsocketsApi"),
 )
-_LONGEST_SERVICE = 40
 
 
 def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imported:
@@ -92,8 +92,7 @@ def _resolve(at: At, root: Mapping, variables: Variables) -> At:
 def _find_service(source: At, surroundings: Surroundings) -> str:
     name = source.get("service")
     text = (name.get("name") if name.is_map else name).text or surroundings.folder_name
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-_")[:_LONGEST_SERVICE] or "service"
-    return plain if plain[0].isalpha() else f"service-{plain}"
+    return choose_service(text)
 
 
 def build_logical_id(name: str) -> str:

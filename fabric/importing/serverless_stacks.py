@@ -128,13 +128,16 @@ def put_stacks(
     _note_outputs(
         context, outputs, {one for draft in made for one in _list_output_names(draft.root)}
     )
-    used = {entry.key for draft in made for entry in draft.root.entries}
+    _note_sections(context, sections, {entry.key for one in made for entry in one.root.entries})
+    return tuple(made)
+
+
+def _note_sections(context: Context, sections: Iterable[At], used: set[str]) -> None:
     for one in sections:
         if one.key in used:
             context.ledger.carry(one)
         elif one.key != "Parameters":
             context.ledger.drop(one, "no resource of the stacks uses it")
-    return tuple(made)
 
 
 def _note_lost_outputs(context: Context, made: Iterable[StackDraft]) -> None:

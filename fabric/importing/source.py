@@ -176,7 +176,7 @@ class Ledger:
         )
         leaves: dict[Path, Fate] = {}
         unknown: list[At] = []
-        for leaf in list_leaves(At(root)):
+        for leaf in (one for one in list_leaves(At(root)) if one.path):
             fate = below.get(leaf.path) or _find_above(leaf.path, exact)
             leaves[leaf.path] = fate or Fate.NOT_CARRIED
             if fate is None:
@@ -223,7 +223,7 @@ def _note_unknown(root: At, unknown: Iterable[At], leaves: dict[Path, Fate]) -> 
     }
     tops: dict[Path, At] = {}
     for leaf in (one for one in list_leaves(root) if one.path in lost):
-        length = next(n for n in range(len(leaf.path) + 1) if leaf.path[:n] not in known)
+        length = next(n for n in range(1, len(leaf.path) + 1) if leaf.path[:n] not in known)
         at = root if length == len(leaf.path) else find_path(root, leaf.path[:length])
         tops.setdefault(leaf.path[:length], leaf if length == len(leaf.path) else at)
     for path, at in tops.items():

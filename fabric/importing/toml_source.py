@@ -26,7 +26,10 @@ def build_toml_problem(file: str, error: "TOMLDecodeError") -> Problem:
     where = Place(file, int(found[1]), int(found[2])) if found and found[1] else Place(file)
     words = _PLACE.sub("", message)
     return Problem(
-        "import/unreadable", f"the file is not valid TOML: {words[:1].lower()}{words[1:]}", "", where
+        "import/unreadable",
+        f"the file is not valid TOML: {words[:1].lower()}{words[1:]}",
+        "",
+        where,
     )
 
 
@@ -80,7 +83,7 @@ def _add_numbers(table: "Path", counts: "dict[Path, int]") -> "Path":
 
 
 def _build(
-    value: Any,  # noqa: ANN401 - any value of TOML
+    value: Any,
     path: "Path",
     places: "dict[Path, tuple[int, int]]",
     outer: tuple[int, int],
@@ -93,7 +96,9 @@ def _build(
             entries.append(KeyValue(key, *inner, _build(one, (*path, key), places, inner)))
         return Mapping(tuple(entries), line, column)
     if isinstance(value, list):
-        items = (_build(one, (*path, str(n)), places, (line, column)) for n, one in enumerate(value))
+        items = (
+            _build(one, (*path, str(n)), places, (line, column)) for n, one in enumerate(value)
+        )
         return Sequence(tuple(items), line, column)
     if isinstance(value, bool):
         return Scalar(value, str(value).lower(), line, column)

@@ -1,5 +1,9 @@
 """Values that a conversion could lose or copy in silence."""
 
+import pytest
+
+from fabric.importing.source import Fate
+from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, from_sam, from_serverless, service, template
 
 REST_AND_HTTP = "[{http: GET /a}, {httpApi: GET /b}]"
@@ -93,7 +97,7 @@ api:
   handler: src/api.handler
   environment:
     DB_PASSWORD: hunter2a
-    TOKEN: ${self:custom.env.${sls:stage}.apiToken}
+    TOKEN: ${self:custom.env.dev.apiToken}
     FROM_FILE: ${file(env.yml):SECRET}
     URL: mysql://root:hunter2b@host/db
 """
@@ -191,3 +195,106 @@ stepFunctions:
     done = from_serverless(service("api: {handler: src/api.handler}\n", "", rest), SOURCE)
     [flow] = done.config["workflows"]
     assert flow["definition"]["States"]["A"]["Resource"] == "${function:api.arn}"
+
+
+def test_different_credentials_of_one_name_have_a_variable_each() -> None:
+    functions = "".join(
+        f"{name}: {{handler: src/api.handler, environment: {{API_KEY: {value}}}}}\n"
+        for name, value in (("a", "hunter2"), ("b", "hunter3"), ("c", "hunter2"))
+    )
+    done = from_serverless(service(functions), SOURCE)
+    assert [one["env"]["API_KEY"] for one in done.config["functions"]] == [
+        "${env:API_KEY}",
+        "${env:B_API_KEY}",
+        "${env:API_KEY}",
+    ]
+
+
+def test_credentials_that_differ_by_stage_have_a_variable_for_each_stage() -> None:
+    functions = """\
+api:
+  handler: src/api.handler
+  environment: {TOKEN: "${self:custom.env.${sls:stage}.apiToken}"}
+"""
+    rest = "custom: {env: {dev: {apiToken: hunter2c}, prod: {apiToken: hunter2d}}}\n"
+    done = from_serverless(service(functions, "", rest), SOURCE)
+    assert list(done.config["params"].values()) == ["${env:API_TOKEN}"]
+    assert list(done.config["stages"]["prod"]["params"].values()) == ["${env:PROD_API_TOKEN}"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PARTITION_KEY", "SORT_KEY", "PUBLIC_KEY", "partitionKey", "S3_KEY", "SECRET_ARN"),
+        *("TOKEN_URL", "SECRET_NAME", "TOKEN_TTL", "PASSWORD_MIN_LENGTH", "API_KEY_HEADER"),
+    ],
+)
+def test_names_that_only_describe_a_credential_are_copied(name: str) -> None:
+    functions = f"api: {{handler: src/api.handler, environment: {{{name}: plain}}}}\n"
+    assert from_serverless(service(functions), SOURCE).function["env"] == {name: "plain"}
+
+
+@pytest.mark.parametrize(
+    "name", ["API_KEY", "PRIVATE_KEY", "DB_PASSWORD", "authToken", "TABLE_SECRET", "PUBLIC_TOKEN"]
+)
+def test_credentials_are_recognized_by_their_names(name: str) -> None:
+    functions = f"api: {{handler: src/api.handler, environment: {{{name}: hunter2}}}}\n"
+    assert "hunter2" not in str(from_serverless(service(functions), SOURCE).config)
+
+
+def test_outputs_under_a_condition_are_kept_and_others_are_reported() -> None:
+    rest = """\
+Conditions: {IsProd: !Equals [a, b]}
+Outputs:
+  Kept: {Condition: IsProd, Value: !Ref Table, Export: {Name: table}}
+  Printed: {Value: !GetAtt Api.Arn}
+  Exported: {Value: !GetAtt Api.Arn, Export: {Name: api}}
+  Broken: {Value: !Ref Nothing}
+"""
+    function = FUNCTION.replace("!If [IsProd, %s, dev]", "!Ref Table") % "Api"
+    table = "Table: {Type: 'AWS::DynamoDB::Table'}\n"
+    done = from_sam(template(function + table, rest), SOURCE)
+    assert done.stacks["before"]["Outputs"]["Kept"]["Condition"] == "IsProd"
+    assert "IsProd" in done.stacks["before"]["Conditions"]
+    assert done.reasons() == [
+        "Outputs.Exported: an export of a function or an API has no equivalent",
+        "Outputs.Broken: the output names `Nothing`, which no stack has",
+    ]
+    assert any("Outputs.Printed" in one for one in done.reasons(Fate.DROPPED))
+
+
+def test_used_conditions_and_mappings_of_resources_are_carried() -> None:
+    rest = """\
+resources:
+  Conditions: {IsProd: !Equals [a, b]}
+  Mappings: {Sizes: {dev: {n: 1}}}
+  Resources:
+    Table:
+      Type: AWS::DynamoDB::Table
+      Condition: IsProd
+"""
+    done = from_serverless(service("api: {handler: src/api.handler}\n", "", rest), SOURCE)
+    assert done.reasons() == []
+    assert any("no resource of the stacks uses it" in one for one in done.reasons(Fate.DROPPED))
+    assert "Conditions" in done.stacks["before"]
+
+
+def test_the_role_of_a_workflow_must_be_known_before_the_deploy() -> None:
+    resources = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", "%s")
+    resources = resources % ("Api", "Role: !GetAtt Shared.Arn") + (
+        "Shared: {Type: 'AWS::IAM::Role', Properties: {}}\n"
+        "Flow:\n  Type: AWS::Serverless::StateMachine\n"
+        "  Properties: {DefinitionUri: flow.asl.json, Role: !GetAtt Shared.Arn}\n"
+    )
+    done = from_sam(template(resources), SOURCE)
+    assert done.function["role"] == "${stack:SharedArn}"
+    assert "role" not in done.config["workflows"][0]
+    assert any("must be known before the deploy" in one for one in done.reasons())
+
+
+def test_a_broken_file_of_settings_is_reported_with_its_place() -> None:
+    function = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", "%s")
+    files = {**SOURCE, "samconfig.toml": "version = 0.1\n[default\n"}
+    with pytest.raises(FabricError) as error:
+        from_sam(template(function % ("Api", "")), files)
+    assert str(error.value.first.where) == "samconfig.toml:2:9"

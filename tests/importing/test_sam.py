@@ -97,7 +97,7 @@ def test_a_property_of_a_function_is_carried(setting: str, expected: dict[str, A
     [
         ("DeploymentPreference: {Type: Canary10Percent5Minutes}", "gradual releases"),
         ("Policies: [{UnknownPolicy: {A: b}}]", "`UnknownPolicy` is not supported"),
-        ("Policies: [{DynamoDBReadPolicy: {}}]", "has no value"),
+        ("Policies: [{DynamoDBReadPolicy: {}}]", "is not set"),
         ("Nope: 1", "unknown key"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from fabric.config.yaml.nodes import Node, convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.importing.draft import Imported
+from fabric.importing.files import SOURCES, convert, read_source
 from fabric.importing.sam import convert_sam
 from fabric.importing.serverless import convert_serverless
 from fabric.importing.source import Fate, Settled
@@ -53,6 +54,16 @@ def surroundings(files: Mapping[str, str], folder: str = "shop") -> Surroundings
     )
 
 
+def convert_text(
+    kind: str, text: str, files: Mapping[str, str] | None = None, name: str = ""
+) -> Conversion:
+    """Convert a text of a tool, read as the command does."""
+    file = name or SOURCES[kind][0]
+    root = read_source(kind, file, dedent(text)).root
+    found = convert(kind, root, text, surroundings(files or {}), file)
+    return _show(found.done, root)
+
+
 def from_serverless(text: str, files: Mapping[str, str] | None = None) -> Conversion:
     return _convert(text, files, convert_serverless, "serverless.yml")
 
@@ -64,11 +75,14 @@ def from_sam(text: str, files: Mapping[str, str] | None = None) -> Conversion:
 def _convert(
     text: str,
     files: Mapping[str, str] | None,
-    convert: Callable[[Node, Surroundings, str], Imported],
+    start: Callable[[Node, Surroundings, str], Imported],
     name: str,
 ) -> Conversion:
     root = read(name, dedent(text).encode(), keeps_tags=True).root
-    done = convert(root, surroundings(files or {}), name)
+    return _show(start(root, surroundings(files or {}), name), root)
+
+
+def _show(done: Imported, root: Node) -> Conversion:
     config = convert_to_plain(done.config)
     stacks = {one.phase: convert_to_plain(one.root) for one in done.stacks}
     assert isinstance(config, dict)

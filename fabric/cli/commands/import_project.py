@@ -19,7 +19,7 @@ class SourceChoice(Struct, frozen=True):
         click.option(
             "--from",
             "kind",
-            type=click.Choice(["serverless", "sam"]),
+            type=click.Choice(["serverless", "sam", "wrangler", "vercel", "netlify"]),
             default=None,
             help="Tool of the source. [default: chosen by the file name]",
         ),

@@ -60,6 +60,7 @@ def test_a_service_is_converted_and_can_be_planned(tmp_path: Path) -> None:
         "source": ".",
         "from": "serverless",
         "written": ["fabric.yml"],
+        "replaced": [],
         "services": [{"name": "shop", "functions": 1, "triggers": 1}],
         "carried": 7,
         "changed": done.result["changed"],
@@ -113,9 +114,31 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     made = imported(tmp_path)
     before = names(made.root)
     done = made.fabric("import", "--dry-run")
-    assert done.code == 0
+    assert done.code == 0, done.out
     assert done.out.startswith("Would import shop: 1 function, 1 trigger\n")
     assert names(made.root) == before
+
+
+def test_a_dry_run_checks_the_result_and_reports_existing_files(tmp_path: Path) -> None:
+    made = imported(tmp_path, SERVERLESS.replace("${self:custom.table}", "${env:UNSET_TABLE}"))
+    (made.root / "fabric.yml").write_text("mine")
+    done = made.fabric("import", "--dry-run", "--json")
+    assert done.code == 2
+    assert [one["code"] for one in done.result["problems"]] == [
+        "config/unset-variable",
+        "import/exists",
+    ]
+    assert done.result["replaced"] == ["fabric.yml"]
+    assert (made.root / "fabric.yml").read_text() == "mine"
+    forced = made.fabric("import", "--dry-run", "--force", "--json")
+    assert [one["code"] for one in forced.result["problems"]] == ["config/unset-variable"]
+
+
+def test_a_dry_run_finds_the_code_of_the_project(tmp_path: Path) -> None:
+    made = imported(tmp_path, SERVERLESS.replace("src/api.handler", "src/none.handler"))
+    problems = made.json("import", "--dry-run").result["problems"]
+    assert [one["code"] for one in problems] == ["build/missing-entry"]
+    assert "fabric-import-" not in str(problems)
 
 
 def test_existing_files_are_replaced_only_with_force(tmp_path: Path) -> None:
@@ -130,11 +153,31 @@ def test_existing_files_are_replaced_only_with_force(tmp_path: Path) -> None:
     assert (made.root / "fabric.yml").read_bytes() == again
 
 
-def test_the_result_can_be_written_elsewhere(tmp_path: Path) -> None:
+def test_the_result_can_be_written_above_the_code(tmp_path: Path) -> None:
     made = imported(tmp_path)
-    made.fabric("import", "--out", "out")
-    assert (made.root / "out" / "fabric.yml").is_file()
-    assert not (made.root / "fabric.yml").exists()
+    (made.root / "serverless.yml").rename(made.root / "src" / "serverless.yml")
+    (made.root / "src" / "src").mkdir()
+    (made.root / "src" / "api.js").rename(made.root / "src" / "src" / "api.js")
+    done = made.fabric("import", "src", "--out", ".")
+    assert done.code == 0, done.out + done.err
+    assert "entry: src/src/api.handler" in (made.root / "fabric.yml").read_text()
+    assert made.fabric("plan").code == 0
+
+
+def test_the_result_cannot_be_written_where_the_code_is_not(tmp_path: Path) -> None:
+    done = imported(tmp_path).fabric("import", "--out", "out", "--json")
+    assert (done.code, done.error["code"]) == (64, "usage/bad-directory")
+
+
+def test_code_above_the_source_needs_another_directory(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    made.write({"infra/template.yaml": SAM.replace("CodeUri: src", "CodeUri: ../src")})
+    (made.root / "serverless.yml").unlink()
+    (made.root / ".git").mkdir()
+    assert "is not below the directory of fabric.yml" in made.fabric("import", "infra").out
+    done = made.fabric("import", "infra", "--out", ".")
+    assert done.code == 0, done.out
+    assert "entry: src/api.handler" in (made.root / "fabric.yml").read_text()
 
 
 def test_the_services_of_a_monorepo_get_a_compose_file(tmp_path: Path) -> None:
@@ -235,6 +278,80 @@ def test_a_source_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     assert (done.code, done.error["code"]) == (65, "import/unreadable")
 
 
+def test_places_are_relative_to_the_working_directory(tmp_path: Path) -> None:
+    made = imported(tmp_path, SERVERLESS.replace("${self:custom.table}", "${env:X}"), "a/x.yml")
+    done = made.json("import", "a/x.yml", "--from", "serverless")
+    assert done.result["changed"][0]["where"] == "a/x.yml:3:1"
+    assert done.result["problems"][0]["where"].startswith("a/fabric.yml:")
+    again = made.json("import", "a/x.yml", "--from", "serverless")
+    made.write({"a/fabric.yml": "mine"})
+    again = made.json("import", "a/x.yml", "--from", "serverless")
+    assert again.error["where"]["file"] == "a/fabric.yml"
+
+
+def test_the_last_of_equal_keys_of_a_template_counts_and_is_reported(tmp_path: Path) -> None:
+    made = imported(tmp_path, SAM + "  Table: {Type: AWS::SQS::Queue}\n", "template.yaml")
+    done = made.json("import")
+    assert done.code == 0, done.out
+    assert "AWS::SQS::Queue" in (made.root / "resources.yml").read_text()
+    [note] = [one for one in done.result["changed"] if "duplicate" in one["reason"]]
+    assert (note["path"], note["where"]) == ("Resources.Table", "template.yaml:11:3")
+
+
+def test_equal_keys_of_a_service_are_an_error(tmp_path: Path) -> None:
+    done = imported(tmp_path, SERVERLESS + "service: two\n").json("import")
+    assert (done.code, done.error["code"]) == (65, "config/duplicate-key")
+    assert "lines 1 and" in done.error["message"]
+
+
+def write_composition(made: Project, params: str, rest: str = "") -> None:
+    (made.root / "serverless.yml").unlink()
+    outputs = "Outputs: {Name: {Value: !Ref T}}"
+    resources = f"resources: {{Resources: {{T: {{Type: 'AWS::DynamoDB::Table'}}}}, {outputs}}}\n"
+    made.write(
+        {
+            "data/serverless.yml": SERVERLESS.replace("service: shop", "service: data") + resources,
+            "web/serverless.yml": SERVERLESS.replace("${self:custom.table}", "${param:table}"),
+            "data/src/api.js": CODE["src/api.js"],
+            "web/src/api.js": CODE["src/api.js"],
+            "serverless-compose.yml": "services:\n  db: {path: data}\n"
+            f"  web:\n    path: web\n    params:\n      {params}\n{rest}",
+        }
+    )
+
+
+def test_parameters_of_the_compose_file_are_carried(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    write_composition(made, "table: t-${db.Name}-${sls:stage}\n      url: ${db.HttpApiUrl}")
+    done = made.json("import")
+    assert done.code == 0, done.out
+    config = yaml.safe_load((made.root / "web/fabric.yml").read_text())
+    assert config["params"] == {
+        "table": "t-${service:data.stack.Name}-${stage}",
+        "url": "${service:data.url}",
+    }
+    compose = yaml.safe_load((made.root / "fabric.compose.yml").read_text())
+    assert compose["services"]["shop"]["dependsOn"] == ["data"]
+
+
+def test_parameters_that_cannot_be_carried_are_reported(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    write_composition(made, "table: ${db.Missing}", "state: s3\n")
+    notes = {one["path"]: one for one in made.json("import").result["notCarried"]}
+    assert notes["services.web.params.table"]["where"] == "serverless-compose.yml:6:7"
+    assert notes["state"]["where"] == "serverless-compose.yml:7:1"
+
+
+@pytest.mark.parametrize("value", ["x: ${nowhere.Name}", "x: y\n    dependsOn: nowhere"])
+def test_an_unknown_service_of_the_compose_file_is_an_error(value: str, tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    write_composition(made, value)
+    done = made.json("import")
+    assert (done.code, done.error["code"]) == (65, "import/unreadable")
+    assert done.error["where"]["line"] in (6, 7)
+    assert "`nowhere`" in done.error["message"]
+
+
 @pytest.mark.parametrize(
     "services", ["[a]", "{a: {path: a, params: [x]}}", "{a: {path: a, dependsOn: 3}}"]
 )
@@ -243,3 +360,24 @@ def test_an_odd_compose_file_is_refused(services: str, tmp_path: Path) -> None:
     made.write({"serverless-compose.yml": f"services: {services}\n"})
     done = made.json("import")
     assert (done.code, done.error["code"]) == (65, "import/unreadable")
+
+
+def test_projects_of_other_platforms_can_be_planned(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    (made.root / "serverless.yml").unlink()
+    worker = "export default { fetch: () => new Response('') };\n"
+    page = "export default function (req, res) { res.end(''); }\n"
+    made.write(
+        {
+            "worker/wrangler.toml": 'name = "shop"\nmain = "index.js"\n',
+            "worker/index.js": worker,
+            "vercel/vercel.json": "{}",
+            "vercel/api/users/[id].js": page,
+            "netlify/netlify.toml": "[build]\n",
+            "netlify/netlify/functions/hello.js": CODE["src/api.js"],
+        }
+    )
+    done = made.json("import")
+    assert done.code == 0, done.out
+    assert done.result["from"] == "netlify, vercel, wrangler"
+    assert made.fabric("compose", "plan").code == 0

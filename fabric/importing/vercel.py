@@ -1,0 +1,262 @@
+"""A config of Vercel (vercel.json) with the files below `api` to a config of fabric."""
+
+import json
+import re
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from fabric.config.yaml.nodes import Node
+from fabric.importing.context import Context
+from fabric.importing.credentials import Credentials
+from fabric.importing.draft import Fields, Imported
+from fabric.importing.intrinsics import LogicalNames
+from fabric.importing.packaging import put_build_step
+from fabric.importing.rules import (
+    Rule,
+    Rules,
+    apply_rules,
+    drop_because,
+    lose_because,
+    share,
+)
+from fabric.importing.source import At, Ledger
+from fabric.importing.surroundings import Surroundings
+from fabric.importing.web_functions import (
+    add_route,
+    choose_service,
+    convert_file_path,
+    convert_pattern,
+    is_node_file,
+    list_files,
+    name_function,
+    place_file,
+    put_service,
+)
+from fabric.model.problems import FabricError, Place, Problem
+
+_PROVIDER, _RUNTIME = "host1", "nodejs22.x"
+_EDGE = re.compile(r"""runtime\s*[:=]\s*["'](?:experimental-)?edge["']""")
+_OTHER_SUFFIXES = (".py", ".go", ".rb", ".rs")
+_ENGINES = ("20", "22", "24")
+
+
+class _Function(NamedTuple):
+    """A function in progress: its file, its path in addresses, and its keys."""
+
+    file: str
+    path: str
+    fields: Fields
+
+
+class _Api:
+    """The functions of a project, by file and by path."""
+
+    def __init__(self, context: Context, at: At, config: Fields) -> None:
+        self.functions: list[_Function] = []
+        for file in list_files(context.surroundings, "api"):
+            if any(step.startswith(("_", ".")) for step in file.split("/")):
+                continue
+            where = place_file(at, file)
+            if file.endswith(_OTHER_SUFFIXES):
+                reason = f"`{file}` is not carried: fabric deploys Node.js functions to Vercel"
+                context.ledger.lose(where, reason)
+            elif is_node_file(file):
+                self._add(context, where, file, config)
+
+    def _add(self, context: Context, at: At, file: str, config: Fields) -> None:
+        if _EDGE.search(context.surroundings.read_text(file) or ""):
+            context.ledger.lose(at, f"`{file}` is an edge function, which is not supported")
+            return
+        stem = file.rpartition(".")[0]
+        fields = Fields(at)
+        fields.put("name", name_function(stem.removeprefix("api/")))
+        fields.put("entry", context.surroundings.place(file))
+        path = convert_file_path(stem)
+        add_route(fields, path)
+        self.functions.append(_Function(file, path, fields))
+        config.add("functions", fields)
+
+    def find(self, path: str) -> Fields | None:
+        """Find the function of a path, such as `/api/hello`."""
+        path = path.partition("?")[0].rstrip("/")
+        path = re.sub(r"\.(?:js|ts|mjs)$", "", path)
+        return next((one.fields for one in self.functions if one.path == path), None)
+
+
+def convert_vercel(root: Node, surroundings: Surroundings, file: str) -> Imported:
+    """Convert a config. Each key of the source ends in the ledger."""
+    ledger = Ledger()
+    credentials = Credentials(ledger)
+    source = At(credentials.replace(root))
+    if not source.is_map:
+        message = "the file is not a map, such as `{}`"
+        raise FabricError(Problem("import/unreadable", message, where=Place(file)))
+    service = choose_service(source.get("name").text or surroundings.folder_name)
+    context = Context(
+        LogicalNames(service=service, functions={}), credentials, ledger, surroundings
+    )
+    config = Fields()
+    put_service(context, source.get("name"), config, _PROVIDER, _read_runtime(surroundings))
+    api = _Api(context, source, config)
+    rules: Rules = {
+        **_RULES,
+        "functions": lambda context, at, _: _put_settings(context, at, api),
+        "crons": lambda context, at, _: _put_crons(context, at, api),
+        **share(("rewrites", "routes"), _convert_rewrites(api)),
+    }
+    apply_rules(context, source, rules, config)
+    return Imported(config=config.build_config(()), ledger=ledger)
+
+
+def _read_runtime(surroundings: Surroundings) -> str:
+    """Read the version of Node.js from package.json."""
+    try:
+        version = str(json.loads(surroundings.read_text("package.json") or "{}")["engines"]["node"])
+    except (ValueError, LookupError, TypeError):
+        return _RUNTIME
+    found = re.search(r"\d+", version)
+    return f"nodejs{found[0]}.x" if found and found[0] in _ENGINES else _RUNTIME
+
+
+def _put_settings(context: Context, at: At, api: _Api) -> None:
+    """Put the settings of functions. Each is for the files that match a pattern."""
+    for entry in at.list_entries():
+        matching = [one for one in api.functions if _matches(one.file, entry.key)]
+        if not matching:
+            context.ledger.lose(entry, f"no function below `api` matches `{entry.key}`")
+        for one in matching:
+            apply_rules(context, entry, _FUNCTION_RULES, one.fields)
+
+
+def _matches(file: str, pattern: str) -> bool:
+    """Return whether a glob matches: `**` with any number of directories."""
+    pattern = pattern.removeprefix("/")
+    if file == pattern:
+        return True
+    pattern = re.sub(r"\[", "[[]", pattern)
+    return fnmatchcase(file, pattern) or fnmatchcase(file, pattern.replace("**/", ""))
+
+
+def _put_memory(context: Context, at: At, fields: Fields) -> None:
+    context.copy_number(at, fields, "memory")
+
+
+def _put_duration(context: Context, at: At, fields: Fields) -> None:
+    if at.text == "max":
+        context.ledger.lose(at, "`max` is not a number of seconds", "set `timeout`")
+    else:
+        context.copy_number(at, fields, "timeout")
+
+
+def _put_include(context: Context, at: At, fields: Fields) -> None:
+    text = re.sub(r"^\{(.*)\}$", r"\1", context.read_text(at))
+    patterns = [context.surroundings.place(one.strip()) for one in text.split(",") if one.strip()]
+    context.put(at, fields, "include", patterns)
+
+
+_FUNCTION_RULES: Rules = {
+    "memory": _put_memory,
+    "maxDuration": _put_duration,
+    "includeFiles": _put_include,
+    "excludeFiles": drop_because("fabric packs only the files that a function uses"),
+    "runtime": lose_because("other runtimes of Vercel are not supported"),
+    "regions": lose_because("fabric has one region for a service"),
+    "supportsCancellation": lose_because("cancelled requests are not supported"),
+    "experimentalTriggers": lose_because("triggers of queues are not supported"),
+}
+
+
+def _put_crons(context: Context, at: At, api: _Api) -> None:
+    for one in at.list_items():
+        path, schedule = one.get("path"), one.get("schedule")
+        function = api.find(path.text)
+        if function is None:
+            context.ledger.lose(one, f"no function below `api` has the path `{path.text}`")
+            continue
+        function.add("triggers", {"type": "cron", "schedule": context.read_text(schedule)}, one)
+        context.ledger.carry(schedule)
+        reason = "the function is called with an event of a schedule instead of a GET request"
+        context.ledger.change(path, reason, f"cron of {function.get('name')}")
+
+
+def _convert_rewrites(api: _Api) -> Rule:
+    """Convert rewrites, and routes of the older form, to functions."""
+
+    def rule(context: Context, at: At, _: Fields) -> None:
+        for one in at.list_items():
+            source = one.get("source") if one.get("src").is_missing else one.get("src")
+            target = one.get("destination") if one.get("dest").is_missing else one.get("dest")
+            known = ("source", "src", "destination", "dest", "methods")
+            others = [entry.key for entry in one.list_entries() if entry.key not in known]
+            path, function = convert_pattern(source.text), api.find(target.text)
+            if others or path is None or function is None:
+                reason = f"`{source.text}` does not lead to a function below `api`"
+                if others:
+                    reason = f"`{others[0]}` of a rewrite has no equivalent"
+                context.ledger.lose(one, reason, "add an http trigger to a function")
+                continue
+            for method in [text.upper() for text in context.read_texts(one.get("methods"))] or [
+                "ANY"
+            ]:
+                add_route(function, path, method)
+            context.ledger.carry(one)
+            reason = "the function receives the path of the request"
+            context.ledger.change(target, reason, f"ANY:{path}")
+
+    return rule
+
+
+def _put_regions(context: Context, at: At, config: Fields) -> None:
+    first, *others = at.list_items() or (at,)
+    context.copy(first, config.child("provider"), "region")
+    for one in others:
+        context.ledger.lose(one, "fabric has one region for a service")
+
+
+def _put_environment(context: Context, at: At, config: Fields) -> None:
+    for one in at.list_entries():
+        if one.text.startswith("@"):
+            text = f"${{secret:{one.key}}}"
+            config.child("env", at).put(one.key, text, one)
+            context.ledger.change(one, "the value is read from the variable of this name", text)
+        else:
+            context.copy_variable(one, config.child("env", at))
+
+
+def _put_command(context: Context, at: At, config: Fields) -> None:
+    put_build_step(context, at, context.read_text(at), config)
+
+
+def _lose_each(what: str) -> Rule:
+    def rule(context: Context, at: At, _: Fields) -> None:
+        for one in at.list_items():
+            context.ledger.lose(one, f"{what} are not supported")
+
+    return rule
+
+
+_PAGES = lose_because("fabric deploys functions, and no pages")
+_OF_VERCEL = drop_because("used only by Vercel")
+_RULES: Rules = {
+    "regions": _put_regions,
+    "env": _put_environment,
+    "build": lose_because("variables of builds are not in fabric.yml", "set them in the shell"),
+    "buildCommand": _put_command,
+    "headers": _lose_each("headers of paths"),
+    "redirects": _lose_each("redirects"),
+    "builds": lose_because("builders of version 2 are not supported", "put functions below `api`"),
+    **share(
+        ("cleanUrls", "trailingSlash", "images", "outputDirectory", "framework", "middleware"),
+        _PAGES,
+    ),
+    **share(
+        ("functionFailoverRegions", "fluid", "bulkRedirectsPath"), lose_because("no equivalent")
+    ),
+    **share(
+        (
+            *("$schema", "version", "alias", "scope", "public", "github", "git", "ignoreCommand"),
+            *("devCommand", "installCommand", "relatedProjects", "passiveRegions"),
+        ),
+        _OF_VERCEL,
+    ),
+}

@@ -1,0 +1,333 @@
+"""A config of Wrangler (Cloudflare Workers) to a config of fabric.
+
+An environment of Wrangler becomes a stage. Bindings to other products are reported by name.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from fabric.config.yaml.nodes import Node
+from fabric.importing.context import Context
+from fabric.importing.credentials import Credentials
+from fabric.importing.draft import Fields, Imported
+from fabric.importing.intrinsics import LogicalNames
+from fabric.importing.packaging import NODE_SUFFIXES, put_build_step
+from fabric.importing.rules import (
+    Rule,
+    Rules,
+    apply_rules,
+    copy_as,
+    drop_because,
+    is_false,
+    is_true,
+    lose_because,
+    share,
+)
+from fabric.importing.source import At, Ledger
+from fabric.importing.surroundings import Surroundings
+from fabric.importing.web_functions import choose_service, put_service
+from fabric.model.problems import FabricError, Place, Problem
+
+_PROVIDER = "edge1-workers"
+_RUNTIME = "nodejs22.x"
+_ROUTES = ("ANY:/", "ANY:/{proxy+}")
+_HOST = re.compile(r"([A-Za-z0-9.-]+)/\*")
+_VARIABLE = re.compile(r"^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=", re.MULTILINE)
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]+$")
+# Sections of bindings, and the key of their names.
+_BINDINGS = {
+    **dict.fromkeys(
+        (
+            *("kv_namespaces", "r2_buckets", "d1_databases", "vectorize", "hyperdrive", "services"),
+            *("workflows", "analytics_engine_datasets", "mtls_certificates", "pipelines"),
+            *("dispatch_namespaces", "ai", "browser", "images", "media", "version_metadata"),
+            *("secrets_store_secrets", "worker_loaders", "vpc_services"),
+        ),
+        "binding",
+    ),
+    **dict.fromkeys(("send_email", "ratelimits"), "name"),
+}
+_LOADERS = {"Text": "text", "Data": "binary"}
+
+
+def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Imported:
+    """Convert a config. Each key of the source ends in the ledger."""
+    ledger = Ledger()
+    credentials = Credentials(ledger)
+    source = At(credentials.replace(root))
+    if not source.is_map:
+        message = 'the file is not a map, such as `name = "shop"`'
+        raise FabricError(Problem("import/unreadable", message, where=Place(file)))
+    service = choose_service(source.get("name").text or surroundings.folder_name)
+    names = LogicalNames(service=service, functions={})
+    context = Context(names, credentials, ledger, surroundings)
+    config = Fields()
+    put_service(context, source.get("name"), config, _PROVIDER, _RUNTIME)
+    function = Fields(source.get("main"))
+    function.put("name", "app")
+    extension = Fields()
+    _put_entry(context, source.get("main"), function)
+    for route in _ROUTES:
+        function.add("triggers", {"type": "http", "route": route})
+    apply_rules(context, source, _build_rules(config, function), extension)
+    _put_secrets(context, config)
+    for at in source.get("env").list_entries():
+        _convert_stage(context, at, config)
+    if function.has("entry"):
+        config.add("functions", function)
+    config.child("extensions").put(_PROVIDER, extension)
+    ledger.remark(
+        source.get("name"),
+        "fabric names Workers `<service>-<stage>-<function>`, behind a Worker for the routes",
+        f"{service}-<stage>-app",
+    )
+    return Imported(config=config.build_config(()), ledger=ledger)
+
+
+def _put_entry(context: Context, at: At, function: Fields) -> None:
+    if at.is_missing:
+        return
+    path = context.surroundings.place(context.read_text(at))
+    function.put("entry", path, at)
+    if not context.surroundings.is_file(at.text.removeprefix("./")):
+        reason = f"no file found for the entry `{at.text}`"
+        context.ledger.lose(at, reason, "build the file first, or set `entry` to its source")
+    elif _SUFFIX.sub("", path) == path or not path.endswith(NODE_SUFFIXES):
+        context.ledger.lose(at, f"`{at.text}` is not JavaScript or TypeScript")
+    elif path == at.text:
+        context.ledger.carry(at)
+    else:
+        context.ledger.change(at, "paths are relative to fabric.yml", path)
+
+
+def _put_secrets(context: Context, config: Fields) -> None:
+    """Declare the secrets of local runs, whose values are stored at Cloudflare."""
+    text = context.surroundings.read_text(".dev.vars") or ""
+    for name in _VARIABLE.findall(text):
+        if not config.child("env").has(name):
+            config.child("env").put(name, f"${{secret:{name}}}")
+
+
+def _put_variables(target: Fields, context: Context, at: At, _: Fields) -> None:
+    for one in at.list_entries():
+        if one.is_map or one.is_list:
+            text = json.dumps(one.value)
+            target.child("env", at).put(one.key, text, one)
+            context.ledger.change(one, "the value is text with JSON", text)
+        else:
+            context.copy_variable(one, target.child("env", at))
+
+
+def _put_flags(context: Context, at: At, _: Fields) -> None:
+    for one in at.list_items():
+        if one.text in ("nodejs_compat", "nodejs_compat_v2"):
+            context.ledger.drop(one, "fabric always sets nodejs_compat")
+        else:
+            context.ledger.lose(one, f"the compatibility flag `{one.text}` is not supported")
+
+
+def _put_crons(function: Fields, context: Context, at: At, _: Fields) -> None:
+    for one in at.get("crons").list_items():
+        function.add("triggers", {"type": "cron", "schedule": context.read_text(one)}, one)
+        context.ledger.carry(one)
+
+
+def _put_routes(context: Context, at: At, extension: Fields) -> None:
+    """Put one route of a whole hostname. fabric has one hostname for a service."""
+    for one in at.list_items():
+        pattern = one.get("pattern") if one.is_map else one
+        is_domain = is_true(one.get("custom_domain"))
+        found = _HOST.fullmatch(f"{pattern.text}/*" if is_domain else pattern.text)
+        if found is None or extension.has("hostname"):
+            reason = f"the route `{pattern.text}` is not the only route of a whole hostname"
+            context.ledger.lose(one, reason, "one `hostname` is possible")
+            continue
+        extension.put("hostname", found[1], one)
+        context.ledger.carry(pattern)
+        for key in ("zone_name", "zone_id"):
+            context.ledger.drop(one.get(key), "fabric reads the zone from EDGE1_ZONE_ID")
+        if is_domain:
+            reason = "a route of the zone, whose DNS record must exist"
+            context.ledger.change(one.get("custom_domain"), reason, found[1])
+
+
+def _lose_bindings(key: str) -> Rule:
+    def rule(context: Context, at: At, _: Fields) -> None:
+        for one in at.list_items():
+            name = one.get(key).text or one.get("binding").text or at.key
+            kind = f"the binding `{name}` ({at.key})"
+            context.ledger.lose(one, f"{kind} is not supported")
+
+    return rule
+
+
+def _lose_named(inner: str, key: str) -> Rule:
+    """Report bindings that are listed below a key."""
+
+    def rule(context: Context, at: At, _: Fields) -> None:
+        for one in at.get(inner).list_items():
+            reason = f"the binding `{one.get(key).text}` ({at.key}) is not supported"
+            context.ledger.lose(one, reason)
+        for one in at.list_entries():
+            if one.key != inner:
+                context.ledger.lose(one, f"`{one.key}` of {at.key} is not supported")
+
+    return rule
+
+
+def _lose_queues(context: Context, at: At, _: Fields) -> None:
+    for one in at.get("producers").list_items():
+        reason = f"the binding `{one.get('binding').text}` (queues.producers) is not supported"
+        context.ledger.lose(one, reason)
+    for one in at.get("consumers").list_items():
+        reason = f"the consumer of queue `{one.get('queue').text}` is not supported"
+        context.ledger.lose(one, reason)
+
+
+def _put_build_command(config: Fields, context: Context, at: At, _: Fields) -> None:
+    """Put a command that runs before the Worker is bundled. It has no shell in fabric."""
+    command = at.get("command")
+    if not command.is_missing:
+        put_build_step(context, command, context.read_text(command), config)
+    folder = at.get("cwd")
+    context.ledger.lose(folder, "a directory of the command is not supported", "use `cd`")
+    context.ledger.drop(at.get("watch_dir"), "fabric watches the inputs of the command")
+
+
+def _put_modules(config: Fields, context: Context, at: At, _: Fields) -> None:
+    """Put rules for files that a Worker imports as text or data."""
+    for one in at.list_items():
+        loader = _LOADERS.get(one.get("type").text, "")
+        suffixes = [_SUFFIX.search(glob.text) for glob in one.get("globs").list_items()]
+        if not loader or not all(suffixes):
+            reason = f"modules of type `{one.get('type').text}` are not supported"
+            context.ledger.lose(one, reason, "set `build.loader`")
+            continue
+        for found in suffixes:
+            if found:
+                config.child("build").child("loader", one).put(found[0], loader)
+        context.ledger.carry(one)
+
+
+def _put_source_maps(config: Fields, context: Context, at: At, _: Fields) -> None:
+    if is_true(at):
+        config.child("build").put_flag("sourcemap", at, value=True)
+    context.ledger.carry(at)
+
+
+def _put_below(target: Fields, key: str) -> Rule:
+    return lambda context, at, _: context.copy(at, target.child("build", at), key)
+
+
+def _note_observability(context: Context, at: At, _: Fields) -> None:
+    enabled = at.get("enabled")
+    if is_false(enabled):
+        context.ledger.change(enabled, "fabric always stores logs", "true")
+    context.ledger.drop(at, "fabric stores logs and traces of Workers")
+
+
+def _note_address(context: Context, at: At, _: Fields) -> None:
+    if is_false(at):
+        reason = "without `hostname`, the service has an address of workers.dev"
+        context.ledger.change(at, reason)
+    else:
+        context.ledger.carry(at)
+
+
+_OF_WRANGLER = drop_because("used only by Wrangler")
+_COMMON: Rules = {
+    "compatibility_date": copy_as("compatibilityDate"),
+    "compatibility_flags": _put_flags,
+    **share(("route", "routes"), _put_routes),
+    **{name: _lose_bindings(key) for name, key in _BINDINGS.items()},
+    "durable_objects": _lose_named("bindings", "name"),
+    "queues": _lose_queues,
+    "unsafe": _lose_named("bindings", "name"),
+    "migrations": lose_because("migrations of durable objects are not supported"),
+    "containers": lose_because("containers of Cloudflare are not supported"),
+    **share(("assets", "site"), lose_because("static files are not supported")),
+    **share(
+        ("wasm_modules", "text_blobs", "data_blobs"), lose_because("the format of old Workers")
+    ),
+    "tail_consumers": lose_because("tail consumers are not supported"),
+    "placement": lose_because("a placement is not supported"),
+    "limits": lose_because("limits of CPU time are not supported"),
+    "logpush": lose_because("Logpush is not supported"),
+    "observability": _note_observability,
+    "workers_dev": _note_address,
+    "preview_urls": drop_because("fabric does not use preview addresses"),
+    **share(("account_id", "cfg", "zone_id", "usage_model", "first_party_worker"), _OF_WRANGLER),
+    **share(
+        (
+            *("$schema", "dev", "send_metrics", "keep_vars", "preserve_file_names", "base_dir"),
+            *("no_bundle", "find_additional_modules", "jsx_factory", "jsx_fragment", "node_compat"),
+            *("pages_build_output_dir", "compliance_region", "python_modules", "legacy_env"),
+        ),
+        _OF_WRANGLER,
+    ),
+}
+
+
+def _build_rules(config: Fields, function: Fields) -> Rules:
+    """Build the rules of the top level, which write to the config and to its function."""
+    return {
+        **_COMMON,
+        "vars": partial(_put_variables, config),
+        "triggers": partial(_put_crons, function),
+        "build": partial(_put_build_command, config),
+        "rules": partial(_put_modules, config),
+        "minify": _put_below(config, "minify"),
+        "define": _put_below(config, "define"),
+        "tsconfig": _put_below(config, "tsconfig"),
+        "keep_names": _put_below(config, "keepNames"),
+        "upload_source_maps": partial(_put_source_maps, config),
+        "alias": lose_because(
+            "replaced packages are not supported", "use `paths` of tsconfig.json"
+        ),
+    }
+
+
+def _convert_stage(context: Context, at: At, config: Fields) -> None:
+    """Convert an environment. Wrangler inherits no variables into one, and fabric does."""
+    stage = config.child("stages").child(at.key, at)
+    extension = Fields(at)
+    function = Fields(at)
+    rules = {**_build_rules(stage, function), **dict.fromkeys(_ONLY_TOP, _lose_in_stage)}
+    rules["name"] = lose_because("fabric names Workers by service, stage and function")
+    apply_rules(context, at, rules, extension)
+    if function.has("triggers"):
+        for route in _ROUTES:
+            function.add("triggers", {"type": "http", "route": route})
+        stage.child("functions").put("app", function)
+    if not extension.is_empty:
+        stage.child("extensions").put(_PROVIDER, extension)
+    for name in _list_inherited(config, at):
+        reason = f"the variable `{name}` is inherited in fabric; Wrangler inherits none"
+        context.ledger.remark(at, reason)
+
+
+_ONLY_TOP = (
+    "main",
+    "build",
+    "rules",
+    "minify",
+    "define",
+    "tsconfig",
+    "upload_source_maps",
+    "alias",
+    "keep_names",
+)
+_lose_in_stage = lose_because("fabric has one build for all stages")
+
+
+def _list_inherited(config: Fields, at: At) -> Iterator[str]:
+    own = {one.key for one in at.get("vars").list_entries()}
+    for entry in config.child("env").build().entries:
+        if entry.key not in own and not _is_secret(At(entry.value).text):
+            yield entry.key
+
+
+def _is_secret(text: str) -> bool:
+    return text.startswith("${secret:")

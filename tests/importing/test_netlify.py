@@ -1,0 +1,113 @@
+"""Configs of Netlify and their functions."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.imports import Conversion, convert_text
+
+HELLO, CLEAN = "netlify/functions/hello.js", "netlify/functions/clean/index.ts"
+CODE = {HELLO: "", CLEAN: ""}
+
+
+def netlify(text: str = "", files: dict[str, str] | None = None) -> Conversion:
+    return convert_text("netlify", text, files or CODE)
+
+
+def triggers(done: Conversion) -> dict[str, list[Any]]:
+    return {
+        one["name"]: [trigger.get("route") or trigger["schedule"] for trigger in one["triggers"]]
+        for one in done.config["functions"]
+    }
+
+
+def test_files_and_directories_are_functions() -> None:
+    done = netlify()
+    assert done.config["provider"]["name"] == "host2"
+    assert [one["entry"] for one in done.config["functions"]] == [CLEAN, HELLO]
+    assert triggers(done) == {"clean": ["ANY:/clean"], "hello": ["ANY:/hello"]}
+
+
+def test_another_directory_can_be_set() -> None:
+    files = {"fn/a.mts": "", "fn/a.d.ts": "", "fn/readme.md": ""}
+    assert triggers(netlify('[functions]\ndirectory = "fn/"\n', files)) == {"a": ["ANY:/a"]}
+    assert triggers(netlify('[build]\nfunctions = "./fn"\n', files)) == {"a": ["ANY:/a"]}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('export const config = { path: "/x/:id" };', ["ANY:/x/{id}"]),
+        (
+            "export const config: Config = {\n  path: ['/a', '/b/*'],\n};",
+            ["ANY:/a", "ANY:/b/{proxy+}"],
+        ),
+        ('export const config = { schedule: "@daily" };', ["0 0 * * *"]),
+        ('export const handler = schedule("5 * * * *", run);', ["5 * * * *"]),
+    ],
+)
+def test_code_can_declare_paths_and_a_schedule(code: str, found: list[str]) -> None:
+    assert triggers(netlify("", {HELLO: code})) == {"hello": found}
+
+
+def test_redirects_with_status_200_to_functions_are_routes() -> None:
+    done = netlify(
+        '[[redirects]]\nfrom = "/api/*"\nto = "/.netlify/functions/:splat"\nstatus = 200\n'
+        '[[redirects]]\nfrom = "/h/:id"\nto = "/.netlify/functions/hello"\nstatus = 200\nforce = true\n'
+    )
+    assert triggers(done) == {
+        "clean": ["ANY:/api/clean"],
+        "hello": ["ANY:/api/hello", "ANY:/h/{id}"],
+    }
+    assert done.reasons() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('[[redirects]]\nfrom = "/a"\nto = "/b"\n', "redirect of `/a`"),
+        ('[[redirects]]\nfrom = "/a"\nto = "/.netlify/functions/hello"\n', "redirect of `/a`"),
+        ('[[headers]]\nfor = "/*"\n[headers.values]\nX = "y"\n', "headers of `/*`"),
+        ('[[plugins]]\npackage = "p"\n', "plugin `p`"),
+        ('[[edge_functions]]\nfunction = "e"\npath = "/e"\n', "edge function `e`"),
+        ('[functions."none"]\nschedule = "@daily"\n', "no function matches `none`"),
+        ('[functions]\nignored_node_modules = ["a"]\n', "left out of a bundle"),
+        ('[context.prod]\ncommand = "x"\n', "one build"),
+        ("[unknown]\na = 1\n", "unknown key"),
+    ],
+)
+def test_what_fabric_cannot_express_is_reported(text: str, reason: str) -> None:
+    assert any(reason in one for one in netlify(text).reasons())
+
+
+def test_settings_of_functions_are_carried() -> None:
+    done = netlify(
+        '[functions]\nincluded_files = ["data/**", "!x"]\nexternal_node_modules = ["sharp"]\n'
+        '[functions."h*"]\nincluded_files = ["own/**"]\nschedule = "@hourly"\n'
+    )
+    assert done.config["defaults"] == {"include": ["data/**"], "build": {"external": ["sharp"]}}
+    hello = done.config["functions"][1]
+    assert hello["include"] == ["own/**"]
+    assert triggers(done)["hello"] == ["0 * * * *"]
+
+
+def test_variables_and_contexts_are_carried() -> None:
+    done = netlify(
+        '[build]\ncommand = "npm run build"\npublish = "dist"\n'
+        '[build.environment]\nLEVEL = "info"\n'
+        '[context.production.environment]\nLEVEL = "warn"\n'
+        '[context.deploy-preview.environment]\nLEVEL = "debug"\n'
+    )
+    assert done.config["env"] == {"LEVEL": "info"}
+    assert done.config["stages"] == {
+        "prod": {"env": {"LEVEL": "warn"}},
+        "deploy-preview": {"env": {"LEVEL": "debug"}},
+    }
+    assert done.reasons() == []
+
+
+def test_other_languages_are_reported_with_their_files() -> None:
+    done = netlify("", {**CODE, "netlify/functions/go.go": ""})
+    assert done.reasons() == [
+        "netlify/functions/go.go: `netlify/functions/go.go` is not a function of Node.js"
+    ]
