@@ -52,22 +52,37 @@ def check_copy(
     changes: Sequence[FileChange], folders: Sequence[Path], top: Path, settings: Settings
 ) -> Iterator[Problem]:
     """Check the files of a dry run in a temporary copy of the project."""
+    with open_copy(top) as copy:
+        if copy is None:
+            message = f"the result is not checked: more than {_MOST_FILES:,} files"
+            yield Problem("import/not-checked", message, "run the import without --dry-run")
+            return
+        write_changes(changes, top, copy)
+        for folder in folders:
+            yield from check_files(copy / folder.relative_to(top), folder, settings)
+
+
+def write_changes(changes: Sequence[FileChange], top: Path, copy: Path) -> None:
+    """Write files into a copy of the project."""
+    for one in changes:
+        path = copy / one.path.relative_to(top)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Never through a hard link to a file of the project.
+        path.unlink(missing_ok=True)
+        path.write_bytes(one.new)
+
+
+@contextlib.contextmanager
+def open_copy(top: Path) -> Iterator[Path | None]:
+    """Copy a project to a temporary directory. A large one is not copied."""
     with tempfile.TemporaryDirectory(prefix="fabric-import-") as name:
         copy = Path(os.path.realpath(name)) / (top.resolve().name or "project")
         try:
             _copy(top, copy)
         except _TooLargeError:
-            message = f"the result is not checked: more than {_MOST_FILES:,} files"
-            yield Problem("import/not-checked", message, "run the import without --dry-run")
-            return
-        for one in changes:
-            path = copy / one.path.relative_to(top)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Never through a hard link to a file of the project.
-            path.unlink(missing_ok=True)
-            path.write_bytes(one.new)
-        for folder in folders:
-            yield from check_files(copy / folder.relative_to(top), folder, settings)
+            yield None
+        else:
+            yield copy
 
 
 class _TooLargeError(Exception):

@@ -78,46 +78,51 @@ class _Read(Struct, frozen=True):
     repeated: tuple[Problem, ...]
 
 
-class _Done(Struct, frozen=True):
+class ConvertedSource(Struct, frozen=True):
     """A converted source with its files."""
 
     read: _Read
     made: ImportedFiles
 
 
-class _Found(Struct, frozen=True, kw_only=True):
-    """Everything that a report shows."""
+class Prepared(Struct, frozen=True, kw_only=True):
+    """Converted sources, and the files to write below a directory."""
 
-    done: Sequence[_Done]
+    done: Sequence[ConvertedSource]
     changes: Sequence[FileChange]
     # Keys of the compose file without an equivalent, as notes.
     composed: Sequence[ImportNote]
-    problems: Sequence[Problem]
+    top: Path
 
 
-def import_project(request: ImportRequest, settings: Settings) -> Report:
+def convert_project(request: ImportRequest, settings: Settings) -> Prepared:
+    """Convert all sources, and list the files to write."""
     place = settings.cwd / request.path
     sources = find_sources(request.path, request.kind, settings.cwd)
     out = _choose_out(request, place, sources, settings.cwd)
-    composition = _read_composition(get_folder(place), settings.cwd)
+    top = get_folder(place)
+    composition = _read_composition(top, settings.cwd)
     converted = [_convert(one, place, out, settings.cwd) for one in sources]
-    done, composed = _format(converted, composition, get_folder(place))
+    done, composed = _format(converted, composition, top)
     done = _require_functions(done)
-    changes = _list_changes(done)
-    changes += _list_compose(done, get_folder(place), out or get_folder(place), composition)
-    existing = [one for one in changes if one.old is not None]
-    folders = [one.read.folder for one in done]
+    changes = [*_list_changes(done), *_list_compose(done, top, out or top, composition)]
+    return Prepared(done=done, changes=changes, composed=composed, top=out or top)
+
+
+def import_project(request: ImportRequest, settings: Settings) -> Report:
+    found = convert_project(request, settings)
+    existing = [one for one in found.changes if one.old is not None]
+    folders = [one.read.folder for one in found.done]
     if request.dry_run:
-        problems = list(check_copy(changes, folders, out or get_folder(place), settings))
+        problems = list(check_copy(found.changes, folders, found.top, settings))
         if existing and not request.force:
             problems.append(_build_existing_problem(existing, settings.cwd))
     else:
         if existing and not request.force:
             raise FabricError(_build_existing_problem(existing, settings.cwd))
-        _write(changes, out or get_folder(place))
-        problems = [found for one in folders for found in check_files(one, one, settings)]
-    found = _Found(done=done, changes=changes, composed=composed, problems=problems)
-    return _report(request, found, settings.cwd)
+        _write(found.changes, found.top)
+        problems = [problem for one in folders for problem in check_files(one, one, settings)]
+    return _report(request, found, problems, settings.cwd)
 
 
 def _choose_out(
@@ -164,7 +169,7 @@ def _read_composition(top: Path, cwd: Path) -> Composition | None:
 
 def _format(
     converted: Sequence[_Read], composition: Composition | None, top: Path
-) -> tuple[list[_Done], list[ImportNote]]:
+) -> tuple[list[ConvertedSource], list[ImportNote]]:
     """Format the files of all services, with the parameters of the compose file."""
     folders = {os.path.relpath(one.source.file.parent, top): one.found for one in converted}
     composed = composition.services if composition else {}
@@ -180,7 +185,7 @@ def _format(
     for each in converted:
         given = params.get(os.path.relpath(each.source.file.parent, top), {})
         made = format_files(each.found, given)
-        done.append(_Done(each, made))
+        done.append(ConvertedSource(each, made))
     shown = composition.file if composition else ""
     return done, [_describe_compose_note(shown, one) for one in lost]
 
@@ -195,7 +200,7 @@ def _describe_compose_note(file: str, note: ComposeNote) -> ImportNote:
     )
 
 
-def _require_functions(done: list[_Done]) -> list[_Done]:
+def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
     """Keep the sources with functions. Of others fabric deploys nothing."""
     found = [one for one in done if one.made.functions]
     if not found:
@@ -206,7 +211,7 @@ def _require_functions(done: list[_Done]) -> list[_Done]:
     return found
 
 
-def _list_changes(done: Sequence[_Done]) -> list[FileChange]:
+def _list_changes(done: Sequence[ConvertedSource]) -> list[FileChange]:
     """List the files to write. An existing example of variables is kept."""
     changes: list[FileChange] = []
     for one in done:
@@ -236,7 +241,7 @@ def _write(changes: Sequence[FileChange], top: Path) -> None:
 
 
 def _list_compose(
-    done: Sequence[_Done], top: Path, out: Path, composition: Composition | None
+    done: Sequence[ConvertedSource], top: Path, out: Path, composition: Composition | None
 ) -> Iterator[FileChange]:
     """List the compose file of several services."""
     if len(done) < 2 and composition is None:  # noqa: PLR2004
@@ -258,8 +263,10 @@ def _list_compose(
         yield FileChange(path, old, text.encode())
 
 
-def _report(request: ImportRequest, found: _Found, cwd: Path) -> Report:
-    done, problems = found.done, found.problems
+def _report(
+    request: ImportRequest, found: Prepared, problems: Sequence[Problem], cwd: Path
+) -> Report:
+    done = found.done
     outcome = ImportOutcome(
         source=request.path,
         from_=", ".join(dict.fromkeys(one.read.source.kind for one in done)),
@@ -292,11 +299,11 @@ def _describe_problem(problem: Problem) -> ImportNote:
     )
 
 
-def _place(done: _Done, note: Note) -> str:
+def _place(done: ConvertedSource, note: Note) -> str:
     return str(Place(done.read.source.shown, note.line, note.column))
 
 
-def _list_notes(done: Sequence[_Done], fate: Fate) -> Iterator[ImportNote]:
+def _list_notes(done: Sequence[ConvertedSource], fate: Fate) -> Iterator[ImportNote]:
     for one in done:
         for note in one.made.settled.select(fate):
             yield ImportNote(
@@ -308,7 +315,7 @@ def _list_notes(done: Sequence[_Done], fate: Fate) -> Iterator[ImportNote]:
             )
 
 
-def _list_changed(done: _Done) -> Iterator[ChangedKey]:
+def _list_changed(done: ConvertedSource) -> Iterator[ChangedKey]:
     for one in done.read.repeated:
         where = one.where or Place(done.read.source.shown)
         yield ChangedKey(

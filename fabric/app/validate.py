@@ -86,10 +86,14 @@ def show_config(where: Where, settings: Settings) -> Report:
 
 
 def _build_report(config: Config, warnings: tuple[Problem, ...]) -> Report:
+    outcome = ConfigOutcome(config.service, config.stage, describe_config(config))
+    return Report("config show", outcome, warnings=warnings)
+
+
+def describe_config(config: Config) -> object:
+    """The document of a config, with words for values that only a deploy knows."""
     known = {
         name: f"(known after a deploy: {name})"
         for name in find_late_names(config.document.resolved)
     }
-    document = fill_document(json.loads(config.document.resolved), known)
-    outcome = ConfigOutcome(config.service, config.stage, document)
-    return Report("config show", outcome, warnings=warnings)
+    return fill_document(json.loads(config.document.resolved), known)

@@ -213,6 +213,8 @@ def _put_own_routes(context: Context, source: At, functions: list[_Function]) ->
 
 def _put_build(context: Context, at: At, config: Fields) -> None:
     apply_rules(context, at, _BUILD_RULES, config)
+    if not at.list_entries():
+        context.ledger.carry(at)
 
 
 def _put_command(context: Context, at: At, config: Fields) -> None:

@@ -1,5 +1,8 @@
 """State machines of AWS SAM and of serverless-step-functions to workflows."""
 
+import re
+
+from fabric.config.yaml.nodes import Node, Scalar, Sequence
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.policies import put_policies
@@ -17,6 +20,7 @@ from fabric.importing.rules import (
 from fabric.importing.serverless_functions import shorten
 from fabric.importing.source import At
 
+_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 _TRIGGERS = lose_because(
     "events of state machines are not converted",
     "add `triggers` of the types cron and eventbus to the workflow",
@@ -30,10 +34,31 @@ def _put_definition(context: Context, at: At, workflow: Fields) -> None:
         context.ledger.lose(at, "a definition in a bucket is not supported")
         return
     if at.is_map:
-        context.copy(at, workflow, "definition")
+        _put_inline(context, at, workflow)
     else:
         path = context.read_text(at)
         context.put(at, workflow, "definition", context.surroundings.place(path))
+
+
+def _put_inline(context: Context, at: At, workflow: Fields) -> None:
+    """Put a definition in place of its file, with the values of its substitutions."""
+    definition = context.read(at)
+    if definition is not None:
+        texts = workflow.child("substitutions").build()
+        values = {one.key: one.value.text for one in texts.entries if isinstance(one.value, Scalar)}
+        workflow.put("definition", _substitute(definition, values), at)
+        workflow.remove("substitutions")
+        context.ledger.carry(at)
+
+
+def _substitute(node: Node, values: dict[str, str]) -> Node:
+    if isinstance(node, Scalar):
+        text = _NAME.sub(lambda found: values.get(found[1], found[0]), node.text)
+        return node if text == node.text else node._replace(value=text, text=text)
+    if isinstance(node, Sequence):
+        return node._replace(items=tuple(_substitute(one, values) for one in node.items))
+    entries = (one._replace(value=_substitute(one.value, values)) for one in node.entries)
+    return node._replace(entries=tuple(entries))
 
 
 def _put_log_destinations(context: Context, at: At, _: Fields) -> None:
@@ -55,12 +80,12 @@ _LOGS: Rules = {
     **share(("IncludeExecutionData", "includeExecutionData"), copy_as("includeExecutionData")),
     **share(("Destinations", "destinations"), _put_log_destinations),
 }
+_SUBSTITUTIONS: Rules = {"DefinitionSubstitutions": map_as("substitutions")}
 _RULES: Rules = {
     **share(("definition", "Definition", "DefinitionUri"), _put_definition),
     **share(("type", "Type"), lower_as("type")),
     **share(("role", "Role"), _put_role),
     **share(("Policies", "iamRoleStatements"), put_policies),
-    "DefinitionSubstitutions": map_as("substitutions"),
     **share(("Logging", "loggingConfig"), inside("logs", _LOGS)),
     **share(("events", "Events"), _TRIGGERS),
     **share(("name", "Name"), _NAMED),
@@ -73,6 +98,8 @@ def convert_state_machine(context: Context, at: At, name: str, config: Fields) -
     """Convert one state machine."""
     workflow = Fields(at)
     workflow.put("name", name)
+    # Substitutions come first, because an inline definition contains their values.
+    apply_rules(context, at, _SUBSTITUTIONS, workflow)
     apply_rules(context, at, _RULES, workflow)
     for key, inner in (("tracingConfig", "enabled"), ("Tracing", "Enabled")):
         flag = at.get(key, inner)

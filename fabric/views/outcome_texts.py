@@ -7,6 +7,7 @@ from fabric.model.amounts import format_count, format_duration
 from fabric.model.outcomes import deployed, generated, planned, queried, recorded, routed, watched
 from fabric.model.outcomes.imported import (
     ChangedKey,
+    ComparisonOutcome,
     ImportedService,
     ImportNote,
     ImportOutcome,
@@ -159,13 +160,33 @@ _LONGEST_LIST = 20
 def _format_import(done: ImportOutcome, style: Style) -> str:
     verb = "Would import" if done.dry_run else "Imported"
     rows = [f"{verb} {one.name}: {_format_parts(one)}" for one in done.services]
-    rows += [f"  {path}" for path in done.written]
+    replaced = set(done.replaced)
+    rows += [f"  {path}{' (exists)' if path in replaced else ''}" for path in done.written]
     rows.append(f"  {'carried':<12} {format_count(done.carried, 'key')}")
     changed = [f"{one.where}  {one.path}: {one.reason}{_format_new(one)}" for one in done.changed]
     rows += _format_notes("changed", changed)
     rows += _format_notes("not carried", _list_notes(done.not_carried), style.bad)
     rows += _format_notes("dropped", _list_notes(done.dropped))
     rows.append("Next: fabric validate, fabric plan, fabric invoke local --serve")
+    return "\n".join(rows)
+
+
+def _format_comparison(done: ComparisonOutcome, _style: Style) -> str:
+    config = f"the conversion to {done.config}" if done.is_converted else done.config
+    counts = f"{done.equal} equal, {len(done.differences)} different"
+    rows = [f"Compared {done.source} ({done.tool}) with {config}: {counts}"]
+    if done.differences:
+        table = [("function", "kind", done.tool, "fabric")]
+        table += [
+            (one.function, one.kind, one.other or "-", one.fabric or "-")
+            for one in done.differences
+        ]
+        widths = [max(len(row[column]) for row in table) for column in range(3)]
+        lines = [
+            f"  {first:<{widths[0]}}  {second:<{widths[1]}}  {third:<{widths[2]}}  {last}"
+            for first, second, third, last in table
+        ]
+        rows += [lines[0], *lines[1:]]
     return "\n".join(rows)
 
 
@@ -206,6 +227,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.ReleasesOutcome: deploy_text.format_releases,
     deployed.OutputsOutcome: deploy_text.format_outputs,
     generated.GenerateOutcome: deploy_text.generate_text,
+    ComparisonOutcome: _format_comparison,
     ImportOutcome: _format_import,
     queried.ValidOutcome: _format_valid,
     queried.ConfigOutcome: _format_config,

@@ -36,6 +36,14 @@ class SourceChoice(Struct, frozen=True):
     dry_run: Annotated[
         bool, click.option("--dry-run", is_flag=True, help="Report without writing files.")
     ]
+    compare: Annotated[
+        bool,
+        click.option(
+            "--compare",
+            is_flag=True,
+            help="Compare with the template of the other tool, which runs its plugins.",
+        ),
+    ]
     force: Annotated[bool, click.option("--force", is_flag=True, help="Replace existing files.")]
     strict: Annotated[
         bool,
@@ -54,20 +62,25 @@ class ImportFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric import                          convert serverless.yml or template.yaml of this directory
 fabric import services/api --dry-run   report what would be carried, and write nothing
+fabric import --compare                list differences to the template of the other tool
 """),
 )
 @pass_flags(ImportFlags)
 def import_project(flags: ImportFlags) -> int:
     """Convert the config of another tool.
 
-    Reads serverless.yml of the Serverless Framework, or a template of AWS SAM, and writes
-    fabric.yml and stack templates. Each key of the source is carried, or listed with a reason.
-    No code of the project runs, and no network is used. The exit code is 2 if a key is not
-    carried.
+    Reads serverless.yml, a template of AWS SAM, wrangler.toml, vercel.json or netlify.toml, and
+    writes fabric.yml and stack templates. Each key of the source is carried, or listed with a
+    reason. No code of the project runs, and no network is used. The exit code is 2 if a key is
+    not carried.
+
+    --compare runs osls or aws-sam-translator in a copy of the project, with all plugins of the
+    project. It writes nothing. The exit code is 2 if both sides differ.
     """
     from fabric.app.import_project import ImportRequest
     from fabric.app.import_project import import_project as start
     from fabric.cli.answer import answer
+    from fabric.model.problems import FabricError, Problem
 
     chosen = flags.source
     request = ImportRequest(
@@ -78,4 +91,11 @@ def import_project(flags: ImportFlags) -> int:
         force=chosen.force,
         strict=chosen.strict,
     )
+    if chosen.compare:
+        if chosen.out or chosen.dry_run or chosen.force or chosen.strict:
+            message = "--compare cannot be combined with options for writing"
+            raise FabricError(Problem("usage/conflict", message, "omit the other options"))
+        from fabric.app.import_compare import compare_import
+
+        return answer(flags.screen, lambda settings: compare_import(request, settings))
     return answer(flags.screen, lambda settings: start(request, settings))

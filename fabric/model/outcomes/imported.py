@@ -50,3 +50,24 @@ class ImportOutcome(JsonStruct, frozen=True, kw_only=True):
     # What `validate` and `plan` report about the result. `path` is empty.
     problems: tuple[ImportNote, ...] = ()
     dry_run: bool = False
+
+
+class RowDifference(JsonStruct, frozen=True, kw_only=True):
+    """A fact about a function that differs. The value of a missing one is empty."""
+
+    function: str
+    kind: str
+    other: str
+    fabric: str
+
+
+class ComparisonOutcome(JsonStruct, frozen=True, kw_only=True):
+    """A config of fabric against the template that the other tool generates."""
+
+    source: str
+    tool: str
+    # The compared file of fabric. `isConverted`: it does not exist, and was converted for this.
+    config: str
+    is_converted: bool
+    equal: int
+    differences: tuple[RowDifference, ...]
