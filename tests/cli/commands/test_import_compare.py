@@ -1,0 +1,180 @@
+"""`fabric import --compare`: the config against the template of the other tool."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands.test_import import CODE, SAM, SERVERLESS, imported
+from tests.support.project import Project
+
+FUNCTION = {
+    "Type": "AWS::Lambda::Function",
+    "Properties": {
+        "MemorySize": 1024,
+        "Timeout": 6,
+        "Runtime": "nodejs22.x",
+        "Environment": {"Variables": {"TABLE": "orders-dev"}},
+    },
+}
+TEMPLATE: dict[str, Any] = {
+    "Resources": {
+        "ApiLambdaFunction": FUNCTION,
+        "Api": {
+            "Type": "AWS::ApiGatewayV2::Integration",
+            "Properties": {"IntegrationUri": {"Fn::GetAtt": ["ApiLambdaFunction", "Arn"]}},
+        },
+        "Route": {
+            "Type": "AWS::ApiGatewayV2::Route",
+            "Properties": {"RouteKey": "GET /orders", "Target": {"Ref": "Api"}},
+        },
+    }
+}
+
+
+def with_tool(folder: Path, script: str, text: str = SERVERLESS) -> Project:
+    """A project with a stand-in for osls in node_modules."""
+    made = imported(folder, text)
+    made.write({"template.txt": json.dumps(TEMPLATE), "node_modules/.bin/osls": script})
+    (made.root / "node_modules/.bin/osls").chmod(0o755)
+    return made
+
+
+COPY = """\
+#!/bin/sh
+mkdir .fabric-compare
+cp template.txt .fabric-compare/cloudformation-template-update-stack.json
+"""
+
+
+def test_a_conversion_is_compared_and_nothing_is_written(tmp_path: Path) -> None:
+    made = with_tool(tmp_path, COPY)
+    done = made.fabric("import", "--compare")
+    assert done.code == 0, done.out + done.err
+    assert done.out == (
+        "Compared serverless.yml (osls) with the conversion to fabric.yml: 6 equal, 0 different\n"
+    )
+    assert not (made.root / "fabric.yml").exists()
+    assert not (made.root / ".fabric-compare").exists()
+
+
+def test_an_existing_config_is_compared(tmp_path: Path) -> None:
+    made = with_tool(tmp_path, COPY)
+    made.fabric("import")
+    config = made.root / "fabric.yml"
+    changed = config.read_text().replace("memory: 1024", "memory: 512").replace("/orders", "/o")
+    config.write_text(changed)
+    done = made.json("import", "--compare")
+    assert done.code == 2
+    assert done.result == {
+        "source": "serverless.yml",
+        "tool": "osls",
+        "config": "fabric.yml",
+        "isConverted": False,
+        "equal": 4,
+        "differences": [
+            {"function": "api", "kind": "http", "other": "GET /orders", "fabric": "GET /o"},
+            {"function": "api", "kind": "memory", "other": "1024", "fabric": "512"},
+        ],
+    }
+    assert made.fabric("import", "--compare").out.splitlines()[1:] == [
+        "  function  kind    osls         fabric",
+        "  api       http    GET /orders  GET /o",
+        "  api       memory  1024         512",
+    ]
+
+
+def test_the_tool_gets_no_credentials_of_the_environment(tmp_path: Path) -> None:
+    script = COPY.replace("mkdir", 'test "$AWS_SECRET_ACCESS_KEY$CLOUD1_REGION" = compare\nmkdir')
+    made = with_tool(tmp_path, script.replace("#!/bin/sh", "#!/bin/sh -e"))
+    env = {"AWS_SECRET_ACCESS_KEY": "hunter2", "CLOUD1_REGION": "eu-central-1"}
+    assert made.fabric("import", "--compare", env=env).code == 0
+
+
+def test_values_of_variables_are_not_compared_or_printed(tmp_path: Path) -> None:
+    text = SERVERLESS.replace("${self:custom.table}", "${env:DB_PASSWORD}")
+    made = with_tool(tmp_path, COPY, text)
+    done = made.json("import", "--compare", env={"DB_PASSWORD": "hunter2hunter2"})
+    assert (done.code, "hunter2" in done.out + done.err) == (0, False)
+
+
+def test_a_missing_tool_is_an_error_with_the_command_to_install_it(tmp_path: Path) -> None:
+    done = imported(tmp_path).json("import", "--compare", env={"PATH": ""})
+    assert (done.code, done.error["code"]) == (1, "import/no-tool")
+    assert "npm install" in done.error["hint"]
+
+
+def test_the_output_of_a_failed_tool_is_shown_without_credentials(tmp_path: Path) -> None:
+    script = "#!/bin/sh\necho 'no such plugin API_TOKEN=hunter2hunter2' >&2; exit 3\n"
+    done = with_tool(tmp_path, script).json("import", "--compare")
+    assert (done.code, done.error["code"]) == (1, "import/tool-failed")
+    assert "no such plugin" in done.error["message"]
+    assert "hunter2" not in done.out
+
+
+def sam_project(folder: Path, translator: str) -> Project:
+    """A project with a stand-in for the translator of AWS."""
+    made = imported(folder, SAM, "template.yaml")
+    made.write(
+        {
+            "stand-in/boto3.py": "def Session(**_): return None\n",
+            "stand-in/samtranslator/parser/parser.py": "def Parser(): return None\n",
+            "stand-in/samtranslator/translator/translator.py": translator,
+        }
+    )
+    return made
+
+
+def test_a_template_of_sam_is_compared(tmp_path: Path) -> None:
+    translator = """\
+class Translator:
+    def __init__(self, *_, **__): pass
+    def translate(self, template, parameters):
+        assert template["Resources"]["Api"]["Properties"]["CodeUri"].startswith("s3://")
+        properties = {"Runtime": "nodejs22.x", "Environment": {"Variables": {"TABLE": 1}}}
+        return {"Resources": {"Api": {"Type": "AWS::Lambda::Function", "Properties": properties}}}
+"""
+    made = sam_project(tmp_path, translator)
+    done = made.json("import", "--compare", env={"PYTHONPATH": str(made.root / "stand-in")})
+    assert done.code == 0, done.out
+    assert (done.result["tool"], done.result["equal"]) == ("aws-sam-translator", 3)
+
+
+def test_the_translator_of_sam_is_optional(tmp_path: Path) -> None:
+    made = imported(tmp_path, SAM, "template.yaml")
+    done = made.json("import", "--compare")
+    assert (done.code, done.error["code"]) == (1, "import/no-tool")
+    assert "pip install aws-sam-translator" in done.error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("files", "args", "code"),
+    [
+        ({}, ("--force",), "usage/conflict"),
+        ({"serverless.yml": None, "vercel.json": "{}", "api/a.js": ""}, (), "usage/unsupported"),
+        (
+            {"serverless.yml": None, "a/serverless.yml": SERVERLESS},
+            ("a", "--out", "x"),
+            "usage/conflict",
+        ),
+    ],
+)
+def test_comparisons_that_are_not_possible_are_refused(
+    files: dict[str, str | None], args: tuple[str, ...], code: str, tmp_path: Path
+) -> None:
+    made = imported(tmp_path)
+    for name, text in files.items():
+        if text is None:
+            (made.root / name).unlink()
+        else:
+            made.write({name: text})
+    done = made.json("import", "--compare", *args)
+    assert (done.code, done.error["code"]) == (64, code)
+
+
+def test_several_services_are_ambiguous(tmp_path: Path) -> None:
+    made = imported(tmp_path, name="a/serverless.yml")
+    made.write({"b/serverless.yml": SERVERLESS, "a/src/api.js": "", "b/src/api.js": "", **CODE})
+    done = made.json("import", "--compare")
+    assert (done.code, done.error["code"]) == (64, "usage/ambiguous")
