@@ -65,7 +65,7 @@ def _name_reference(value: Values) -> str:
 
 
 def name_value(value: object) -> str:
-    """Return a value as written. One that is a parameter has the name of the parameter."""
+    """Return a value as written, and the name of a parameter for its value."""
     if isinstance(value, Mapping):
         return str(value.get("Ref"))
     return _PARAMETER.sub(lambda found: found[1], str(value))
@@ -145,7 +145,7 @@ def _list_permissions(function: Values) -> Iterator[str]:
 
 
 def _list_needed(function: Values) -> Iterator[str]:
-    """List what fabric allows by itself for targets of events and for brokers."""
+    """List the permissions that fabric adds for targets of events and for brokers."""
     triggers = function.get("triggers") or ()
     targets = [function.get("deadLetter")]
     targets += [(function.get("async") or {}).get(key) for key in ("onSuccess", "onFailure")]

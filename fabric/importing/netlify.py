@@ -130,7 +130,7 @@ def _add_schedule(fields: Fields, text: str) -> None:
 
 
 def _put_settings(context: Context, at: At, functions: list[_Function], config: Fields) -> None:
-    """Put the settings of all functions, and of those that a name or a pattern selects."""
+    """Put the settings of all functions, and of functions selected by name or pattern."""
     for one in (one for one in at.list_entries() if not one.is_map):
         rule = _FUNCTION_RULES.get(one.key)
         if rule is not None:

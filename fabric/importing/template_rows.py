@@ -159,7 +159,7 @@ class TemplateRows:
                 yield from self._list_settings(key, kind, properties)
 
     def _list_settings(self, key: str, kind: str, properties: Values) -> Iterator[Row]:
-        """List settings of functions that are resources of their own."""
+        """List settings of functions that are separate resources."""
         match kind:
             case "AWS::Lambda::Url" if name := self._find(properties.get("TargetFunctionArn")):
                 yield Row(name, "url", str(properties.get("AuthType", "NONE")))

@@ -1,6 +1,6 @@
 """A template of AWS SAM to CloudFormation, by the translator of AWS: JSON in, JSON out.
 
-Runs as a program of its own, because the translator is not a requirement of fabric. Calls nothing.
+Runs as a separate program, because the translator is not a requirement of fabric. Calls nothing.
 """
 
 import json
