@@ -6,7 +6,17 @@ from fabric.config.schema.function import RUNTIME
 from fabric.config.yaml.nodes import Scalar
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
-from fabric.importing.rules import copy_as, inside, is_false, is_true
+from fabric.importing.rules import (
+    Rules,
+    copy_as,
+    in_both_cases,
+    inside,
+    is_false,
+    is_true,
+    lower_as,
+    map_as,
+    number_as,
+)
 from fabric.importing.source import At
 from fabric.model.catalog import FUNCTION_NAME
 from fabric.model.late_values import has_late_bindings
@@ -186,3 +196,26 @@ def put_function_name(context: Context, at: At, fields: Fields) -> None:
         context.ledger.carry(at)
     elif found is not None:
         context.ledger.lose(at, "the name of a function must be known before the deploy")
+
+
+# In the case of the Serverless Framework. AWS SAM has the same keys with capital letters.
+FUNCTION_SETTINGS: Rules = {
+    "runtime": put_runtime,
+    "memorySize": number_as("memory"),
+    "timeout": number_as("timeout"),
+    "description": put_description,
+    "tags": map_as("tags"),
+    "tracing": put_tracing,
+    "kmsKeyArn": copy_as("kmsKey"),
+    "snapStart": put_snap_start,
+    "recursiveLoop": lower_as("recursiveLoop"),
+    "durableConfig": inside(
+        "durable",
+        in_both_cases(
+            {
+                "executionTimeout": number_as("executionTimeout"),
+                "retentionPeriodInDays": number_as("retentionDays"),
+            }
+        ),
+    ),
+}

@@ -119,6 +119,15 @@ def share(keys: tuple[str, ...], rule: Shared) -> dict[str, Shared]:
     return dict.fromkeys(keys, rule)
 
 
+def capitalize_keys(rules: Rules) -> Rules:
+    """Write keys with a first capital letter, as AWS SAM does."""
+    return {f"{key[:1].upper()}{key[1:]}": rule for key, rule in rules.items()}
+
+
+def in_both_cases(rules: Rules) -> Rules:
+    return {**rules, **capitalize_keys(rules)}
+
+
 def is_true(at: At) -> bool:
     return at.text.lower() == "true"
 

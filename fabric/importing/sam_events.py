@@ -7,17 +7,24 @@ from collections.abc import Callable
 from fabric.config.schema.triggers import BROKER_ACCESS
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
+from fabric.importing.event_rules import (
+    AFTER,
+    DELIVERY_RULES,
+    MAPPING_RULES,
+    TOPIC_RULES,
+    ConvertEvent,
+    build_source_event,
+)
 from fabric.importing.event_target import DEFAULT_ROUTES, EventTarget, put_seconds
 from fabric.importing.rules import (
     Rules,
     apply_rules,
+    capitalize_keys,
     carry,
     copy_as,
     drop_because,
-    inside,
     is_true,
     lose_because,
-    map_as,
     number_as,
     put_enabled,
     share,
@@ -28,9 +35,6 @@ from fabric.importing.serverless_events import ACCESS_TYPES, convert_storage_eve
 from fabric.importing.source import At
 from fabric.model.outcomes.json_struct import Json
 
-_AFTER = "write the resource into a stack `after` the release, with ${function:NAME.arn}"
-ConvertEvent = Callable[[Context, At, EventTarget], None]
-
 
 def convert_sam_events(context: Context, events: At, target: EventTarget) -> None:
     """Convert the events of a function. Each has a type and properties."""
@@ -38,7 +42,7 @@ def convert_sam_events(context: Context, events: At, target: EventTarget) -> Non
         kind = at.get("Type")
         convert = _EVENTS.get(kind.text)
         if convert is None:
-            context.ledger.lose(at, f"events of type `{kind.text}` are not supported", _AFTER)
+            context.ledger.lose(at, f"events of type `{kind.text}` are not supported", AFTER)
             continue
         context.ledger.carry(kind)
         convert(context, at.get("Properties"), target)
@@ -197,33 +201,15 @@ def _put_broker_access(context: Context, at: At, trigger: Fields) -> None:
 
 
 _MAPPING_RULES: Rules = {
-    "BatchSize": number_as("batchSize"),
+    **capitalize_keys(MAPPING_RULES),
     "MaximumBatchingWindowInSeconds": number_as("maximumBatchingWindowSeconds"),
-    "Enabled": put_enabled,
     "FunctionResponseTypes": _put_response_type,
     "FilterCriteria": _put_filters,
-    "StartingPosition": copy_as("startingPosition"),
     "StartingPositionTimestamp": lose_because("streams start at their oldest or newest record"),
-    "ParallelizationFactor": number_as("parallelizationFactor"),
-    "BisectBatchOnFunctionError": copy_as("bisectOnError"),
-    "MaximumRetryAttempts": copy_as("maximumRetryAttempts"),
-    "MaximumRecordAgeInSeconds": copy_as("maximumRecordAge"),
-    "TumblingWindowInSeconds": number_as("tumblingWindowSeconds"),
     "DestinationConfig": _put_on_failure,
     "MetricsConfig": lose_because("metrics of event source mappings are not supported"),
     "SourceAccessConfigurations": _put_access,
 }
-
-
-def _build_source_event(kind: str, key: str, rules: Rules) -> ConvertEvent:
-    """Build the conversion of an event with one source."""
-
-    def convert(context: Context, at: At, target: EventTarget) -> None:
-        trigger = target.add(at, kind)
-        apply_rules(context, at, rules, trigger)
-        target.remove_without(trigger, key)
-
-    return convert
 
 
 def _put_input(context: Context, at: At, fields: Fields) -> None:
@@ -243,23 +229,12 @@ def _put_dead_letter(context: Context, at: At, fields: Fields) -> None:
         context.ledger.lose(at, "a queue that SAM creates itself", hint)
 
 
-_NAMED = drop_because("fabric names and describes its rules itself")
 _DELIVERY_RULES: Rules = {
+    **capitalize_keys(DELIVERY_RULES),
     "Input": _put_input,
-    "InputPath": copy_as("inputPath"),
-    "InputTransformer": inside(
-        "inputTransformer", {"InputPathsMap": map_as("paths"), "InputTemplate": copy_as("template")}
-    ),
-    **share(("Enabled", "State"), put_enabled),
-    "RetryPolicy": inside(
-        "retry",
-        {
-            "MaximumRetryAttempts": number_as("maximumRetryAttempts"),
-            "MaximumEventAgeInSeconds": number_as("maximumEventAge"),
-        },
-    ),
+    "State": put_enabled,
     "DeadLetterConfig": _put_dead_letter,
-    **share(("Name", "RuleName", "Description", "OmitName", "Target"), _NAMED),
+    **share(("RuleName", "OmitName", "Target"), drop_because("fabric names its rules itself")),
 }
 
 
@@ -306,22 +281,16 @@ def _convert_topic(context: Context, at: At, target: EventTarget) -> None:
     _convert_plain_topic(context, at, target)
 
 
-def _put_scope(context: Context, at: At, trigger: Fields) -> None:
-    scope = {"MessageBody": "body", "MessageAttributes": "attributes"}.get(at.text, "")
-    context.put(at, trigger, "filterScope", scope)
-
-
 def _put_redrive(context: Context, at: At, trigger: Fields) -> None:
     context.copy(at.get("deadLetterTargetArn"), trigger, "deadLetter")
 
 
-_convert_plain_topic = _build_source_event(
+_convert_plain_topic = build_source_event(
     "pubsub",
     "topic",
     {
         "Topic": copy_as("topic"),
-        "FilterPolicy": copy_as("filter"),
-        "FilterPolicyScope": _put_scope,
+        **capitalize_keys(TOPIC_RULES),
         "RedrivePolicy": _put_redrive,
         "Region": drop_because("the ARN of the topic contains its region"),
         "SqsSubscription": carry,
@@ -369,23 +338,23 @@ _RULE_RULES: Rules = {
 _EVENTS: dict[str, ConvertEvent] = {
     "Api": _convert_api,
     "HttpApi": _convert_http_api,
-    "SQS": _build_source_event(
+    "SQS": build_source_event(
         "queue",
         "queue",
         {**_MAPPING_RULES, "Queue": copy_as("queue"), "ScalingConfig": _put_concurrency},
     ),
-    **share(("Kinesis", "DynamoDB"), _build_source_event("logstream", "stream", _STREAM_RULES)),
-    **share(("MSK", "SelfManagedKafka"), _build_source_event("logstream", "topic", _KAFKA_RULES)),
-    "MQ": _build_source_event("amqp", "broker", _BROKER_RULES),
+    **share(("Kinesis", "DynamoDB"), build_source_event("logstream", "stream", _STREAM_RULES)),
+    **share(("MSK", "SelfManagedKafka"), build_source_event("logstream", "topic", _KAFKA_RULES)),
+    "MQ": build_source_event("amqp", "broker", _BROKER_RULES),
     "SNS": _convert_topic,
     "S3": _convert_bucket,
-    "Schedule": _build_source_event(
+    "Schedule": build_source_event(
         "cron", "schedule", {**_DELIVERY_RULES, "Schedule": copy_as("schedule")}
     ),
     "ScheduleV2": _convert_scheduler,
     **share(
         ("EventBridgeRule", "CloudWatchEvent"),
-        _build_source_event("eventbus", "pattern", _RULE_RULES),
+        build_source_event("eventbus", "pattern", _RULE_RULES),
     ),
 }
 

@@ -8,14 +8,11 @@ from msgspec import Struct
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Scalar
 from fabric.importing.aws_settings import (
+    FUNCTION_SETTINGS,
     choose_runtime,
     put_architecture,
-    put_description,
     put_file_system,
     put_function_name,
-    put_runtime,
-    put_snap_start,
-    put_tracing,
     put_url,
     put_vpc,
 )
@@ -27,12 +24,12 @@ from fabric.importing.policies import put_policies
 from fabric.importing.rules import (
     Rules,
     apply_rules,
+    capitalize_keys,
     copy_as,
     drop_because,
     inside,
     lose_because,
     lower_as,
-    map_as,
     number_as,
     share,
 )
@@ -267,25 +264,18 @@ def _put_number_below(inner: str, key: str) -> Callable[[Context, At, Fields], N
 
 
 FUNCTION_RULES: Rules = {
-    "Runtime": put_runtime,
-    "MemorySize": number_as("memory"),
-    "Timeout": number_as("timeout"),
+    **capitalize_keys(FUNCTION_SETTINGS),
     "Architectures": put_architecture,
     "Environment": _put_environment,
-    "Description": put_description,
-    "Tags": map_as("tags"),
     "Layers": _put_layers,
     "ReservedConcurrentExecutions": number_as("reservedConcurrency"),
     "ProvisionedConcurrencyConfig": _put_number_below(
         "ProvisionedConcurrentExecutions", "provisionedConcurrency"
     ),
     "EphemeralStorage": _put_number_below("Size", "ephemeralStorage"),
-    "Tracing": put_tracing,
     "VpcConfig": put_vpc,
-    "KmsKeyArn": copy_as("kmsKey"),
     "DeadLetterQueue": _put_dead_letter,
     "FileSystemConfigs": put_file_system,
-    "SnapStart": put_snap_start,
     "LoggingConfig": inside(
         "logs",
         {
@@ -298,14 +288,6 @@ FUNCTION_RULES: Rules = {
     "FunctionUrlConfig": put_url,
     "Policies": put_policies,
     "Role": copy_as("role"),
-    "DurableConfig": inside(
-        "durable",
-        {
-            "ExecutionTimeout": number_as("executionTimeout"),
-            "RetentionPeriodInDays": number_as("retentionDays"),
-        },
-    ),
-    "RecursiveLoop": lower_as("recursiveLoop"),
     **share(
         (
             *("AutoPublishAlias", "AutoPublishCodeSha256", "AutoPublishAliasAllProperties"),

@@ -1,12 +1,20 @@
 """Events of the Serverless Framework to triggers."""
 
-from collections.abc import Callable
 from functools import partial
 
 from fabric.config.schema.triggers import BROKER_ACCESS
 from fabric.importing.aws_settings import put_cors
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
+from fabric.importing.event_rules import (
+    AFTER,
+    DELIVERY_RULES,
+    MAPPING_RULES,
+    TOPIC_RULES,
+    ConvertEvent,
+    build_source_event,
+    is_plain,
+)
 from fabric.importing.event_target import DEFAULT_ROUTES, EventTarget, join_words, put_seconds
 from fabric.importing.rules import (
     Rule,
@@ -16,21 +24,14 @@ from fabric.importing.rules import (
     copy_as,
     drop_because,
     inside,
-    is_function,
     is_true,
     lose_because,
-    map_as,
     number_as,
-    put_enabled,
     share,
     texts_as,
     true_as,
 )
 from fabric.importing.source import At
-
-_AFTER = "write the resource into a stack `after` the release, with ${function:NAME.arn}"
-_NAMED = drop_because("fabric names its rules itself")
-ConvertEvent = Callable[[Context, At, EventTarget], None]
 
 
 def convert_events(context: Context, events: At, target: EventTarget) -> None:
@@ -43,11 +44,6 @@ def convert_events(context: Context, events: At, target: EventTarget) -> None:
                 context.ledger.lose(at, f"unknown event `{at.key}`")
             else:
                 convert(context, at, target)
-
-
-def _is_plain(at: At) -> bool:
-    """Return whether an event is one value instead of settings."""
-    return not at.is_map or is_function(at)
 
 
 def _read_route(context: Context, at: At) -> tuple[str, str]:
@@ -181,7 +177,7 @@ def _convert_http_api(context: Context, at: At, target: EventTarget) -> None:
     authorizer = at.get("authorizer")
     if trigger is None or authorizer.is_missing:
         return
-    if _is_plain(authorizer):
+    if is_plain(authorizer):
         context.copy(authorizer, trigger, "authorizer")
         return
     if authorizer.get("type").text.lower() == "aws_iam":
@@ -202,7 +198,7 @@ _ROUTE_AUTHORIZER_RULES: Rules = {
 
 
 def _convert_schedule(context: Context, at: At, target: EventTarget) -> None:
-    rate = at if _is_plain(at) else at.get("rate")
+    rate = at if is_plain(at) else at.get("rate")
     for one in rate.list_items():
         trigger = target.add(at, "cron")
         context.copy(one, trigger, "schedule")
@@ -217,53 +213,23 @@ def _put_method(context: Context, at: At, fields: Fields) -> None:
 
 
 _DELIVERY_RULES: Rules = {
-    "enabled": put_enabled,
+    **DELIVERY_RULES,
     "input": copy_as("input"),
-    "inputPath": copy_as("inputPath"),
-    "inputTransformer": inside(
-        "inputTransformer",
-        {"inputPathsMap": map_as("paths"), "inputTemplate": copy_as("template")},
-    ),
     "timezone": copy_as("timezone"),
     "method": _put_method,
     "groupName": copy_as("group"),
-    "retryPolicy": inside(
-        "retry",
-        {
-            "maximumRetryAttempts": number_as("maximumRetryAttempts"),
-            "maximumEventAge": number_as("maximumEventAge"),
-        },
-    ),
     "deadLetterQueueArn": copy_as("deadLetter"),
-    **share(("name", "description"), _NAMED),
     "roleArn": lose_because(
         "fabric creates the role of its schedules", "set schedulerRoleArn of the service"
     ),
 }
-
-
-def _build_source_event(kind: str, key: str, rules: Rules) -> ConvertEvent:
-    """Build the conversion of an event with one source."""
-
-    def convert(context: Context, at: At, target: EventTarget) -> None:
-        trigger = target.add(at, kind)
-        if _is_plain(at):
-            context.copy(at, trigger, key)
-        else:
-            apply_rules(context, at, rules, trigger)
-        target.remove_without(trigger, key)
-
-    return convert
-
-
 _BATCH_RULES: Rules = {
-    "batchSize": number_as("batchSize"),
+    **MAPPING_RULES,
     **share(("maximumBatchingWindow", "batchWindow"), number_as("maximumBatchingWindowSeconds")),
-    "enabled": put_enabled,
     "filterPatterns": copy_as("filters"),
     "functionResponseType": copy_as("functionResponseType"),
 }
-_convert_queue = _build_source_event(
+_convert_queue = build_source_event(
     "queue",
     "queue",
     {
@@ -276,24 +242,18 @@ _convert_queue = _build_source_event(
 
 def _put_destination(context: Context, at: At, fields: Fields) -> None:
     inner = at.get("onFailure")
-    context.copy(inner if _is_plain(inner) else inner.get("arn"), fields, "onFailure")
+    context.copy(inner if is_plain(inner) else inner.get("arn"), fields, "onFailure")
     context.ledger.carry(inner.get("type"))
 
 
-_convert_stream_source = _build_source_event(
+_convert_stream_source = build_source_event(
     "logstream",
     "stream",
     {
         **_BATCH_RULES,
         "arn": copy_as("stream"),
         "type": drop_because("the ARN contains the type"),
-        "startingPosition": copy_as("startingPosition"),
         "startingPositionTimestamp": copy_as("startingPositionTimestamp"),
-        "parallelizationFactor": number_as("parallelizationFactor"),
-        "bisectBatchOnFunctionError": copy_as("bisectOnError"),
-        "maximumRetryAttempts": copy_as("maximumRetryAttempts"),
-        "maximumRecordAgeInSeconds": copy_as("maximumRecordAge"),
-        "tumblingWindowInSeconds": number_as("tumblingWindowSeconds"),
         "destinations": _put_destination,
         "consumer": lose_because(
             "stream consumers are not supported",
@@ -316,7 +276,7 @@ def _convert_stream(context: Context, at: At, target: EventTarget) -> None:
 
 def _convert_topic(context: Context, at: At, target: EventTarget) -> None:
     trigger = target.add(at, "pubsub")
-    source = at if _is_plain(at) else at.get("arn")
+    source = at if is_plain(at) else at.get("arn")
     name = at if source.is_missing else source
     text = context.read_text(source) or context.read_text(at.get("topicName"))
     if text and not text.startswith(("arn:", "${")):
@@ -337,15 +297,9 @@ def _create_topic(context: Context, at: At, name: str, target: EventTarget) -> s
     return context.intrinsics.refer(logical)
 
 
-def _put_scope(context: Context, at: At, trigger: Fields) -> None:
-    scope = {"MessageBody": "body", "MessageAttributes": "attributes"}.get(at.text, "")
-    context.put(at, trigger, "filterScope", scope)
-
-
 _TOPIC_RULES: Rules = {
     **share(("arn", "topicName", "displayName"), carry),
-    "filterPolicy": copy_as("filter"),
-    "filterPolicyScope": _put_scope,
+    **TOPIC_RULES,
     "redrivePolicy": lambda context, at, trigger: apply_rules(
         context,
         at,
@@ -366,7 +320,7 @@ def convert_storage_event(text: str) -> str:
 
 def _convert_bucket(context: Context, at: At, target: EventTarget) -> None:
     trigger = target.add(at, "storage")
-    if _is_plain(at):
+    if is_plain(at):
         context.copy(at, trigger, "bucket")
     else:
         apply_rules(context, at, _BUCKET_RULES, trigger)
@@ -424,7 +378,7 @@ def _create_bus(context: Context, name: str, target: EventTarget) -> str:
     return context.intrinsics.refer(logical)
 
 
-_convert_cloudwatch_event = _build_source_event(
+_convert_cloudwatch_event = build_source_event(
     "eventbus", "pattern", {**_DELIVERY_RULES, "event": copy_as("pattern")}
 )
 # Types of access in SAM, by those of the Serverless Framework and fabric.
@@ -448,7 +402,7 @@ def _put_access(context: Context, at: At, trigger: Fields) -> None:
             trigger.add("access", access)
 
 
-_convert_kafka = _build_source_event(
+_convert_kafka = build_source_event(
     "logstream",
     "topic",
     {
@@ -456,12 +410,11 @@ _convert_kafka = _build_source_event(
         "topic": copy_as("topic"),
         "arn": copy_as("cluster"),
         "bootstrapServers": texts_as("brokers"),
-        "startingPosition": copy_as("startingPosition"),
         "consumerGroupId": copy_as("groupId"),
         "accessConfigurations": _put_access,
     },
 )
-_convert_broker = _build_source_event(
+_convert_broker = build_source_event(
     "amqp",
     "broker",
     {
@@ -474,7 +427,7 @@ _convert_broker = _build_source_event(
 )
 
 
-def _lose_event(what: str, hint: str = _AFTER) -> ConvertEvent:
+def _lose_event(what: str, hint: str = AFTER) -> ConvertEvent:
     return lambda context, at, _: context.ledger.lose(at, f"{what} are not supported", hint)
 
 

@@ -3,13 +3,11 @@
 import re
 
 from fabric.importing.aws_settings import (
+    FUNCTION_SETTINGS,
     choose_runtime,
     put_architecture,
-    put_description,
     put_file_system,
     put_function_name,
-    put_runtime,
-    put_snap_start,
     put_tracing,
     put_url,
     put_vpc,
@@ -121,26 +119,16 @@ PROVIDER_RULES: Rules = {
     "websocketsApiRouteSelectionExpression": lose_because("WebSocket APIs are not supported"),
 }
 _FUNCTION_RULES: Rules = {
+    **FUNCTION_SETTINGS,
     **_SHARED,
-    "description": put_description,
-    "runtime": put_runtime,
     "environment": lambda context, at, fields: context.copy_environment(at, fields, "env"),
     "provisionedConcurrency": number_as("provisionedConcurrency"),
-    "tracing": put_tracing,
     "onError": copy_as("deadLetter"),
     "destinations": inside("async", share(("onSuccess", "onFailure"), _put_destination)),
     "maximumRetryAttempts": below("async", number_as("maximumRetryAttempts")),
     "maximumEventAge": below("async", number_as("maximumEventAge")),
     "fileSystemConfig": put_file_system,
-    "snapStart": put_snap_start,
     "url": put_url,
-    "durableConfig": inside(
-        "durable",
-        {
-            "executionTimeout": number_as("executionTimeout"),
-            "retentionPeriodInDays": number_as("retentionDays"),
-        },
-    ),
     "package": _put_own_package,
     "image": _put_image,
     "iamRoleStatements": put_policies,
