@@ -27,6 +27,8 @@ _PLAIN = (
     *("memory", "timeout", "architecture", "reservedConcurrency", "ephemeralStorage"),
     "provisionedConcurrency",
 )
+# Messages of a queue for one call, if the size is not set.
+DEFAULT_BATCH = 10
 _OUTPUT = re.compile(
     r"(?:\$\{|\(known after a deploy: )stack:([A-Za-z0-9]+?)"
     r"(?:Ref|Arn|QueueName|TopicName|TopicArn|StreamArn|LatestStreamArn|ConsumerARN)?[)}]"
@@ -196,7 +198,8 @@ def _list_trigger(trigger: Values) -> Iterator[tuple[str, str]]:
         case "cron":
             yield "cron", f"{name_value(trigger['schedule'])}{off}"
         case "queue":
-            yield "mapping", f"{name_source(trigger['queue'])} {batch}{off}"
+            size = batch or DEFAULT_BATCH
+            yield "mapping", f"{name_source(trigger['queue'])} {size}{off}"
         case "logstream":
             source = trigger.get("stream") or trigger.get("cluster") or trigger.get("topic")
             yield "mapping", f"{name_source(source)} {batch}{off}"

@@ -13,6 +13,7 @@ from fabric.importing.rules import (
     in_both_cases,
     inside,
     is_function,
+    lose_because,
     map_as,
     number_as,
     put_enabled,
@@ -59,6 +60,14 @@ DELIVERY_RULES: Rules = {
     "inputTransformer": inside("inputTransformer", in_both_cases(_TRANSFORMER)),
     "retryPolicy": inside("retry", in_both_cases(_RETRIES)),
     **share(("name", "description"), drop_because("fabric names its rules itself")),
+}
+# A schedule has no event of which a part could be sent.
+SCHEDULE_RULES: Rules = {
+    **DELIVERY_RULES,
+    **share(
+        ("inputPath", "inputTransformer"),
+        lose_because("schedules of fabric send a fixed input", "set `input` of the trigger"),
+    ),
 }
 MAPPING_RULES: Rules = {
     "batchSize": number_as("batchSize"),

@@ -11,6 +11,7 @@ from fabric.importing.event_rules import (
     AFTER,
     DELIVERY_RULES,
     MAPPING_RULES,
+    SCHEDULE_RULES,
     TOPIC_RULES,
     ConvertEvent,
     build_source_event,
@@ -244,8 +245,9 @@ def _put_window(context: Context, at: At, fields: Fields) -> None:
     context.ledger.carry(at)
 
 
+_SCHEDULE_RULES: Rules = {**_DELIVERY_RULES, **capitalize_keys(SCHEDULE_RULES)}
 _SCHEDULER_RULES: Rules = {
-    **_DELIVERY_RULES,
+    **_SCHEDULE_RULES,
     "ScheduleExpression": copy_as("schedule"),
     "ScheduleExpressionTimezone": copy_as("timezone"),
     "FlexibleTimeWindow": _put_window,
@@ -349,7 +351,7 @@ _EVENTS: dict[str, ConvertEvent] = {
     "SNS": _convert_topic,
     "S3": _convert_bucket,
     "Schedule": build_source_event(
-        "cron", "schedule", {**_DELIVERY_RULES, "Schedule": copy_as("schedule")}
+        "cron", "schedule", {**_SCHEDULE_RULES, "Schedule": copy_as("schedule")}
     ),
     "ScheduleV2": _convert_scheduler,
     **share(

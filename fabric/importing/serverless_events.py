@@ -1,5 +1,6 @@
 """Events of the Serverless Framework to triggers."""
 
+import re
 from functools import partial
 
 from fabric.config.schema.triggers import BROKER_ACCESS
@@ -10,6 +11,7 @@ from fabric.importing.event_rules import (
     AFTER,
     DELIVERY_RULES,
     MAPPING_RULES,
+    SCHEDULE_RULES,
     TOPIC_RULES,
     ConvertEvent,
     build_source_event,
@@ -32,6 +34,7 @@ from fabric.importing.rules import (
     true_as,
 )
 from fabric.importing.source import At
+from fabric.model.outcomes.json_struct import Json
 
 
 def convert_events(context: Context, events: At, target: EventTarget) -> None:
@@ -129,6 +132,7 @@ def _put_rest_authorizer(http: Fields, context: Context, at: At, trigger: Fields
     if not at.is_map and name.startswith(("arn:", "${")):
         name, arn = "", name
     name = name or (arn.rpartition(".")[0] or arn).rpartition(":")[2].strip("}") or "custom"
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", name)
     authorizer = http.child("authorizers").child(name, at)
     if ":userpool/" in arn or kind == "COGNITO_USER_POOLS":
         authorizer.put("type", "cognito")
@@ -202,7 +206,7 @@ def _convert_schedule(context: Context, at: At, target: EventTarget) -> None:
     for one in rate.list_items():
         trigger = target.add(at, "cron")
         context.copy(one, trigger, "schedule")
-        apply_rules(context, at, _DELIVERY_RULES, trigger)
+        apply_rules(context, at, _SCHEDULE_RULES, trigger)
         target.remove_without(trigger, "schedule")
 
 
@@ -223,6 +227,7 @@ _DELIVERY_RULES: Rules = {
         "fabric creates the role of its schedules", "set schedulerRoleArn of the service"
     ),
 }
+_SCHEDULE_RULES: Rules = {**_DELIVERY_RULES, **SCHEDULE_RULES}
 _BATCH_RULES: Rules = {
     **MAPPING_RULES,
     **share(("maximumBatchingWindow", "batchWindow"), number_as("maximumBatchingWindowSeconds")),
@@ -263,15 +268,21 @@ _convert_stream_source = build_source_event(
 )
 
 
+# Defaults of the Serverless Framework that are not those of AWS.
+_STREAM_DEFAULTS: dict[str, Json] = {"startingPosition": "TRIM_HORIZON", "batchSize": 10}
+
+
 def _convert_stream(context: Context, at: At, target: EventTarget) -> None:
     _convert_stream_source(context, at, target)
-    if not at.get("startingPosition").is_missing:
-        return
     triggers = target.function.get("triggers")
     last = triggers[-1] if isinstance(triggers, list) and triggers else None
-    if isinstance(last, Fields) and last.get("type") == "logstream":
-        last.put("startingPosition", "TRIM_HORIZON")
-        context.ledger.change(at, "startingPosition is not set", "TRIM_HORIZON")
+    if not isinstance(last, Fields) or last.get("type") != "logstream":
+        return
+    for key, value in _STREAM_DEFAULTS.items():
+        if at.get(key).is_missing:
+            last.put(key, value)
+            reason = f"{key} is not set (default of the Serverless Framework)"
+            context.ledger.change(at, reason, str(value))
 
 
 def _convert_topic(context: Context, at: At, target: EventTarget) -> None:
@@ -354,7 +365,7 @@ _BUCKET_RULES: Rules = {
 def _convert_event_bus(context: Context, at: At, target: EventTarget) -> None:
     if not at.get("schedule").is_missing:
         trigger = target.add(at, "cron")
-        apply_rules(context, at, {**_DELIVERY_RULES, "schedule": copy_as("schedule")}, trigger)
+        apply_rules(context, at, {**_SCHEDULE_RULES, "schedule": copy_as("schedule")}, trigger)
     if at.get("pattern").is_missing:
         return
     trigger = target.add(at, "eventbus")

@@ -151,6 +151,7 @@ def convert_function(
 ) -> None:
     """Convert the settings of a function. `shared` are those of all functions."""
     apply_rules(context, at, _FUNCTION_RULES, function)
+    _allow_file_system(context, at.get("fileSystemConfig"), function, shared)
     if function.has("role") and shared.has("permissions"):
         function.put_flag("permissions", value=False)
     own, every = function.get("permissions"), shared.get("permissions")
@@ -158,6 +159,22 @@ def convert_function(
     is_inherited = given == "true" or (inherits and given != "false")
     if is_inherited and isinstance(own, list) and isinstance(every, list):
         function.put("permissions", [*every, *own])
+
+
+def _allow_file_system(context: Context, at: At, function: Fields, shared: Fields) -> None:
+    """Allow the role to mount a file system, as the Serverless Framework does."""
+    if at.is_missing or function.has("role"):
+        return
+    own, every = function.get("permissions"), shared.get("permissions")
+    known = own if isinstance(own, list) else every if isinstance(every, list) else []
+    statement = Fields(at)
+    statement.put("actions", [f"elasticfilesystem:Client{one}" for one in ("Mount", "Write")])
+    statement.put("resources", ["*"])
+    condition = {
+        "StringEquals": {"elasticfilesystem:AccessPointArn": context.read_text(at.get("arn"))}
+    }
+    statement.put("condition", condition)
+    function.put("permissions", [*known, statement])
 
 
 def convert_permissions(context: Context, provider: At, defaults: Fields) -> None:

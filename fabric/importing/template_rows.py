@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from fabric.importing.config_rows import (
+    DEFAULT_BATCH,
     Row,
     Values,
     format_statement,
@@ -21,7 +22,8 @@ _PLAIN = {
     "Runtime": "runtime",
     "ReservedConcurrentExecutions": "reservedConcurrency",
 }
-# Tags that tools add to their functions.
+# Functions and tags that tools add.
+_OF_THE_TOOL = "CustomDashresource"
 _OWN_TAGS = ("lambda:createdBy", "STAGE")
 # What tools allow for logs, traces, event sources and networks of functions, and fabric as well.
 _IMPLIED = (
@@ -30,7 +32,7 @@ _IMPLIED = (
     *("dynamodb:liststreams", "kinesis:getrecords", "kinesis:getsharditerator"),
     *("kinesis:describestream", "kinesis:listshards", "kinesis:subscribetoshard"),
     *("kinesis:liststreams", "kafka:", "kafka-cluster:", "mq:describebroker"),
-    *("lambda:getfunctionconfiguration", "ec2:"),
+    *("lambda:getfunctionconfiguration", "ec2:", "sqs:listqueues"),
 )
 _IMPLIED_POLICIES = (
     *("AWSLambdaBasicExecutionRole", "AWSLambdaVPCAccessExecutionRole", "AWSXRayDaemonWriteAccess"),
@@ -47,7 +49,11 @@ class TemplateRows:
         # The end of logical ids that a tool adds to names of functions.
         self._suffix = suffix
         self._resources: Values = template.get("Resources") or {}
-        self._functions = self._select("AWS::Lambda::Function")
+        self._functions = {
+            key: one
+            for key, one in self._select("AWS::Lambda::Function").items()
+            if not key.startswith(_OF_THE_TOOL)
+        }
         # Functions by everything that refers to them.
         self._names = {key: self._name(key) for key in self._functions}
         for name, text in parameters.items():
@@ -178,7 +184,7 @@ class TemplateRows:
                 ):
                     yield Row(name, "retention", name_value(properties["RetentionInDays"]))
             case _:
-                yield from self._list_notifications(kind, properties)
+                yield from self._list_notifications(key, kind, properties)
 
     def _list_async(self, properties: Values) -> Iterator[str]:
         for key, name in (
@@ -192,13 +198,13 @@ class TemplateRows:
             if target:
                 yield f"{name} {self._find(target) or name_source(target)}"
 
-    def _list_notifications(self, kind: str, properties: Values) -> Iterator[Row]:
+    def _list_notifications(self, key: str, kind: str, properties: Values) -> Iterator[Row]:
         match kind:
             case "AWS::SNS::Subscription" if properties.get("Protocol") == "lambda":
                 topic = name_source(properties["TopicArn"])
                 yield Row(self._find(properties["Endpoint"]), "topic", topic)
             case "AWS::SNS::Topic":
-                topic = name_source(properties.get("TopicName", ""))
+                topic = name_source({"Ref": key})
                 for one in properties.get("Subscription", ()):
                     yield Row(self._find(one["Endpoint"]), "topic", topic)
             case "AWS::S3::Bucket":
@@ -224,7 +230,9 @@ class TemplateRows:
         off = " (off)" if str(properties.get("Enabled", True)).lower() == "false" else ""
         topics = properties.get("Topics") or [""]
         source = properties.get("EventSourceArn") or topics[0]
-        text = f"{name_source(source)} {properties.get('BatchSize', '')}{off}"
+        is_queue = not any(key in properties for key in ("StartingPosition", "Topics", "Queues"))
+        size = properties.get("BatchSize", DEFAULT_BATCH if is_queue else "")
+        text = f"{name_source(source)} {size}{off}"
         return Row(name, "mapping", text)
 
     def _list_method(self, properties: Values) -> Iterator[Row]:

@@ -41,10 +41,6 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         {"enabled": False, "input": {"a": 1}, "timezone": "Asia/Tokyo"},
     ),
     ("- schedule: {rate: rate(1 day), method: scheduler}", {"method": "scheduler"}),
-    (
-        "- schedule: {rate: rate(1 day), inputTransformer: {inputPathsMap: {a: $.x}, inputTemplate: <a>}}",
-        {"inputTransformer": {"paths": {"a": "$.x"}, "template": "<a>"}},
-    ),
     (f"- sqs: {ARN}", {"type": "queue", "queue": ARN}),
     (
         f"- sqs: {{arn: '{ARN}', batchSize: 5, maximumBatchingWindow: 10, maximumConcurrency: 3}}",
