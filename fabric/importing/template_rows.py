@@ -32,7 +32,13 @@ _IMPLIED = (
     *("dynamodb:liststreams", "kinesis:getrecords", "kinesis:getsharditerator"),
     *("kinesis:describestream", "kinesis:listshards", "kinesis:subscribetoshard"),
     *("kinesis:liststreams", "kafka:", "kafka-cluster:", "mq:describebroker"),
-    *("lambda:getfunctionconfiguration", "ec2:", "sqs:listqueues"),
+    *(
+        "lambda:getfunctionconfiguration",
+        "ec2:",
+        "sqs:listqueues",
+        "lambda:getdurableexecutionstate",
+        "lambda:checkpointdurableexecution",
+    ),
 )
 _IMPLIED_POLICIES = (
     *("AWSLambdaBasicExecutionRole", "AWSLambdaVPCAccessExecutionRole", "AWSXRayDaemonWriteAccess"),
