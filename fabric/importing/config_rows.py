@@ -29,6 +29,38 @@ _PLAIN = (
 )
 # Messages of a queue for one call, if the size is not set.
 DEFAULT_BATCH = 10
+# Permissions for logs, traces, event sources and networks, which each tool adds by other names.
+_IMPLIED = (
+    *("logs:", "xray:", "sqs:receivemessage", "sqs:deletemessage", "sqs:getqueueattributes"),
+    *("dynamodb:getrecords", "dynamodb:getsharditerator", "dynamodb:describestream"),
+    *("dynamodb:liststreams", "kinesis:getrecords", "kinesis:getsharditerator"),
+    *("kinesis:describestream", "kinesis:listshards", "kinesis:subscribetoshard"),
+    *("kinesis:liststreams", "kafka:", "kafka-cluster:", "mq:describebroker"),
+    *(
+        "lambda:getfunctionconfiguration",
+        "ec2:",
+        "sqs:listqueues",
+        "lambda:getdurableexecutionstate",
+        "lambda:checkpointdurableexecution",
+    ),
+)
+_IMPLIED_POLICIES = tuple(
+    f"managed {name}"
+    for name in (
+        *(
+            "AWSLambdaBasicExecutionRole",
+            "AWSLambdaVPCAccessExecutionRole",
+            "AWSXRayDaemonWriteAccess",
+        ),
+        *(
+            "AWSLambdaSQSQueueExecutionRole",
+            "AWSLambdaKinesisExecutionRole",
+            "AWSXrayWriteOnlyAccess",
+        ),
+        *("AWSLambdaDynamoDBExecutionRole", "AWSLambdaMSKExecutionRole"),
+        "AWSLambdaBasicDurableExecutionRolePolicy",
+    )
+)
 _OUTPUT = re.compile(
     r"(?:\$\{|\(known after a deploy: )stack:([A-Za-z0-9]+?)"
     r"(?:Ref|Arn|QueueName|TopicName|TopicArn|StreamArn|LatestStreamArn|ConsumerARN)?[)}]"
@@ -79,7 +111,16 @@ def list_config_rows(config: Values) -> set[Row]:
     runtime = (config.get("provider") or {}).get("runtime", "")
     http = _read_http(config)
     shared = {"runtime": runtime, **defaults, "env": config.get("env") or {}, "http": http}
-    return {row for one in config.get("functions") or () for row in _list_function(one, shared)}
+    rows = (row for one in config.get("functions") or () for row in _list_function(one, shared))
+    return {row for row in rows if not is_implied(row)}
+
+
+def is_implied(row: Row) -> bool:
+    """Return whether a row is a permission that each tool adds for a function."""
+    if row.kind != "permission":
+        return False
+    action = row.value.removeprefix("allow ")
+    return action.startswith(_IMPLIED) or row.value in _IMPLIED_POLICIES
 
 
 def _read_http(config: Values) -> Values:

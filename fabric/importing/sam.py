@@ -65,7 +65,7 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         conditions=frozenset(one.key for one in source.get("Conditions").list_entries()),
     )
     for one in source.get("Parameters").list_entries():
-        if one.get("Type").text.startswith(_LISTS):
+        if one.get("Type").text.startswith(_LISTS) and one.get("Default").text:
             items = one.get("Default").text.split(",")
             names.lists[one.key] = [item.strip() for item in items]
     documents = find_documents(source)

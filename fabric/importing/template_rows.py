@@ -11,6 +11,7 @@ from fabric.importing.config_rows import (
     Row,
     Values,
     format_statement,
+    is_implied,
     name_source,
     name_value,
     normalize_name,
@@ -23,29 +24,9 @@ _PLAIN = {
     "ReservedConcurrentExecutions": "reservedConcurrency",
 }
 # Functions and tags that tools add.
+_SHARED_ROLE = "IamRoleLambdaExecution"
 _OF_THE_TOOL = "CustomDashresource"
 _OWN_TAGS = ("lambda:createdBy", "STAGE")
-# What tools allow for logs, traces, event sources and networks of functions, and fabric as well.
-_IMPLIED = (
-    *("logs:", "xray:", "sqs:receivemessage", "sqs:deletemessage", "sqs:getqueueattributes"),
-    *("dynamodb:getrecords", "dynamodb:getsharditerator", "dynamodb:describestream"),
-    *("dynamodb:liststreams", "kinesis:getrecords", "kinesis:getsharditerator"),
-    *("kinesis:describestream", "kinesis:listshards", "kinesis:subscribetoshard"),
-    *("kinesis:liststreams", "kafka:", "kafka-cluster:", "mq:describebroker"),
-    *(
-        "lambda:getfunctionconfiguration",
-        "ec2:",
-        "sqs:listqueues",
-        "lambda:getdurableexecutionstate",
-        "lambda:checkpointdurableexecution",
-    ),
-)
-_IMPLIED_POLICIES = (
-    *("AWSLambdaBasicExecutionRole", "AWSLambdaVPCAccessExecutionRole", "AWSXRayDaemonWriteAccess"),
-    *("AWSLambdaSQSQueueExecutionRole", "AWSLambdaKinesisExecutionRole", "AWSXrayWriteOnlyAccess"),
-    *("AWSLambdaDynamoDBExecutionRole", "AWSLambdaMSKExecutionRole"),
-    "AWSLambdaBasicDurableExecutionRolePolicy",
-)
 
 
 class TemplateRows:
@@ -71,7 +52,7 @@ class TemplateRows:
             properties = _read_properties(one)
             name = normalize_name(self._names[key])
             yield Row(name, "function", "")
-            for kind, value in self._list_function(properties):
+            for kind, value in self._list_function(key, properties):
                 yield Row(name, kind, value)
         for key, one in self._resources.items():
             if isinstance(one, Mapping):
@@ -99,14 +80,14 @@ class TemplateRows:
                 return normalize_name(name)
         return ""
 
-    def _list_function(self, properties: Values) -> Iterator[tuple[str, str]]:
+    def _list_function(self, name: str, properties: Values) -> Iterator[tuple[str, str]]:
         for key, kind in _PLAIN.items():
             if key in properties:
                 yield kind, name_value(properties[key])
         for one in properties.get("Architectures") or ():
             yield "architecture", str(one)
-        yield from (("env", name) for name in _read(properties, "Environment", "Variables"))
-        yield from (("tag", name) for name in _list_tags(properties.get("Tags")))
+        yield from (("env", one) for one in _read(properties, "Environment", "Variables"))
+        yield from (("tag", one) for one in _list_tags(properties.get("Tags")))
         if size := _read(properties, "EphemeralStorage", "Size"):
             yield "ephemeralStorage", str(size)
         if _read(properties, "TracingConfig", "Mode") == "Active":
@@ -114,6 +95,7 @@ class TemplateRows:
         if _read(properties, "SnapStart", "ApplyOn") == "PublishedVersions":
             yield "snapStart", "true"
         yield from self._list_places(properties)
+        yield from (("permission", text) for text in self._list_permissions(name, properties))
 
     def _list_places(self, properties: Values) -> Iterator[tuple[str, str]]:
         if target := _read(properties, "DeadLetterConfig", "TargetArn"):
@@ -126,13 +108,13 @@ class TemplateRows:
             yield "vpc", "{} subnets, {} groups".format(*counts)
         for one in properties.get("FileSystemConfigs") or ():
             yield "fileSystem", str(one.get("LocalMountPath"))
-        yield from (("permission", text) for text in self._list_permissions(properties))
 
-    def _list_permissions(self, properties: Values) -> Iterator[str]:
-        """List the permissions of the role of a function, without implied ones."""
+    def _list_permissions(self, function: str, properties: Values) -> Iterator[str]:
+        """List the permissions of the role that the tool creates for a function."""
         key = _read_reference(properties.get("Role"))
         role = self._resources.get(key)
-        if not isinstance(role, Mapping):
+        is_generated = key == f"{function}Role" or key.endswith(_SHARED_ROLE)
+        if not is_generated or not isinstance(role, Mapping):
             return
         inner = _read_properties(role)
         policies = [
@@ -143,9 +125,7 @@ class TemplateRows:
         for document in policies:
             yield from _list_allowed(document)
         for one in inner.get("ManagedPolicyArns") or ():
-            name = _name_policy(one)
-            if name not in _IMPLIED_POLICIES:
-                yield f"managed {name}"
+            yield f"managed {_name_policy(one)}"
 
     def _list_resource(self, key: str, kind: str, properties: Values) -> Iterator[Row]:
         match kind:
@@ -301,9 +281,7 @@ def _list_secured(name: str, route: str, operation: Values) -> Iterator[Row]:
 def _list_allowed(document: Values) -> Iterator[str]:
     statements = document.get("Statement") or ()
     for statement in [statements] if isinstance(statements, Mapping) else statements:
-        for text in format_statement(statement):
-            if not text.removeprefix("allow ").startswith(_IMPLIED):
-                yield text
+        yield from format_statement(statement)
 
 
 def _name_policy(value: object) -> str:
@@ -340,7 +318,19 @@ def list_template_rows(
     template: Values, suffix: str = "", parameters: Mapping[str, str] | None = None
 ) -> set[Row]:
     """List the rows of a template. `parameters` are those of a stack of fabric."""
-    return {row for row in TemplateRows(template, suffix, parameters or {}).list() if row.function}
+    rows = TemplateRows(template, suffix, parameters or {}).list()
+    return {row for row in rows if row.function and not is_implied(row)}
+
+
+def align_names(own: set[Row], other: set[Row]) -> set[Row]:
+    """Give functions whose names fabric has shortened the names of the other tool."""
+    mine, others = ({one.function for one in rows} for rows in (own, other))
+    names: dict[str, str] = {}
+    for name in mine - others:
+        longer = [one for one in others - mine if one.startswith(name)]
+        if len(longer) == 1:
+            names[name] = longer[0]
+    return {one._replace(function=names.get(one.function, one.function)) for one in own}
 
 
 def list_differences(other: set[Row], own: set[Row]) -> Iterator[tuple[Row, Row]]:

@@ -183,6 +183,15 @@ def test_the_items_of_a_list_parameter_are_written_out() -> None:
     assert done.function["vpc"]["subnetIds"] == ["subnet-a", "subnet-b"]
 
 
+def test_a_list_parameter_without_a_default_is_a_parameter() -> None:
+    own = "VpcConfig: {SubnetIds: !Ref Subnets, SecurityGroupIds: [sg-1]}"
+    function = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", own)
+    rest = "Parameters: {Subnets: {Type: 'List<AWS::EC2::Subnet::Id>'}}\n"
+    done = from_sam(template(function % "A", rest), SOURCE)
+    assert done.function["vpc"]["subnetIds"] == ["${param:Subnets}"]
+    assert "Subnets" in done.config["params"]
+
+
 def test_a_state_machine_may_name_a_function_by_its_key() -> None:
     rest = """\
 stepFunctions:
