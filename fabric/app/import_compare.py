@@ -26,7 +26,7 @@ from fabric.config.yaml.nodes import Node, convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.importing.config_rows import Row, list_config_rows
 from fabric.importing.files import CONFIG_FILE
-from fabric.importing.template_rows import align_names, list_differences, list_template_rows
+from fabric.importing.template_rows import align, list_differences, list_template_rows
 from fabric.model.outcomes.imported import ComparisonOutcome, RowDifference
 from fabric.model.outcomes.queried import ConfigOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
@@ -65,7 +65,7 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         folder = copy / one.read.folder.relative_to(found.top)
         own = _read_config_rows(folder, one, settings)
         tool, other = _TOOLS[one.read.source.kind](folder, one, settings)
-        own = align_names(own, other)
+        own, other = align(own, other)
     differences = tuple(
         RowDifference(
             function=first.function, kind=first.kind, other=first.value, fabric=second.value

@@ -136,8 +136,11 @@ def _list_function(function: Values, shared: Values) -> Iterator[Row]:
     name = normalize_name(function["name"])
     yield Row(name, "function", "")
     yield from (Row(name, kind, value) for kind, value in _list_settings(merged))
-    yield from (Row(name, "permission", value) for value in _list_permissions(merged))
-    yield from (Row(name, "permission", value) for value in _list_needed(merged))
+    if function.get("role"):
+        yield Row(name, "role", str(function["role"]))
+    else:
+        needed = (*_list_permissions(merged), *_list_needed(merged))
+        yield from (Row(name, "permission", value) for value in needed)
     default = shared["http"].get("defaultAuthorizer")
     for trigger in function.get("triggers") or ():
         if default and trigger["type"] == "http" and "authorizer" not in trigger:

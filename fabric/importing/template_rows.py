@@ -322,15 +322,24 @@ def list_template_rows(
     return {row for row in rows if row.function and not is_implied(row)}
 
 
-def align_names(own: set[Row], other: set[Row]) -> set[Row]:
-    """Give functions whose names fabric has shortened the names of the other tool."""
+def align(own: set[Row], other: set[Row]) -> tuple[set[Row], set[Row]]:
+    """Make the rows of fabric and of the other tool comparable.
+
+    Functions whose names fabric has shortened get those of the other tool. Permissions of a role
+    that the source defines are left out, because fabric refers to the role.
+    """
     mine, others = ({one.function for one in rows} for rows in (own, other))
     names: dict[str, str] = {}
     for name in mine - others:
         longer = [one for one in others - mine if one.startswith(name)]
         if len(longer) == 1:
             names[name] = longer[0]
-    return {one._replace(function=names.get(one.function, one.function)) for one in own}
+    own = {one._replace(function=names.get(one.function, one.function)) for one in own}
+    given = {one.function for one in own if one.kind == "role"}
+    return (
+        {one for one in own if one.kind != "role"},
+        {one for one in other if one.kind != "permission" or one.function not in given},
+    )
 
 
 def list_differences(other: set[Row], own: set[Row]) -> Iterator[tuple[Row, Row]]:
