@@ -27,7 +27,7 @@ _PROVIDER, _RUNTIME = "host2", "nodejs22.x"
 _DEFAULT_FOLDER = "netlify/functions"
 _ADDRESS = re.compile(r"/\.netlify/functions/([A-Za-z0-9_-]+|:splat)(/:splat)?")
 # Settings in the code of a function: `export const config = {path: "/x", schedule: "@daily"}`.
-_CONFIG = re.compile(r"export\s+const\s+config\b[^=]*=\s*\{(.*?)\n?\}", re.DOTALL)
+_CONFIG = re.compile(r"export\s+const\s+config\b[^={}]{0,200}=\s*\{(.{0,4000}?)\n?\}", re.DOTALL)
 _PATHS = re.compile(r"""\bpath\s*:\s*(\[[^\]]*\]|"[^"]*"|'[^']*')""")
 _SCHEDULE = re.compile(r"""\bschedule\s*:\s*["']([^"']+)["']|\bschedule\(\s*["']([^"']+)["']""")
 _TEXT = re.compile(r"""["']([^"']*)["']""")

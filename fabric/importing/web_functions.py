@@ -14,6 +14,7 @@ from fabric.importing.surroundings import Surroundings
 _LONGEST_SERVICE = 40
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _MOST_FUNCTIONS = 1_000
+_LONGEST_PATTERN = 2_000
 _WILDCARD = "proxy"
 _STEP = re.compile(r"\[(\[)?(\.\.\.)?([A-Za-z0-9_-]+)\]{1,2}")
 _COLON = re.compile(r":([A-Za-z0-9_]+)(\*|\+)?(?:\([^)]*\))?")
@@ -88,6 +89,8 @@ def convert_pattern(pattern: str) -> str | None:
 
     Returns None for a pattern that is not a route.
     """
+    if len(pattern) > _LONGEST_PATTERN:
+        return None
     text = pattern.strip().removeprefix("^").removesuffix("$").rstrip("/")
     text = re.sub(r"/(?:\*|\(\.\*\)|\(\.\+\))$", f"/{{{_WILDCARD}+}}", text)
     text = _COLON.sub(lambda found: f"{{{found[1]}{'+' if found[2] else ''}}}", text)

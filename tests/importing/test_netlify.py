@@ -111,3 +111,22 @@ def test_other_languages_are_reported_with_their_files() -> None:
     assert done.reasons() == [
         "netlify/functions/go.go: `netlify/functions/go.go` is not a function of Node.js"
     ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "export const config " * 50_000,
+        "export const config = {" * 20_000,
+        "export const config = { path: [" + "'a'," * 100_000,
+        "schedule(" * 100_000,
+    ],
+    ids=["no value", "no end", "paths", "schedules"],
+)
+def test_long_code_takes_linear_time(code: str) -> None:
+    assert triggers(netlify("", {HELLO: code})) == {"hello": ["ANY:/hello"]}
+
+
+def test_long_patterns_are_not_routes() -> None:
+    text = f'[[redirects]]\nfrom = "/{":a(" * 50_000}"\nto = "/.netlify/functions/hello"\nstatus = 200\n'
+    assert len(netlify(text).reasons()) == 1

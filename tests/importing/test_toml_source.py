@@ -58,3 +58,12 @@ def test_deep_toml_is_a_problem() -> None:
 def test_comments_of_json_become_blanks() -> None:
     text = '{"a": "http://x /* y */", // b\n "c": /* d\n */ 1}'
     assert blank_comments(text) == '{"a": "http://x /* y */",     \n "c":     \n    1}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/*" * 500_000, '"' * 500_000, "/" * 1_000_000, "a /* b"],
+    ids=["blocks", "texts", "lines", "one block"],
+)
+def test_comments_that_do_not_end_take_linear_time(text: str) -> None:
+    assert len(blank_comments(text)) == len(text)

@@ -146,7 +146,10 @@ def resolve_file(path: Path, name: str) -> Path:
 
 
 # Configs of other tools, which `fabric import` converts.
-_OTHER_TOOLS = ("serverless.yml", "serverless.yaml", "template.yaml", "template.yml")
+_OTHER_TOOLS = (
+    *("serverless.yml", "serverless.yaml", "serverless.json", "template.yaml", "template.yml"),
+    *("wrangler.toml", "wrangler.json", "wrangler.jsonc", "vercel.json", "netlify.toml"),
+)
 
 
 def _not_found_problem(path: Path, name: str) -> Problem:

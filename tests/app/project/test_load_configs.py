@@ -269,7 +269,9 @@ def test_a_config_of_the_serverless_framework_is_named(tmp_path: Path) -> None:
     assert error["where"]["line"] == 3
 
 
-@pytest.mark.parametrize("other", ["serverless.yml", "template.yaml"])
+@pytest.mark.parametrize(
+    "other", ["serverless.yml", "template.yaml", "wrangler.jsonc", "vercel.json", "netlify.toml"]
+)
 def test_without_a_config_the_conversion_of_another_one_is_suggested(
     other: str, tmp_path: Path
 ) -> None:
