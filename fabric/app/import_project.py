@@ -206,7 +206,9 @@ def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
     if not found:
         names = ", ".join(f"`{one.read.source.shown}`" for one in done[:3])
         message = f"{names} has no functions that fabric can deploy"
-        hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
+        hint = "name another config, or use --from"
+        if done[0].read.source.kind == "sam":
+            hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
         raise FabricError(Problem("import/no-functions", message, hint))
     return found
 

@@ -381,3 +381,11 @@ def test_projects_of_other_platforms_can_be_planned(tmp_path: Path) -> None:
     assert done.code == 0, done.out
     assert done.result["from"] == "netlify, vercel, wrangler"
     assert made.fabric("compose", "plan").code == 0
+
+
+def test_a_project_without_functions_is_refused(tmp_path: Path) -> None:
+    made = imported(tmp_path, '{"cleanUrls": true}', "vercel.json")
+    (made.root / "serverless.yml").unlink(missing_ok=True)
+    done = made.json("import")
+    assert (done.code, done.error["code"]) == (65, "import/no-functions")
+    assert done.error["hint"] == "name another config, or use --from"
