@@ -53,7 +53,11 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
     [one] = found.done
     if one.read.source.kind not in _TOOLS:
         message = f"--compare is not supported for {one.read.source.kind}"
-        raise FabricError(Problem("usage/unsupported", message, "it compares serverless and sam"))
+        raise FabricError(
+            Problem(
+                "usage/unsupported", message, "use it with serverless.yml or a template of AWS SAM"
+            )
+        )
     path = one.read.folder / CONFIG_FILE
     is_converted = not path.is_file()
     with open_copy(found.top) as copy:

@@ -13,6 +13,7 @@ from fabric.system.disk import read_bytes
 UNREADABLE = "import/unreadable"
 # Directories without sources of the project.
 SKIPPED = frozenset(("node_modules", ".git", ".fabric", ".serverless", ".aws-sam", ".venv", "venv"))
+_FAR = "../../.."
 _MOST_BYTES = 4 << 20
 _MOST_SOURCES = 500
 # Configs that are programs.
@@ -33,8 +34,9 @@ def get_folder(place: Path) -> Path:
 
 
 def format_shown(path: Path, cwd: Path) -> str:
-    path = Path(os.path.normpath(path))
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+    """Format a path relative to the working directory, unless it is far away."""
+    relative = os.path.relpath(path, cwd)
+    return os.path.normpath(path) if relative.startswith(_FAR) else relative
 
 
 def find_sources(path: str, kind: str, cwd: Path) -> list[Source]:

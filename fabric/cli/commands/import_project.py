@@ -34,7 +34,7 @@ class SourceChoice(Struct, frozen=True):
         ),
     ]
     dry_run: Annotated[
-        bool, click.option("--dry-run", is_flag=True, help="Report without writing files.")
+        bool, click.option("--dry-run", is_flag=True, help="Check the result, and write no files.")
     ]
     compare: Annotated[
         bool,
