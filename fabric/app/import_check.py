@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -73,12 +73,18 @@ def write_changes(changes: Sequence[FileChange], top: Path, copy: Path) -> None:
 
 
 @contextlib.contextmanager
-def open_copy(top: Path) -> Iterator[Path | None]:
-    """Copy a project to a temporary directory. A large one is not copied."""
+def open_copy(
+    top: Path, *, has_links: bool = True, most_files: int = _MOST_FILES
+) -> Iterator[Path | None]:
+    """Copy a project to a temporary directory. A large one is not copied.
+
+    With hard links a copy takes no space, but a program that writes into its files would change
+    those of the project.
+    """
     with tempfile.TemporaryDirectory(prefix="fabric-import-") as name:
         copy = Path(os.path.realpath(name)) / (top.resolve().name or "project")
         try:
-            _copy(top, copy)
+            _copy(top, copy, most_files, _link_or_copy if has_links else shutil.copy2)
         except _TooLargeError:
             yield None
         else:
@@ -89,18 +95,20 @@ class _TooLargeError(Exception):
     """The project has more files than a check copies."""
 
 
-def _copy(top: Path, target: Path) -> None:
+def _copy(
+    top: Path, target: Path, most_files: int, copy_file: Callable[[str, str], object]
+) -> None:
     count = 0
 
     def ignore(_: str, names: list[str]) -> list[str]:
         nonlocal count
         count += len(names)
-        if count > _MOST_FILES:
+        if count > most_files:
             raise _TooLargeError
         return [one for one in names if one in SKIPPED]
 
     with contextlib.suppress(shutil.Error):
-        shutil.copytree(top, target, symlinks=True, ignore=ignore, copy_function=_link_or_copy)
+        shutil.copytree(top, target, symlinks=True, ignore=ignore, copy_function=copy_file)
 
 
 def _link_or_copy(source: str, target: str) -> None:

@@ -60,7 +60,7 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         )
     path = one.read.folder / CONFIG_FILE
     is_converted = not path.is_file()
-    with open_copy(found.top) as copy:
+    with open_copy(found.top, has_links=False) as copy:
         if copy is None:
             message = "the project has too many files for a comparison"
             raise FabricError(Problem("input/too-many", message, "name the directory of a service"))

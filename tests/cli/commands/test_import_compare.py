@@ -85,6 +85,13 @@ def test_an_existing_config_is_compared(tmp_path: Path) -> None:
     ]
 
 
+def test_the_tool_cannot_change_files_of_the_project(tmp_path: Path) -> None:
+    made = with_tool(tmp_path, COPY + "echo changed > src/api.js; echo changed > serverless.yml\n")
+    assert made.fabric("import", "--compare").code == 0
+    assert (made.root / "src/api.js").read_text() == CODE["src/api.js"]
+    assert (made.root / "serverless.yml").read_text() == SERVERLESS
+
+
 def test_the_tool_gets_no_credentials_of_the_environment(tmp_path: Path) -> None:
     script = COPY.replace("mkdir", 'test "$AWS_SECRET_ACCESS_KEY$CLOUD1_REGION" = compare\nmkdir')
     made = with_tool(tmp_path, script.replace("#!/bin/sh", "#!/bin/sh -e"))
