@@ -79,4 +79,4 @@ MAPPING_RULES: Rules = {
     "maximumRecordAgeInSeconds": copy_as("maximumRecordAge"),
     "tumblingWindowInSeconds": number_as("tumblingWindowSeconds"),
 }
-TOPIC_RULES = in_both_cases({"filterPolicy": copy_as("filter"), "filterPolicyScope": put_scope})
+TOPIC_RULES: Rules = {"filterPolicy": copy_as("filter"), "filterPolicyScope": put_scope}

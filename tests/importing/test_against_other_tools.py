@@ -114,4 +114,4 @@ def test_each_event_of_sam_has_a_case() -> None:
 
 
 def test_there_are_many_cases() -> None:
-    assert len(CASES) >= 60
+    assert len(CASES) >= 130
