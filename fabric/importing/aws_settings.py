@@ -27,6 +27,7 @@ _OLD_PYTHON = ("python2.7", "python3.6", "python3.7", "python3.8")
 NEW_NODE, NEW_PYTHON, NEW_RUBY = "nodejs22.x", "python3.12", "ruby3.3"
 _REPLACED = {
     "go1.x": "provided.al2023",
+    "rust": "provided.al2023",
     "provided": "provided.al2023",
     "provided.al2": "provided.al2023",
     "java8": "java17",

@@ -1,6 +1,8 @@
 """Handlers, builds and packages of a source to entries and builds of fabric."""
 
 import json
+import posixpath
+import re
 from pathlib import PurePosixPath
 
 from fabric.importing.aws_settings import choose_runtime
@@ -21,6 +23,11 @@ from fabric.importing.surroundings import Surroundings, is_outside
 NODE_SUFFIXES = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".tsx", ".jsx")
 _CODE_SUFFIXES = (*NODE_SUFFIXES, ".py", ".map", ".go", ".rb", ".java", ".cs")
 _GO_FOLDERS = ("", "cmd/", "src/", "functions/", "handlers/", "lambda/", "internal/")
+_GO_BUILD = re.compile(
+    r"^[^\S\n]*(?:cd\s+(?P<folder>[\w./-]+)\s*&&)?[^\n&#]*\bgo\s+build\b[^\n&]*?"
+    r"\s-o\s+(?P<output>[\w./-]+)(?:\s+(?P<source>[\w./-]+))?",
+    re.MULTILINE,
+)
 _WRAPPERS = {
     "wsgi_handler.handler": "serverless-wsgi",
     "wsgi.handler": "serverless-wsgi",
@@ -41,17 +48,27 @@ def put_entry(context: Context, at: At, source: At, function: Fields) -> None:
     artifact = at.get("package", "artifact")
     if artifact.is_missing:
         artifact = source.get("package", "artifact")
-    kind = choose_runtime(runtime) or runtime
     if text in _WRAPPERS:
         context.ledger.lose(handler, f"the plugin {_WRAPPERS[text]} writes `{text}` when it builds")
     elif not artifact.is_missing:
         function.put("entry", text, handler)
         put_artifact(context, artifact, function)
         context.ledger.carry(handler)
-    elif runtime == "go1.x" or kind.startswith("provided"):
-        _put_program(context, handler, text, function)
     else:
-        put_file_entry(context, handler, text, function)
+        _put_code(context, handler, runtime, function)
+
+
+def _put_code(context: Context, at: At, runtime: str, function: Fields) -> None:
+    """Put the code of a function by its runtime."""
+    text, kind = context.read_text(at), choose_runtime(runtime) or runtime
+    if runtime == "rust":
+        function.put("entry", text.rpartition(".")[2], at)
+        function.child("build").put("preset", "rust")
+        context.ledger.carry(at)
+    elif kind.startswith("provided"):
+        _put_program(context, at, text, function)
+    else:
+        put_file_entry(context, at, text, function)
         if kind.startswith("ruby"):
             function.child("build").put("preset", "ruby")
 
@@ -119,6 +136,9 @@ def _put_program(context: Context, at: At, text: str, function: Fields) -> None:
 
 def _find_go_package(surroundings: Surroundings, program: str) -> str | None:
     path = PurePosixPath(program)
+    built = _find_built_source(surroundings, program)
+    if built:
+        return built
     names = [path.name, *([path.parent.name] if path.name in ("bootstrap", "main") else [])]
     for name in names:
         for parent in _GO_FOLDERS:
@@ -127,6 +147,19 @@ def _find_go_package(surroundings: Surroundings, program: str) -> str | None:
                 return folder
     files = [one for one in surroundings.list_names(".") if one.endswith(".go")]
     return "." if "main.go" in files else None
+
+
+def _find_built_source(surroundings: Surroundings, program: str) -> str | None:
+    """Find the source of a program in the Makefile, which often names it for `go build`."""
+    makefile = surroundings.read_text("Makefile") or ""
+    for found in _GO_BUILD.finditer(makefile):
+        folder = found["folder"] or "."
+        output = posixpath.normpath(posixpath.join(folder, found["output"]))
+        source = posixpath.normpath(posixpath.join(folder, found["source"] or "."))
+        is_there = surroundings.is_file(source) or surroundings.is_folder(source)
+        if output == posixpath.normpath(program) and is_there:
+            return source
+    return None
 
 
 def put_package(context: Context, at: At, fields: Fields) -> None:

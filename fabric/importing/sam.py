@@ -203,7 +203,9 @@ class _Conversion:
         elif kind == _LAYER:
             convert_layer(self._context, at, self._config)
         elif kind == _MACHINE:
-            convert_state_machine(self._context, at.get("Properties"), at.key, self._config)
+            convert_state_machine(
+                self._context, at.get("Properties"), at.key, self._config, self._target
+            )
         elif kind not in (REST, HTTP):
             self._ledger.lose(at, f"resources of type `{kind}` are not supported")
 

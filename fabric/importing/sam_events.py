@@ -37,11 +37,15 @@ from fabric.importing.source import At
 from fabric.model.outcomes.json_struct import Json
 
 
-def convert_sam_events(context: Context, events: At, target: EventTarget) -> None:
-    """Convert the events of a function. Each has a type and properties."""
+def convert_sam_events(
+    context: Context, events: At, target: EventTarget, kinds: frozenset[str] | None = None
+) -> None:
+    """Convert the events of a function, or those of other targets that may have these types. Each
+    has a type and properties."""
     for at in events.list_entries():
         kind = at.get("Type")
-        convert = _EVENTS.get(kind.text)
+        is_possible = kinds is None or kind.text in kinds
+        convert = _EVENTS.get(kind.text) if is_possible else None
         if convert is None:
             context.ledger.lose(at, f"events of type `{kind.text}` are not supported", AFTER)
             continue
@@ -337,6 +341,7 @@ _RULE_RULES: Rules = {
     "Pattern": copy_as("pattern"),
     "EventBusName": _put_bus,
 }
+WORKFLOW_EVENTS = frozenset(("Schedule", "ScheduleV2", "EventBridgeRule", "CloudWatchEvent"))
 _EVENTS: dict[str, ConvertEvent] = {
     "Api": _convert_api,
     "HttpApi": _convert_http_api,

@@ -21,6 +21,7 @@ from fabric.importing.serverless_functions import (
     convert_permissions,
     shorten,
 )
+from fabric.importing.serverless_lift import expand_constructs
 from fabric.importing.serverless_plugins import convert_plugins
 from fabric.importing.serverless_stacks import build_stacks
 from fabric.importing.source import At, Ledger
@@ -71,6 +72,7 @@ def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imp
     if not isinstance(root, Mapping):
         message = "the file is not a map, such as `service: shop`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
+    root = expand_constructs(root, ledger)
     variables = Variables(root, surroundings, credentials, ledger)
     source = _resolve(At(root), root, variables)
     service = _find_service(source, surroundings)
@@ -151,7 +153,7 @@ class _Conversion:
         convert_layers(self._context, self._source.get("layers"), self._config)
         self._convert_functions()
         put_package(self._context, self._source.get("package"), self._config.child("defaults"))
-        convert_state_machines(self._context, self._source, self._config)
+        convert_state_machines(self._context, self._source, self._config, self._target)
         convert_api(self._context, self._source, self._config, self._target)
         stacks = build_stacks(self._context, self._source, self._target, self._extension)
         if not self._extension.is_empty:

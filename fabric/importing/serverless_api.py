@@ -95,7 +95,7 @@ _LIMITS: Rules = {
     **share(("rateLimit", "RateLimit"), copy_as("rate")),
     **share(("limit", "Limit"), copy_as("limit")),
     **share(("period", "Period"), lower_as("period")),
-    "offset": lose_because("an offset of a quota is not supported"),
+    **share(("offset", "Offset"), number_as("offset")),
 }
 USAGE_PLAN_RULES: Rules = {
     **share(("quota", "Quota"), inside("quota", _LIMITS)),

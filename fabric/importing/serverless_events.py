@@ -4,9 +4,15 @@ import re
 from functools import partial
 
 from fabric.config.schema.triggers import BROKER_ACCESS
+from fabric.config.yaml.nodes import Scalar
 from fabric.importing.aws_settings import put_cors
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
+from fabric.importing.event_resources import (
+    convert_alexa_skill,
+    convert_log_subscription,
+    convert_topic_rule,
+)
 from fabric.importing.event_rules import (
     AFTER,
     DELIVERY_RULES,
@@ -18,6 +24,7 @@ from fabric.importing.event_rules import (
     is_plain,
 )
 from fabric.importing.event_target import DEFAULT_ROUTES, EventTarget, join_words, put_seconds
+from fabric.importing.intrinsics import list_names
 from fabric.importing.rules import (
     Rule,
     Rules,
@@ -39,7 +46,9 @@ from fabric.model.outcomes.json_struct import Json
 
 def convert_events(context: Context, events: At, target: EventTarget) -> None:
     for item in events.list_items():
-        if not item.is_map:
+        if item.text == "alexaSkill":
+            convert_alexa_skill(context, item, target)
+        elif not item.is_map:
             context.ledger.lose(item, f"unknown event `{item.text}`")
         for at in item.list_entries():
             convert = _EVENTS.get(at.key)
@@ -47,6 +56,16 @@ def convert_events(context: Context, events: At, target: EventTarget) -> None:
                 context.ledger.lose(at, f"unknown event `{at.key}`")
             else:
                 convert(context, at, target)
+
+
+def convert_workflow_events(context: Context, events: At, target: EventTarget) -> None:
+    """Convert the events of a state machine, which are schedules and events of buses."""
+    for at in (one for item in events.list_items() for one in item.list_entries()):
+        if at.key in ("schedule", "eventBridge", "cloudwatchEvent"):
+            _EVENTS[at.key](context, at, target)
+        else:
+            hint = "call the workflow from a function with this event"
+            context.ledger.lose(at, f"workflows have no events of the type `{at.key}`", hint)
 
 
 def _read_route(context: Context, at: At) -> tuple[str, str]:
@@ -337,9 +356,27 @@ def _convert_bucket(context: Context, at: At, target: EventTarget) -> None:
         apply_rules(context, at, _BUCKET_RULES, trigger)
     if not trigger.has("events"):
         trigger.put("events", [OBJECT_CREATED])
+    _create_named_bucket(context, trigger, target)
     if "${stack:" in repr(trigger.get("bucket")):
         trigger.put_flag("existingBucket", value=True)
     target.remove_without(trigger, "bucket")
+
+
+def _create_named_bucket(context: Context, trigger: Fields, target: EventTarget) -> None:
+    """Create the bucket in the stack if other resources name it, as the Serverless Framework does.
+    Otherwise the deploy creates it."""
+    bucket = trigger.get("bucket")
+    name = bucket.text if isinstance(bucket, Scalar) else ""
+    logical = f"S3Bucket{name[:1].upper()}{_NOT_IN_ID.sub('', name[1:])}"
+    resources = context.names.resources
+    is_named = any(logical in list_names(one) for one in resources.values())
+    if name and is_named and not trigger.has("existingBucket") and logical not in resources:
+        body: Json = {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": name}}
+        target.add_resource(context, logical, body)
+        trigger.put("bucket", context.intrinsics.refer(logical))
+
+
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9]")
 
 
 def _put_event(context: Context, at: At, trigger: Fields) -> None:
@@ -458,11 +495,11 @@ _EVENTS: dict[str, ConvertEvent] = {
     "activemq": _convert_broker,
     "websocket": _lose_event("WebSocket APIs", ""),
     "alb": _lose_event("load balancers"),
-    "iot": _lose_event("IoT rules"),
+    "iot": convert_topic_rule,
     "iotFleetProvisioning": _lose_event("IoT rules"),
-    "alexaSkill": _lose_event("Alexa skills"),
+    "alexaSkill": convert_alexa_skill,
     "alexaSmartHome": _lose_event("Alexa skills"),
     "cognitoUserPool": _lose_event("triggers of Cognito"),
     "cloudFront": _lose_event("functions at CloudFront", ""),
-    "cloudwatchLog": _lose_event("subscriptions of log groups"),
+    "cloudwatchLog": convert_log_subscription,
 }

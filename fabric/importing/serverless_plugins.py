@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
-from fabric.importing.packaging import put_esbuild
+from fabric.importing.packaging import put_build_step, put_esbuild
 from fabric.importing.rules import Rules, apply_rules, copy_as, drop_because, lose_because, share
 from fabric.importing.source import At
 from fabric.importing.variables import Variables
@@ -65,6 +65,11 @@ _DROPPED = {
     ),
     "serverless-ruby-layer": "fabric packs the gems of Ruby functions",
     "serverless-step-functions": "converted to `workflows`",
+    "serverless-rust": "fabric compiles Rust programs itself",
+    "serverless-lift": "its constructs are converted to resources",
+    "serverless-apigw-binary": "converted to `http.binaryMediaTypes`",
+    "serverless-hooks-plugin": "converted to `hooks` and `build.before`",
+    "serverless-secrets-plugin": "fabric reads secrets from the environment or a secret manager",
 }
 _BUNDLERS = (
     *("serverless-webpack", "serverless-bundle", "serverless-plugin-optimize"),
@@ -74,6 +79,7 @@ _BUNDLERS = (
         "serverless-plugin-parcel",
         "serverless-plugin-webpack",
         "serverless-nestjs",
+        "@hewmen/serverless-plugin-typescript",
     ),
 )
 _BUNDLER_KEYS = ("webpack", "bundle", "optimize", "typescript", "babel", "rollup", "parcel")
@@ -87,6 +93,7 @@ _CUSTOM_OF = {
     "serverless-iam-roles-per-function": "serverless-iam-roles-per-function",
     "serverless-export-env": "export-env",
     "serverless-localstack": "localstack",
+    "serverless-rust": "rust",
 }
 
 
@@ -204,7 +211,40 @@ _PYTHON_RULES: Rules = {
 }
 
 
+def _convert_binary_types(context: Context, at: At, _: Fields, extension: Fields) -> None:
+    types = at.get("types")
+    context.put(types, extension.child("http"), "binaryMediaTypes", context.read_texts(types))
+
+
+def _convert_hooks(context: Context, at: At, config: Fields, _: Fields) -> None:
+    """Convert the commands of serverless-hooks-plugin by their events."""
+    for event in at.list_entries():
+        hook = _HOOKS.get(event.key)
+        for one in event.list_items():
+            command = context.read_text(one)
+            if event.key in _BUILD_EVENTS:
+                put_build_step(context, one, command, config)
+            elif hook is None:
+                context.ledger.lose(one, f"fabric has no hook for the event `{event.key}`")
+            else:
+                step = Fields(one)
+                step.put("command", ["sh", "-c", command], one)
+                config.child("hooks", at).add(hook, step)
+                context.ledger.change(one, "hooks of fabric", f"hooks.{hook}")
+
+
+_BUILD_EVENTS = (
+    *("package:initialize", "before:package:initialize", "after:package:initialize"),
+    *("before:package:createDeploymentArtifacts", "before:package:package"),
+)
+_HOOKS = {
+    **dict.fromkeys(("before:deploy:deploy", "deploy:deploy"), "before-deploy"),
+    **dict.fromkeys(("after:deploy:deploy", "deploy:finalize"), "after-deploy"),
+    "after:deploy:finalize": "after-deploy",
+}
 _SETTINGS: dict[str, _Setting] = {
+    "apigwBinary": _convert_binary_types,
+    "hooks": _convert_hooks,
     "esbuild": _convert_esbuild,
     **dict.fromkeys(_BUNDLER_KEYS, _convert_bundler),
     "customDomain": _convert_domain,

@@ -55,7 +55,7 @@ def build_stacks(
                 context.ledger.lose(
                     at, "changes of resources that the Serverless Framework creates"
                 )
-            elif at.key in ("Description", "AWSTemplateFormatVersion"):
+            elif at.key in ("Description", "AWSTemplateFormatVersion", "Metadata"):
                 context.ledger.drop(at, "fabric writes the head of templates itself")
     resources = _drop_overrides(
         context, [one for part in parts for one in part.get("Resources").list_entries()]

@@ -5,10 +5,12 @@ import re
 from fabric.config.yaml.nodes import Node, Scalar, Sequence
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
+from fabric.importing.event_target import EventTarget
 from fabric.importing.policies import put_policies
 from fabric.importing.rules import (
     Rules,
     apply_rules,
+    change_because,
     copy_as,
     drop_because,
     inside,
@@ -17,15 +19,13 @@ from fabric.importing.rules import (
     map_as,
     share,
 )
+from fabric.importing.sam_events import WORKFLOW_EVENTS, convert_sam_events
+from fabric.importing.serverless_events import convert_workflow_events
 from fabric.importing.serverless_functions import shorten
 from fabric.importing.source import At
 
 _NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
-_TRIGGERS = lose_because(
-    "events of state machines are not converted",
-    "add `triggers` of the types cron and eventbus to the workflow",
-)
-_NAMED = lose_because("fabric names workflows `<service>-<stage>-<workflow>`")
+_NAMED = change_because("fabric names workflows itself", "<service>-<stage>-<workflow>")
 
 
 def _put_definition(context: Context, at: At, workflow: Fields) -> None:
@@ -87,20 +87,23 @@ _RULES: Rules = {
     **share(("role", "Role"), _put_role),
     **share(("Policies", "iamRoleStatements"), put_policies),
     **share(("Logging", "loggingConfig"), inside("logs", _LOGS)),
-    **share(("events", "Events"), _TRIGGERS),
     **share(("name", "Name"), _NAMED),
     **share(("id", "retain", "alarms", "notifications"), lose_because("no such key of workflows")),
     **share(("Tags", "tags"), drop_because("fabric tags workflows itself")),
 }
 
 
-def convert_state_machine(context: Context, at: At, name: str, config: Fields) -> None:
+def convert_state_machine(
+    context: Context, at: At, name: str, config: Fields, target: EventTarget
+) -> None:
     """Convert one state machine."""
-    workflow = Fields(at)
+    workflow = target.function = Fields(at)
     workflow.put("name", name)
     # Substitutions come first, because an inline definition contains their values.
     apply_rules(context, at, _SUBSTITUTIONS, workflow)
     apply_rules(context, at, _RULES, workflow)
+    convert_workflow_events(context, at.get("events"), target)
+    convert_sam_events(context, at.get("Events"), target, WORKFLOW_EVENTS)
     for key, inner in (("tracingConfig", "enabled"), ("Tracing", "Enabled")):
         flag = at.get(key, inner)
         if not flag.is_missing:
@@ -111,7 +114,9 @@ def convert_state_machine(context: Context, at: At, name: str, config: Fields) -
         config.add("workflows", workflow)
 
 
-def convert_state_machines(context: Context, source: At, config: Fields) -> None:
+def convert_state_machines(
+    context: Context, source: At, config: Fields, target: EventTarget
+) -> None:
     """Convert the section of serverless-step-functions."""
     section = source.get("stepFunctions")
     context.ledger.drop(section.get("validate"), "fabric always checks definitions")
@@ -121,6 +126,6 @@ def convert_state_machines(context: Context, source: At, config: Fields) -> None
     keys = (one.key for one in source.get("functions").list_entries())
     names.functions.update((key, shorten(names.service, key)) for key in keys)
     for at in section.get("stateMachines").list_entries():
-        convert_state_machine(context, at, at.key, config)
+        convert_state_machine(context, at, at.key, config, target)
     names.functions.clear()
     names.functions.update(known)

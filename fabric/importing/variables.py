@@ -12,9 +12,10 @@ from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
-from fabric.importing.credentials import Credentials
+from fabric.importing.credentials import Credentials, name_variable
+from fabric.importing.serverless_lift import find_construct_value
 from fabric.importing.source import At, Ledger
-from fabric.importing.surroundings import Surroundings
+from fabric.importing.surroundings import Surroundings, is_outside
 from fabric.importing.variable_syntax import (
     Choice,
     Variable,
@@ -233,6 +234,9 @@ class Variables:
             return self._find_own(choice.address, at)
         if choice.kind == "file":
             return self._find_in_file(choice.argument, choice.address, at)
+        if choice.kind == "construct":
+            found = find_construct_value(choice.address)
+            return Missing("no such value of a construct") if found is None else found
         find = _SOURCES.get(choice.kind)
         if find is None:
             return Missing(f"unknown source `{choice.kind}`", _HINTS.get(choice.kind, ""))
@@ -250,14 +254,49 @@ class Variables:
             segments = address.split(".")
             if any(_STAGE in one for one in segments):
                 return self._find_by_stage(self._find_stage_values(self._root, segments), at)
-            found = self._look_up(self._root, segments)
-            if found is None:
-                return _find_built_in(address)
-            if segments[0] == "custom":
-                self._ledger.carry(found)
-            return self._resolve_found(found)
+            absent = self._find_absent_file(segments)
+            if absent:
+                return self._ask_for(absent, segments[-1], at)
+            return self._find_at(segments)
         finally:
             self._open.pop()
+
+    def _find_at(self, segments: Items[str]) -> Found:
+        found = self._look_up(self._root, segments)
+        if found is None:
+            return _find_built_in(".".join(segments))
+        if segments[0] == "custom":
+            self._ledger.carry(found)
+        return self._resolve_found(found)
+
+    def _find_absent_file(self, segments: Items[str]) -> str:
+        """Return the file that contains a value, if it is not in the project."""
+        for number in range(1, len(segments)):
+            text = self._root.get(*segments[:number]).text
+            [part, *rest] = split_variables(text) or [""]
+            if isinstance(part, Variable) and not rest and len(part.choices) == 1:
+                choice = parse_choice(part.choices[0])
+                if choice is not None and choice.kind == "file" and not choice.address:
+                    path = self._resolve_inner(choice.argument, self._root)
+                    if path and self._is_absent(path.strip()):
+                        self._ledger.carry(self._root.get(*segments[:number]))
+                        return path.strip()
+        return ""
+
+    def _is_absent(self, path: str) -> bool:
+        """Return whether no file has this path of the project, in any stage."""
+        if is_outside(path):
+            return False
+        if _STAGE in path:
+            return not any(self._list_stage_files(path))
+        return not self._surroundings.is_file(path)
+
+    def _ask_for(self, path: str, key: str, at: At) -> Binding:
+        """Replace a value of a file that is not in the project with a variable."""
+        name = name_variable(key)
+        reason = f"`{path}` is not in the project; set {name} in the environment, or in `.env`"
+        self._ledger.change(at, reason, f"${{env:{name}}}")
+        return Binding(f"env:{name}")
 
     def _look_up(self, root: At, segments: Items[str]) -> At | None:
         """Find a value. Variables on the way are resolved."""
@@ -385,22 +424,16 @@ class Variables:
 
     def _find_in_file(self, path: str, address: str, at: At) -> Found:
         path = path.strip()
-        if _STAGE in path:
-            values = {}
-            for stage, name in self._list_stage_files(path):
-                found = self._find_in_file(name, address, at)
-                if isinstance(found, Mapping | Sequence | Scalar):
-                    values[stage] = found
-            name = address or PurePosixPath(path.replace(_STAGE, "")).stem.strip(".-_") or "file"
-            return (
-                self._build_by_stage(name, values, at)
-                if values
-                else Missing(f"no file matches `{path}`")
-            )
         suffix = PurePosixPath(path).suffix
         if suffix in _CODE_FILES:
             hint = "run: osls print --format json > serverless.json, and import that file"
             return Missing(f"`{path}` is code, which fabric does not run", hint)
+        is_value = bool(address) or suffix not in _DATA_FILES
+        if is_value and self._is_absent(path):
+            stem = PurePosixPath(path.replace(_STAGE, "")).stem
+            return self._ask_for(path, address.rpartition(".")[2] or stem, at)
+        if _STAGE in path:
+            return self._find_in_stage_files(path, address, at)
         if suffix not in _DATA_FILES:
             is_there = self._surroundings.is_file(path)
             inside = f"file:{self._surroundings.place(path)}"
@@ -409,6 +442,20 @@ class Variables:
         if root is None:
             return Missing(f"`{path}` not found")
         return self._find_in_data(path, root, address, at)
+
+    def _find_in_stage_files(self, path: str, address: str, at: At) -> Found:
+        """Find the values of files whose names contain the stage."""
+        values = {}
+        for stage, name in self._list_stage_files(path):
+            found = self._find_in_file(name, address, at)
+            if isinstance(found, Mapping | Sequence | Scalar):
+                values[stage] = found
+        name = address or PurePosixPath(path.replace(_STAGE, "")).stem.strip(".-_") or "file"
+        if values:
+            return self._build_by_stage(name, values, at)
+        if address:
+            return self._ask_for(path, address.rpartition(".")[2], at)
+        return Missing(f"no file matches `{path}`")
 
     def _find_in_data(self, path: str, root: Node, address: str, at: At) -> Found:
         mark = f"{path}:{address}"

@@ -260,6 +260,66 @@ def test_a_state_machine_becomes_a_workflow() -> None:
     assert workflow["definition"]["States"]["A"]["Resource"] == "${function:api.arn}"
 
 
+def test_schedules_and_events_of_a_state_machine_become_triggers() -> None:
+    rest = (
+        "stepFunctions:\n  stateMachines:\n    pay:\n      name: pay-all\n"
+        "      definition: {StartAt: A, States: {A: {Type: Succeed}}}\n      events:\n"
+        "        - schedule: rate(1 day)\n        - eventBridge: {pattern: {source: [shop]}}\n"
+        "        - http: {path: pay, method: post}\n"
+    )
+    done = convert(rest=rest)
+    [workflow] = done.config["workflows"]
+    assert [one["type"] for one in workflow["triggers"]] == ["cron", "eventbus"]
+    assert any("no events of the type `http`" in one for one in done.reasons())
+    assert any("fabric names workflows" in one for one in done.reasons(Fate.CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("makefile", "entry"),
+    [
+        (
+            "build:\n\tGOOS=linux go build -ldflags='-s -w' -o bin/add cmd/one/add.go\n",
+            "cmd/one/add.go",
+        ),
+        ("build:\n\tcd one && go build -o ../bin/add ./add.go && cd ..\n", "one/add.go"),
+        ("build:\n\tgo build -o bin/add ./tools\n", "tools"),
+    ],
+)
+def test_a_makefile_names_the_source_of_a_program(makefile: str, entry: str) -> None:
+    source = entry if entry.endswith(".go") else f"{entry}/main.go"
+    files = {"Makefile": makefile, source: "package main\n"}
+    text = service("add: {handler: bin/add}", "runtime: provided.al2").replace(
+        "  runtime: nodejs22.x\n", ""
+    )
+    done = from_serverless(text, files)
+    assert done.function["entry"] == entry
+    assert done.function["build"] == {"preset": "go"}
+
+
+def test_rust_is_compiled_by_its_preset() -> None:
+    text = service("add: {handler: add}", "runtime: rust", "plugins: [serverless-rust]\n").replace(
+        "  runtime: nodejs22.x\n", ""
+    )
+    done = from_serverless(text, {"Cargo.toml": ""})
+    assert done.function["build"] == {"preset": "rust"}
+    assert done.config["provider"]["runtime"] == "provided.al2023"
+
+
+def test_settings_of_the_binary_and_hooks_plugins_are_carried() -> None:
+    rest = (
+        "plugins: [serverless-apigw-binary, serverless-hooks-plugin]\n"
+        "custom:\n  apigwBinary: {types: ['image/*']}\n  hooks:\n"
+        "    package:initialize: [npm run prepare]\n    after:deploy:deploy: [./notify.sh]\n"
+        "    remove:remove: [./away.sh]\n"
+    )
+    done = convert(rest=rest)
+    assert done.extension["http"]["binaryMediaTypes"] == ["image/*"]
+    [step] = done.config["build"]["before"]
+    assert step["command"] == ["sh", "-c", "npm run prepare"]
+    assert done.config["hooks"] == {"after-deploy": [{"command": ["sh", "-c", "./notify.sh"]}]}
+    assert any("no hook for the event `remove:remove`" in one for one in done.reasons())
+
+
 def test_a_long_name_is_shortened() -> None:
     name = "n" * 70
     done = convert(f"{name}: {{handler: src/api.handler}}")

@@ -215,7 +215,7 @@ def test_an_authorizer_of_a_route_is_declared_at_the_api(
 
 @pytest.mark.parametrize(
     "event",
-    ["websocket: $connect", "alb: {priority: 1}", "iot: {sql: a}", "alexaSkill: x", "nope: 1"],
+    ["websocket: $connect", "alb: {priority: 1}", "cloudFront: {origin: a}", "nope: 1"],
 )
 def test_an_event_without_an_equivalent_is_reported(event: str) -> None:
     done = with_events(f"- {event}")
@@ -223,6 +223,37 @@ def test_an_event_without_an_equivalent_is_reported(event: str) -> None:
     [note] = done.settled.select(Fate.NOT_CARRIED)
     assert note.path == ("functions", "api", "events", "0", event.partition(":")[0])
     assert note.line == 9
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        ("alexaSkill", ""),
+        ("alexaSkill: amzn1.ask.skill.one", ""),
+        ("iot: {sql: \"SELECT * FROM 'a'\", name: all, sqlVersion: beta}", "AWS::IoT::TopicRule"),
+        ("cloudwatchLog: /aws/lambda/other", "AWS::Logs::SubscriptionFilter"),
+        ("cloudwatchLog: {logGroup: other, filter: ERROR}", "AWS::Logs::SubscriptionFilter"),
+    ],
+)
+def test_an_event_becomes_resources_of_the_stack_after_the_functions(event: str, kind: str) -> None:
+    done = with_events(f"- {event}")
+    assert done.reasons() == []
+    [stack] = done.stacks.values()
+    kinds = {one["Type"] for one in stack["Resources"].values()}
+    assert kinds == {"AWS::Lambda::Permission", *([kind] if kind else [])}
+    after = done.extension["stack"]["after"]
+    assert after["parameters"] == {"ApiLambdaFunctionArn": "${function:api.arn}"}
+
+
+def test_a_bucket_that_resources_name_is_part_of_the_stack() -> None:
+    policy = (
+        "resources:\n  Resources:\n    Policy:\n      Type: AWS::S3::BucketPolicy\n"
+        "      Properties: {Bucket: !Ref S3BucketPictures, PolicyDocument: {Statement: []}}\n"
+    )
+    done = with_events("- s3: pictures", rest=policy)
+    [stack] = done.stacks.values()
+    assert stack["Resources"]["S3BucketPictures"]["Properties"] == {"BucketName": "pictures"}
+    assert done.function["triggers"][0]["bucket"] == "${stack:S3BucketPicturesRef}"
 
 
 def test_a_custom_integration_is_reported() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.importing.source import Fate
 from tests.support.imports import SOURCE, from_serverless, service
 
 FUNCTION = "api: {handler: src/api.handler}"
@@ -104,3 +105,20 @@ def test_variables_that_multiply_values_are_an_error() -> None:
     rest = "custom:\n  a0: [1, 2]\n" + "\n".join(rows) + "\n"
     with pytest.raises(Exception, match="expand to more than 60,000 values"):
         env("${self:custom.a29}", rest)
+
+
+@pytest.mark.parametrize(
+    ("value", "custom"),
+    [
+        ("${file(secrets.json):API_URL}", ""),
+        ("${file(./config/${self:provider.stage}.yml):API_URL}", ""),
+        ("${self:custom.secrets.API_URL}", "custom: {secrets: '${file(secrets.yml)}'}\n"),
+    ],
+)
+def test_a_value_of_a_file_that_is_not_in_the_project_becomes_a_variable(
+    value: str, custom: str
+) -> None:
+    done = from_serverless(service(FUNCTION, f"environment: {{X: {value!r}}}", custom), SOURCE)
+    assert done.reasons() == []
+    assert done.config["env"]["X"] == "${env:API_URL}"
+    assert any("is not in the project; set API_URL" in one for one in done.reasons(Fate.CHANGED))

@@ -143,6 +143,7 @@ _QUOTA = Fields(
             "month",
             required=True,
         ),
+        Field("offset", Integer(0, 2_147_483_647), "Requests of the first period less.", 100),
     )
 )
 _USAGE_PLAN = Fields(

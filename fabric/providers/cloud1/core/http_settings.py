@@ -82,6 +82,7 @@ class Domain(Struct, frozen=True, kw_only=True, rename="camel"):
 class Quota(Struct, frozen=True):
     limit: int
     period: str
+    offset: int = 0
 
 
 class UsagePlan(Struct, frozen=True):

@@ -121,7 +121,11 @@ def _build_limits(plan: UsagePlan) -> dict[str, dict[str, object]]:
             "burstLimit": plan.throttle.burst,
         }
     if plan.quota:
-        found["quota"] = {"limit": plan.quota.limit, "period": plan.quota.period.upper()}
+        found["quota"] = {
+            "limit": plan.quota.limit,
+            "period": plan.quota.period.upper(),
+            "offset": plan.quota.offset,
+        }
     return found
 
 
@@ -133,7 +137,7 @@ def _find_patches(shown: Row, wanted: UsagePlan, label: str) -> Iterator[Patch]:
         if there and not values:
             yield {"op": "remove", "path": f"/{name}"}
         for key, value in values.items():
-            if there.get(key) != value:
+            if there.get(key, 0) != value:
                 op = "replace" if there else "add"
                 yield {"op": op, "path": f"/{name}/{key}", "value": str(value)}
     labels = set(_list_labels(shown))
