@@ -134,10 +134,11 @@ def _find_patches(shown: Row, wanted: UsagePlan, label: str) -> Iterator[Patch]:
     limits = _build_limits(wanted)
     for name in ("throttle", "quota"):
         there, values = shown.get(name) or {}, limits.get(name, {})
+        known = {"offset": 0, **there}
         if there and not values:
             yield {"op": "remove", "path": f"/{name}"}
         for key, value in values.items():
-            if there.get(key, 0) != value:
+            if known.get(key) != value:
                 op = "replace" if there else "add"
                 yield {"op": op, "path": f"/{name}/{key}", "value": str(value)}
     labels = set(_list_labels(shown))

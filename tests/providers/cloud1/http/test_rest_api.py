@@ -129,7 +129,10 @@ def test_keys_open_methods_and_their_plan_limits_them(site: Cloud1Site) -> None:
     assert [status(site, "/a"), status(site, "/b")] == [403, 200]
     assert status(site, "/a", x_api_key=value) == 200
     assert value not in str(site.record)
-    limits = {"quota": {"limit": 5, "period": "day"}, "throttle": {"rate": 0, "burst": 0}}
+    limits = {
+        "quota": {"limit": 5, "period": "day", "offset": 1},
+        "throttle": {"rate": 0, "burst": 0},
+    }
     configure(site, kind="rest", apiKeys=["mobile"], usagePlan=limits)
     site.up(order)
     assert status(site, "/a", x_api_key=value) == 429

@@ -10,7 +10,7 @@ from tests.support.servers.strict_cloud1.operations import heeding
 from tests.support.servers.strict_cloud1.refusals import bad
 from tests.support.servers.strict_cloud1.rest_calls import page_of
 
-_LIMITS = {"rateLimit": float, "burstLimit": int, "limit": int, "period": str}
+_LIMITS = {"rateLimit": float, "burstLimit": int, "limit": int, "period": str, "offset": int}
 
 
 def _create_key(region: Region, asked: Fields) -> Fields:
