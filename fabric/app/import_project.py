@@ -201,8 +201,9 @@ def _describe_compose_note(file: str, note: ComposeNote) -> ImportNote:
 
 
 def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
-    """Keep the sources with functions. Of others fabric deploys nothing."""
-    found = [one for one in done if one.made.functions]
+    """Keep the sources with functions, and services of the Serverless Framework with resources. Of
+    others fabric deploys nothing."""
+    found = [one for one in done if one.made.functions or _has_stack(one)]
     if not found:
         names = ", ".join(f"`{one.read.source.shown}`" for one in done[:3])
         message = f"{names} has no functions that fabric can deploy"
@@ -211,6 +212,12 @@ def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
             hint = "deploy such a template with CloudFormation, and use its outputs with ${cfn:…}"
         raise FabricError(Problem("import/no-functions", message, hint))
     return found
+
+
+def _has_stack(one: ConvertedSource) -> bool:
+    text = one.made.files[CONFIG_FILE]
+    is_whole = one.read.source.kind == "serverless" and "\nfunctions: []\n" in text
+    return is_whole and "stack:" in text
 
 
 def _list_changes(done: Sequence[ConvertedSource]) -> list[FileChange]:

@@ -198,7 +198,8 @@ class _Conversion:
         apply_rules(self._context, at, PROVIDER_RULES, self._defaults)
         self._context.copy_environment(at.get("environment"), self._config, "env")
         if provider == "cloud1-lambda":
-            self._put_hidden_defaults(at)
+            if self._source.get("functions").list_entries():
+                self._put_hidden_defaults(at)
             self._convert_roles(at)
             self._put_bucket(at.get("deploymentBucket"))
         for key, reason in _PROVIDER_DROPPED.items():
@@ -270,6 +271,9 @@ class _Conversion:
             convert_permissions(self._context, at, self._defaults)
 
     def _convert_functions(self) -> None:
+        if not self._source.get("functions").list_entries():
+            self._config.put("functions", [])
+            self._config.remove("defaults")
         settings = self._source.get("custom", "serverless-iam-roles-per-function")
         inherits = settings.get("defaultInherit").text == "true"
         for at in self._source.get("functions").list_entries():

@@ -115,3 +115,14 @@ def test_each_event_of_sam_has_a_case() -> None:
 
 def test_there_are_many_cases() -> None:
     assert len(CASES) >= 130
+
+
+@pytest.mark.slow
+def test_cloudformation_accepts_the_templates_as_far_as_its_linter_knows() -> None:
+    from cfnlint.api import ManualArgs, lint  # seconds, for this test only
+
+    with_stacks = [one for case in CASES for one in _convert(case).stacks.values()]
+    assert with_stacks
+    for template in with_stacks:
+        found = lint(json.dumps(template), config=ManualArgs(regions=["eu-central-1"]))
+        assert [one.message for one in found if one.rule.id.startswith("E")] == []

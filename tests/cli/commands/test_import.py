@@ -383,6 +383,19 @@ def test_projects_of_other_platforms_can_be_planned(tmp_path: Path) -> None:
     assert made.fabric("compose", "plan").code == 0
 
 
+def test_a_service_of_resources_only_becomes_a_stack(tmp_path: Path) -> None:
+    source = (
+        "service: net\nprovider: {name: aws, runtime: nodejs22.x}\n"
+        "resources:\n  Resources:\n    Orders: {Type: AWS::SQS::Queue}\n"
+    )
+    made = imported(tmp_path, source, "serverless.yml")
+    done = made.json("import")
+    assert done.code == 0, done.out
+    assert done.result["notCarried"] == []
+    plan = made.json("plan").result
+    assert [one["resources"][0]["id"] for one in plan["stacks"]] == ["Orders"]
+
+
 def test_a_project_without_functions_is_refused(tmp_path: Path) -> None:
     made = imported(tmp_path, '{"cleanUrls": true}', "vercel.json")
     (made.root / "serverless.yml").unlink(missing_ok=True)
