@@ -78,8 +78,7 @@ def open_copy(
 ) -> Iterator[Path | None]:
     """Copy a project to a temporary directory. A large one is not copied.
 
-    With hard links a copy takes no space, but a program that writes into its files would change
-    those of the project.
+    Hard links take no space. A program that writes into linked files would change the project.
     """
     with tempfile.TemporaryDirectory(prefix="fabric-import-") as name:
         copy = Path(os.path.realpath(name)) / (top.resolve().name or "project")
