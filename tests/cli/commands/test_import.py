@@ -99,12 +99,12 @@ def test_a_template_is_converted_with_its_resources(tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_not_carried_has_exit_code_2_and_a_comment(tmp_path: Path) -> None:
-    made = imported(tmp_path, f"{SERVERLESS}      - alexaSkill: x\n")
+    made = imported(tmp_path, f"{SERVERLESS}      - websocket: x\n")
     done = made.fabric("import")
     assert done.code == 2
-    assert "serverless.yml:16:9  functions.api.events.1.alexaSkill" in done.out
+    assert "serverless.yml:16:9  functions.api.events.1.websocket" in done.out
     assert (
-        "#   functions.api.events.1.alexaSkill (serverless.yml:16)"
+        "#   functions.api.events.1.websocket (serverless.yml:16)"
         in (made.root / "fabric.yml").read_text()
     )
     assert made.fabric("import", "--strict", "--force").code == 1
