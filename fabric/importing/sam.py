@@ -19,6 +19,7 @@ from fabric.importing.sam_documents import (
     convert_document_api,
     find_documents,
 )
+from fabric.importing.sam_events import WORKFLOW_EVENTS, convert_sam_events
 from fabric.importing.sam_functions import FUNCTION_RULES, convert_function
 from fabric.importing.sam_resources import convert_layer, convert_table
 from fabric.importing.serverless_functions import shorten
@@ -205,6 +206,9 @@ class _Conversion:
         elif kind == _MACHINE:
             convert_state_machine(
                 self._context, at.get("Properties"), at.key, self._config, self._target
+            )
+            convert_sam_events(
+                self._context, at.get("Properties", "Events"), self._target, WORKFLOW_EVENTS
             )
         elif kind not in (REST, HTTP):
             self._ledger.lose(at, f"resources of type `{kind}` are not supported")

@@ -22,10 +22,9 @@ from fabric.importing.serverless_functions import (
     shorten,
 )
 from fabric.importing.serverless_lift import expand_constructs
-from fabric.importing.serverless_plugins import convert_plugins
+from fabric.importing.serverless_plugins import convert_plugins, convert_state_machines
 from fabric.importing.serverless_stacks import build_stacks
 from fabric.importing.source import At, Ledger
-from fabric.importing.state_machines import convert_state_machines
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.variables import Variables, find_default_stage
 from fabric.importing.web_functions import choose_service

@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
+from fabric.importing.event_target import EventTarget
 from fabric.importing.packaging import put_build_step, put_esbuild
 from fabric.importing.rules import Rules, apply_rules, copy_as, drop_because, lose_because, share
+from fabric.importing.serverless_events import convert_workflow_events
+from fabric.importing.serverless_functions import shorten
 from fabric.importing.source import At
+from fabric.importing.state_machines import convert_state_machine
 from fabric.importing.variables import Variables
 
 _LOCAL = "run: fabric invoke local --serve"
@@ -251,3 +255,21 @@ _SETTINGS: dict[str, _Setting] = {
     "customDomains": _convert_domain,
     "pythonRequirements": _convert_python,
 }
+
+
+def convert_state_machines(
+    context: Context, source: At, config: Fields, target: EventTarget
+) -> None:
+    """Convert the section of serverless-step-functions."""
+    section = source.get("stepFunctions")
+    context.ledger.drop(section.get("validate"), "fabric always checks definitions")
+    names = context.names
+    known = dict(names.functions)
+    # The plugin also accepts the keys of functions as logical ids.
+    keys = (one.key for one in source.get("functions").list_entries())
+    names.functions.update((key, shorten(names.service, key)) for key in keys)
+    for at in section.get("stateMachines").list_entries():
+        convert_state_machine(context, at, at.key, config, target)
+        convert_workflow_events(context, at.get("events"), target)
+    names.functions.clear()
+    names.functions.update(known)

@@ -19,9 +19,6 @@ from fabric.importing.rules import (
     map_as,
     share,
 )
-from fabric.importing.sam_events import WORKFLOW_EVENTS, convert_sam_events
-from fabric.importing.serverless_events import convert_workflow_events
-from fabric.importing.serverless_functions import shorten
 from fabric.importing.source import At
 
 _NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
@@ -96,14 +93,12 @@ _RULES: Rules = {
 def convert_state_machine(
     context: Context, at: At, name: str, config: Fields, target: EventTarget
 ) -> None:
-    """Convert one state machine."""
+    """Convert one state machine. The events of the target become those of its workflow."""
     workflow = target.function = Fields(at)
     workflow.put("name", name)
     # Substitutions come first, because an inline definition contains their values.
     apply_rules(context, at, _SUBSTITUTIONS, workflow)
     apply_rules(context, at, _RULES, workflow)
-    convert_workflow_events(context, at.get("events"), target)
-    convert_sam_events(context, at.get("Events"), target, WORKFLOW_EVENTS)
     for key, inner in (("tracingConfig", "enabled"), ("Tracing", "Enabled")):
         flag = at.get(key, inner)
         if not flag.is_missing:
@@ -112,20 +107,3 @@ def convert_state_machine(
             context.ledger.carry(at.get(key))
     if workflow.has("definition"):
         config.add("workflows", workflow)
-
-
-def convert_state_machines(
-    context: Context, source: At, config: Fields, target: EventTarget
-) -> None:
-    """Convert the section of serverless-step-functions."""
-    section = source.get("stepFunctions")
-    context.ledger.drop(section.get("validate"), "fabric always checks definitions")
-    names = context.names
-    known = dict(names.functions)
-    # The plugin also accepts the keys of functions as logical ids.
-    keys = (one.key for one in source.get("functions").list_entries())
-    names.functions.update((key, shorten(names.service, key)) for key in keys)
-    for at in section.get("stateMachines").list_entries():
-        convert_state_machine(context, at, at.key, config, target)
-    names.functions.clear()
-    names.functions.update(known)
