@@ -151,6 +151,6 @@ def open_surroundings(folder: Path, top: Path, cwd: Path, prefix: str) -> Surrou
         list_names,
         lambda path: (found := locate(path)) is not None and found.is_file(),
         lambda path: (found := locate(path)) is not None and found.is_dir(),
-        folder.resolve().name or "service",
-        prefix,
+        folder_name=folder.resolve().name or "service",
+        prefix=prefix,
     )

@@ -11,14 +11,14 @@ from fabric.config.yaml.reader import Document, read
 from fabric.importing.comments import read_comments
 from fabric.importing.draft import Imported, put_params
 from fabric.importing.emit import Emitter
-from fabric.importing.netlify import convert_netlify
-from fabric.importing.sam import convert_sam
-from fabric.importing.serverless import convert_serverless
+from fabric.importing.sam.convert import convert_sam
+from fabric.importing.serverless.convert import convert_serverless
 from fabric.importing.source import At, Fate, Settled
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.toml_source import blank_comments, read_toml
-from fabric.importing.vercel import convert_vercel
-from fabric.importing.wrangler import convert_wrangler
+from fabric.importing.web.netlify import convert_netlify
+from fabric.importing.web.toml_source import blank_comments, read_toml
+from fabric.importing.web.vercel import convert_vercel
+from fabric.importing.web.wrangler import convert_wrangler
 
 CONFIG_FILE, EXAMPLE_FILE = "fabric.yml", ".env.example"
 _VARIABLE = re.compile(r"\$\{(?:env|secret):([A-Za-z_][A-Za-z0-9_]*)(,)?")

@@ -15,10 +15,10 @@ import yaml
 from fabric.app.validate import describe_config
 from fabric.config.load import BindingInputs, ConfigText, load_config
 from fabric.importing.config_rows import Row, Values, list_config_rows
-from fabric.importing.sam_events import _EVENTS as SAM_EVENTS
-from fabric.importing.sam_functions import FUNCTION_RULES
-from fabric.importing.serverless_events import _EVENTS as SERVERLESS_EVENTS
-from fabric.importing.serverless_functions import _FUNCTION_RULES, PROVIDER_RULES
+from fabric.importing.sam.events import _EVENTS as SAM_EVENTS
+from fabric.importing.sam.functions import FUNCTION_RULES
+from fabric.importing.serverless.events import _EVENTS as SERVERLESS_EVENTS
+from fabric.importing.serverless.functions import _FUNCTION_RULES, PROVIDER_RULES
 from fabric.importing.template_rows import align, list_template_rows
 from tests.support.import_cases import FILES, Case, load_cases, load_recording
 from tests.support.imports import Conversion, from_sam, from_serverless

@@ -304,7 +304,13 @@ def _locked_record(
         Intent(_name_task(adoption.ref, name), Operation.DEPLOY, name, "", at) for name in names
     )
     claim = Claim(
-        adoption.ref, _KIND, Mode.REAL, placement.provider_id, placement.region, intents, refuse
+        ref=adoption.ref,
+        operation=_KIND,
+        mode=Mode.REAL,
+        provider_id=placement.provider_id,
+        region=placement.region,
+        intents=intents,
+        refuse=refuse,
     )
     transaction.expect((claim,))
     try:

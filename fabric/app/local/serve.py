@@ -111,9 +111,9 @@ class ServedService:
             settings.clock.now,
             lambda: settings.chance(8),
             self._report_call,
-            options.template,
-            options.tunnel,
-            options.keys,
+            template=options.template,
+            tunnel=options.tunnel,
+            keys=options.keys,
         )
         self._hosts = frozenset({options.tunnel.host} if options.tunnel else ())
         self._api = LocalApi(self._pool, _build_served_functions(first.service), around)

@@ -93,7 +93,7 @@ from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.triggers import build_function_endpoint
 
 
-class _Releasing(Struct, frozen=True):
+class _Releasing(Struct, frozen=True, kw_only=True):
     """The complete plan of a release, computed before the first call."""
 
     address: DeploymentAddress
@@ -173,7 +173,14 @@ def _plan_release(
         kept=kept,
     )
     scheduler = SchedulerRole(wiring, address, role, kept)
-    return _Releasing(address, functions, kept, apis, wiring, scheduler)
+    return _Releasing(
+        address=address,
+        functions=functions,
+        kept=kept,
+        apis=apis,
+        wiring=wiring,
+        scheduler=scheduler,
+    )
 
 
 def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.importing.source import At
-from fabric.importing.toml_source import blank_comments, read_toml
+from fabric.importing.web.toml_source import blank_comments, read_toml
 from fabric.model.problems import FabricError
 
 TEXT = """\

@@ -12,22 +12,22 @@ from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.packaging import put_build, put_entry, put_package
 from fabric.importing.rules import Rules, apply_rules, carry, copy_as, lose_because, share
-from fabric.importing.serverless_api import PAYLOAD_CHANGES, convert_api
-from fabric.importing.serverless_events import convert_events
-from fabric.importing.serverless_functions import (
+from fabric.importing.serverless.api import PAYLOAD_CHANGES, convert_api
+from fabric.importing.serverless.events import convert_events
+from fabric.importing.serverless.functions import (
     PROVIDER_RULES,
     convert_function,
     convert_layers,
     convert_permissions,
     shorten,
 )
-from fabric.importing.serverless_lift import expand_constructs
-from fabric.importing.serverless_plugins import convert_plugins, convert_state_machines
-from fabric.importing.serverless_stacks import build_stacks
+from fabric.importing.serverless.lift import expand_constructs
+from fabric.importing.serverless.plugins import convert_plugins, convert_state_machines
+from fabric.importing.serverless.stacks import build_stacks
+from fabric.importing.serverless.variables import Variables, find_default_stage
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.variables import Variables, find_default_stage
-from fabric.importing.web_functions import choose_service
+from fabric.importing.web.functions import choose_service
 from fabric.model.problems import FabricError, Place, Problem
 
 _PROVIDERS = {

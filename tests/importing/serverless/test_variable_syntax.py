@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.importing.variable_syntax import (
+from fabric.importing.serverless.variable_syntax import (
     Choice,
     Variable,
     parse_choice,

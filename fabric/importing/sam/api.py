@@ -19,10 +19,10 @@ from fabric.importing.rules import (
     share,
     texts_as,
 )
-from fabric.importing.sam_documents import HTTP, REST
-from fabric.importing.sam_events import normalize_name, put_throttle
-from fabric.importing.serverless_api import PAYLOAD_CHANGES, USAGE_PLAN_RULES, put_cors_of_routes
-from fabric.importing.serverless_events import put_authorizer_function
+from fabric.importing.sam.documents import HTTP, REST
+from fabric.importing.sam.events import normalize_name, put_throttle
+from fabric.importing.serverless.api import PAYLOAD_CHANGES, USAGE_PLAN_RULES, put_cors_of_routes
+from fabric.importing.serverless.events import put_authorizer_function
 from fabric.importing.source import At
 
 _NAMED = drop_because("fabric names and describes the API itself")

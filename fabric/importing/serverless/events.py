@@ -8,11 +8,6 @@ from fabric.config.yaml.nodes import Scalar
 from fabric.importing.aws_settings import put_cors
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
-from fabric.importing.event_resources import (
-    convert_alexa_skill,
-    convert_log_subscription,
-    convert_topic_rule,
-)
 from fabric.importing.event_rules import (
     AFTER,
     DELIVERY_RULES,
@@ -39,6 +34,11 @@ from fabric.importing.rules import (
     share,
     texts_as,
     true_as,
+)
+from fabric.importing.serverless.event_resources import (
+    convert_alexa_skill,
+    convert_log_subscription,
+    convert_topic_rule,
 )
 from fabric.importing.source import At
 from fabric.model.outcomes.json_struct import Json

@@ -32,7 +32,7 @@ from fabric.importing.rules import (
     texts_as,
     true_as,
 )
-from fabric.importing.serverless_events import ACCESS_TYPES, convert_storage_event
+from fabric.importing.serverless.events import ACCESS_TYPES, convert_storage_event
 from fabric.importing.source import At
 from fabric.model.outcomes.json_struct import Json
 

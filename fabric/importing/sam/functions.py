@@ -33,7 +33,7 @@ from fabric.importing.rules import (
     number_as,
     share,
 )
-from fabric.importing.sam_events import convert_sam_events, put_async
+from fabric.importing.sam.events import convert_sam_events, put_async
 from fabric.importing.source import At
 
 _SUFFIXES = {"nodejs": "js", "python": "py", "ruby": "rb"}

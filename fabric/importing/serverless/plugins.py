@@ -7,11 +7,11 @@ from fabric.importing.draft import Fields
 from fabric.importing.event_target import EventTarget
 from fabric.importing.packaging import put_build_step, put_esbuild
 from fabric.importing.rules import Rules, apply_rules, copy_as, drop_because, lose_because, share
-from fabric.importing.serverless_events import convert_workflow_events
-from fabric.importing.serverless_functions import shorten
+from fabric.importing.serverless.events import convert_workflow_events
+from fabric.importing.serverless.functions import shorten
+from fabric.importing.serverless.variables import Variables
 from fabric.importing.source import At
 from fabric.importing.state_machines import convert_state_machine
-from fabric.importing.variables import Variables
 
 _LOCAL = "run: fabric invoke local --serve"
 # Plugins without a counterpart, because fabric does not need one.

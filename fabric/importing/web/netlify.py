@@ -13,7 +13,7 @@ from fabric.importing.packaging import put_build_step
 from fabric.importing.rules import Rules, apply_rules, carry, drop_because, lose_because, share
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.web_functions import (
+from fabric.importing.web.functions import (
     add_route,
     choose_service,
     convert_pattern,

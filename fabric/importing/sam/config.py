@@ -5,7 +5,7 @@ import tomllib
 
 from msgspec import Struct, field
 
-from fabric.importing.toml_source import build_toml_problem
+from fabric.importing.web.toml_source import build_toml_problem
 from fabric.model.problems import FabricError
 
 CONFIG_FILE = "samconfig.toml"

@@ -21,7 +21,7 @@ from fabric.importing.rules import (
 )
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.web_functions import (
+from fabric.importing.web.functions import (
     add_route,
     choose_service,
     convert_file_path,

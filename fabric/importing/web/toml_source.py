@@ -1,7 +1,7 @@
 """Sources in TOML, and in JSON with comments, as trees with places."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.model.problems import FabricError, Place, Problem
@@ -18,6 +18,11 @@ _ASSIGNMENT = re.compile(rf"(\s*)({_KEYS})\s*=")
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
 _SCALARS = (str, int, float, bool)
+
+
+class _Spot(NamedTuple):
+    line: int
+    column: int
 
 
 def build_toml_problem(file: str, error: "TOMLDecodeError") -> Problem:
@@ -44,19 +49,19 @@ def read_toml(file: str, text: str) -> Node:
     except RecursionError as error:
         message = "the values are nested too deeply"
         raise FabricError(Problem("import/unreadable", message, where=Place(file))) from error
-    return _build(values, (), _find_places(text), (1, 1))
+    return _build(values, (), _find_places(text), _Spot(1, 1))
 
 
-def _find_places(text: str) -> "dict[Path, tuple[int, int]]":
+def _find_places(text: str) -> "dict[Path, _Spot]":
     """Find the lines and columns of keys."""
-    found: dict[Path, tuple[int, int]] = {}
+    found: dict[Path, _Spot] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
         if header:
             table = _split(header[2])
-            place = (number, line.index("[") + 1)
+            place = _Spot(number, line.index("[") + 1)
             found.setdefault(table, place)
             if header[1]:
                 counts[table] = counts.get(table, -1) + 1
@@ -66,7 +71,8 @@ def _find_places(text: str) -> "dict[Path, tuple[int, int]]":
                 table = _add_numbers(table, counts)
                 found.setdefault(table, place)
         elif assigned := _ASSIGNMENT.match(line):
-            found.setdefault((*table, *_split(assigned[2])), (number, len(assigned[1]) + 1))
+            spot = _Spot(number, len(assigned[1]) + 1)
+            found.setdefault((*table, *_split(assigned[2])), spot)
     return found
 
 
@@ -85,20 +91,19 @@ def _add_numbers(table: "Path", counts: "dict[Path, int]") -> "Path":
 def _build(
     value: Any,
     path: "Path",
-    places: "dict[Path, tuple[int, int]]",
-    outer: tuple[int, int],
+    places: "dict[Path, _Spot]",
+    outer: _Spot,
 ) -> Node:
-    line, column = places.get(path, outer)
+    spot = places.get(path, outer)
+    line, column = spot
     if isinstance(value, dict):
         entries = []
         for key, one in value.items():
-            inner = places.get((*path, key), (line, column))
+            inner = places.get((*path, key), spot)
             entries.append(KeyValue(key, *inner, _build(one, (*path, key), places, inner)))
         return Mapping(tuple(entries), line, column)
     if isinstance(value, list):
-        items = (
-            _build(one, (*path, str(n)), places, (line, column)) for n, one in enumerate(value)
-        )
+        items = (_build(one, (*path, str(n)), places, spot) for n, one in enumerate(value))
         return Sequence(tuple(items), line, column)
     if isinstance(value, bool):
         return Scalar(value, str(value).lower(), line, column)

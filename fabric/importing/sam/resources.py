@@ -8,7 +8,7 @@ from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.rules import Rules, apply_rules, carry, true_as
-from fabric.importing.serverless_functions import LAYER_RULES
+from fabric.importing.serverless.functions import LAYER_RULES
 from fabric.importing.source import At
 from fabric.scaffold.yaml_text import build_tree
 

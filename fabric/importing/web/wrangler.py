@@ -27,7 +27,7 @@ from fabric.importing.rules import (
 )
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.web_functions import choose_service, put_service
+from fabric.importing.web.functions import choose_service, put_service
 from fabric.model.problems import FabricError, Place, Problem
 
 _PROVIDER = "edge1-workers"

@@ -23,7 +23,7 @@ from fabric.importing.rules import (
     share,
     texts_as,
 )
-from fabric.importing.serverless_events import put_authorizer_function
+from fabric.importing.serverless.events import put_authorizer_function
 from fabric.importing.source import At
 
 _OTHER_API = lose_because("routes of an API of another service are not supported")

@@ -13,10 +13,8 @@ from typing import NamedTuple, TypeAlias
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
 from fabric.importing.credentials import Credentials, name_variable
-from fabric.importing.serverless_lift import find_construct_value
-from fabric.importing.source import At, Ledger
-from fabric.importing.surroundings import Surroundings, is_outside
-from fabric.importing.variable_syntax import (
+from fabric.importing.serverless.lift import find_construct_value
+from fabric.importing.serverless.variable_syntax import (
     Choice,
     Variable,
     has_variables,
@@ -24,6 +22,8 @@ from fabric.importing.variable_syntax import (
     parse_literal,
     split_variables,
 )
+from fabric.importing.source import At, Ledger
+from fabric.importing.surroundings import Surroundings, is_outside
 from fabric.model.problems import FabricError, Problem
 
 _STAGE = "${stage}"

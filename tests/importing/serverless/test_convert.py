@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fabric.importing.serverless import build_logical_id
+from fabric.importing.serverless.convert import build_logical_id
 from fabric.importing.source import Fate
 from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, Conversion, from_serverless, service

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find_child
 from fabric.config.yaml.reader import read
 from fabric.importing.context import Context
-from fabric.importing.sam_resources import build_resource
+from fabric.importing.sam.resources import build_resource
 from fabric.importing.source import At, list_leaves
 from fabric.model.problems import FabricError
 from fabric.scaffold.yaml_text import build_tree

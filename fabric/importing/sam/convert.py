@@ -10,24 +10,24 @@ from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.rules import apply_rules
-from fabric.importing.sam_api import convert_apis
-from fabric.importing.sam_config import CONFIG_FILE, DeploySettings, read_deploy_settings
-from fabric.importing.sam_documents import (
+from fabric.importing.sam.api import convert_apis
+from fabric.importing.sam.config import CONFIG_FILE, DeploySettings, read_deploy_settings
+from fabric.importing.sam.documents import (
     HTTP,
     REST,
     build_permission,
     convert_document_api,
     find_documents,
 )
-from fabric.importing.sam_events import WORKFLOW_EVENTS, convert_sam_events
-from fabric.importing.sam_functions import FUNCTION_RULES, convert_function
-from fabric.importing.sam_resources import convert_layer, convert_table
-from fabric.importing.serverless_functions import shorten
-from fabric.importing.serverless_stacks import SECTIONS, list_new_resources, put_stacks
+from fabric.importing.sam.events import WORKFLOW_EVENTS, convert_sam_events
+from fabric.importing.sam.functions import FUNCTION_RULES, convert_function
+from fabric.importing.sam.resources import convert_layer, convert_table
+from fabric.importing.serverless.functions import shorten
+from fabric.importing.serverless.stacks import SECTIONS, list_new_resources, put_stacks
 from fabric.importing.source import At, Ledger
 from fabric.importing.state_machines import convert_state_machine
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.web_functions import choose_service
+from fabric.importing.web.functions import choose_service
 from fabric.model.problems import FabricError, Place, Problem
 
 _SAM = "AWS::Serverless::"
