@@ -13,79 +13,46 @@ from fabric.importing.serverless.variables import Variables
 from fabric.importing.source import At
 from fabric.importing.state_machines import convert_state_machine
 
-_LOCAL = "run: fabric invoke local --serve"
 # Plugins without a counterpart, because fabric does not need one.
+_LOCAL = """
+serverless-offline serverless-dynamodb-local serverless-s3-local serverless-localstack
+serverless-offline-dynamodb-streams serverless-offline-kinesis serverless-offline-scheduler
+serverless-offline-sns serverless-offline-sqs serverless-offline-ssm
+serverless-dynamodb-seed serverless-jest-plugin serverless-mocha-plugin serverless-plugin-simulate
+"""
+_NOT_NEEDED = """
+serverless-cf-vars serverless-deployment-bucket serverless-dotenv serverless-export-env
+serverless-latest-layer-version serverless-plugin-common-excludes
+serverless-plugin-include-dependencies serverless-plugin-split-stacks serverless-prune-plugin
+serverless-stack-output
+"""
+_OTHER_PROVIDERS = """
+serverless-aliyun-function-compute serverless-azure-functions serverless-cloudflare-workers
+serverless-google-cloudfunctions serverless-openwhisk
+"""
+_BUNDLERS = """
+serverless-babel-plugin serverless-bundle serverless-nestjs serverless-parcel
+serverless-plugin-optimize serverless-plugin-parcel serverless-plugin-typescript
+serverless-plugin-webpack serverless-rollup serverless-webpack
+@hewmen/serverless-plugin-typescript
+""".split()
 _DROPPED = {
-    **dict.fromkeys(
-        (
-            *("serverless-offline", "serverless-dynamodb-local", "serverless-s3-local"),
-            *("serverless-offline-sqs", "serverless-offline-sns", "serverless-offline-ssm"),
-            *(
-                "serverless-localstack",
-                "serverless-offline-scheduler",
-                "serverless-offline-kinesis",
-            ),
-            *(
-                "serverless-offline-dynamodb-streams",
-                "serverless-dynamodb-seed",
-                "serverless-mocha-plugin",
-            ),
-            *("serverless-jest-plugin", "serverless-plugin-simulate"),
-        ),
-        f"for local runs only; {_LOCAL}",
-    ),
-    **dict.fromkeys(
-        (
-            *(
-                "serverless-prune-plugin",
-                "serverless-plugin-split-stacks",
-                "serverless-deployment-bucket",
-            ),
-            *("serverless-export-env", "serverless-plugin-common-excludes", "serverless-cf-vars"),
-            *("serverless-plugin-include-dependencies", "serverless-latest-layer-version"),
-            *(
-                "serverless-plugin-lambda-dead-letter_",
-                "serverless-stack-output",
-                "serverless-dotenv",
-            ),
-        ),
-        "fabric does not need it",
-    ),
-    "serverless-dotenv-plugin": "fabric reads .env itself",
-    "serverless-pseudo-parameters": "fabric has ${aws:accountId} and ${aws:region}",
-    "serverless-esbuild": "fabric bundles with esbuild",
-    "serverless-python-requirements": "fabric installs the packages of Python functions",
-    "serverless-iam-roles-per-function": "fabric creates a role for each function",
-    **dict.fromkeys(
-        (
-            *(
-                "serverless-openwhisk",
-                "serverless-azure-functions",
-                "serverless-google-cloudfunctions",
-            ),
-            *("serverless-cloudflare-workers", "serverless-aliyun-function-compute"),
-        ),
-        "fabric deploys to this provider itself",
-    ),
-    "serverless-ruby-layer": "fabric packs the gems of Ruby functions",
-    "serverless-step-functions": "converted to `workflows`",
-    "serverless-rust": "fabric compiles Rust programs itself",
-    "serverless-lift": "its constructs are converted to resources",
+    **dict.fromkeys(_LOCAL.split(), "for local runs only; run: fabric invoke local --serve"),
+    **dict.fromkeys(_NOT_NEEDED.split(), "fabric does not need it"),
+    **dict.fromkeys(_OTHER_PROVIDERS.split(), "fabric deploys to this provider itself"),
     "serverless-apigw-binary": "converted to `http.binaryMediaTypes`",
+    "serverless-dotenv-plugin": "fabric reads .env itself",
+    "serverless-esbuild": "fabric bundles with esbuild",
     "serverless-hooks-plugin": "converted to `hooks` and `build.before`",
+    "serverless-iam-roles-per-function": "fabric creates a role for each function",
+    "serverless-lift": "its constructs are converted to resources",
+    "serverless-pseudo-parameters": "fabric has ${aws:accountId} and ${aws:region}",
+    "serverless-python-requirements": "fabric installs the packages of Python functions",
+    "serverless-ruby-layer": "fabric packs the gems of Ruby functions",
+    "serverless-rust": "fabric compiles Rust programs itself",
     "serverless-secrets-plugin": "fabric reads secrets from the environment or a secret manager",
+    "serverless-step-functions": "converted to `workflows`",
 }
-_BUNDLERS = (
-    *("serverless-webpack", "serverless-bundle", "serverless-plugin-optimize"),
-    *("serverless-plugin-typescript", "serverless-babel-plugin", "serverless-rollup"),
-    *(
-        "serverless-parcel",
-        "serverless-plugin-parcel",
-        "serverless-plugin-webpack",
-        "serverless-nestjs",
-        "@hewmen/serverless-plugin-typescript",
-    ),
-)
 _BUNDLER_KEYS = ("webpack", "bundle", "optimize", "typescript", "babel", "rollup", "parcel")
 _CUSTOM_OF = {
     "serverless-offline": "serverless-offline",
