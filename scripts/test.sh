@@ -7,20 +7,9 @@ bin=.venv/bin
 # Compiled modules are kept. Without them each worker and each command compiles all of them again.
 unset PYTHONDONTWRITEBYTECODE
 cores=$(getconf _NPROCESSORS_ONLN)
-# Tests write many small files and wait until they are on the disk, which memory does not need.
-memory=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
-if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "${memory:-0}" -gt 4000000 ]; then
-    TMPDIR=$(mktemp -d /dev/shm/fabric-tests.XXXXXX)
-    export TMPDIR
-fi
-leave() {
-    case "${TMPDIR:-}" in /dev/shm/fabric-tests.*) rm -rf "$TMPDIR" ;; esac
-}
-trap leave EXIT
 if [ $# -gt 0 ]; then
     sh scripts/check.sh
-    $bin/python -m pytest -q -n "$cores" --durations=30 "$@"
-    exit
+    exec $bin/python -m pytest -q -n "$cores" --durations=30 "$@"
 fi
 
 mkdir -p .stamp .coverage
@@ -29,7 +18,7 @@ mkdir -p .stamp .coverage
 sample="--sample $(git rev-parse HEAD 2>/dev/null || echo 0)"
 [ "${EVERY:-}" ] && sample=""
 rows='' measured=''
-trap 'kill -INT $rows $measured 2>/dev/null || :; leave' EXIT
+trap 'kill -INT $rows $measured 2>/dev/null || :' EXIT
 # A quarter of the benchmarks still runs, beside the checks and tests. Sizes are too small to judge a
 # bound by.
 $bin/python -m benchmarks --small --sample -n 1 >.stamp/rows.txt 2>&1 &
@@ -60,7 +49,7 @@ wait $rows || {
     tail -n 40 .stamp/rows.txt >&2
     exit 1
 }
-trap leave EXIT
+trap - EXIT
 
 $bin/coverage combine -q
 for part in graph config engine; do
