@@ -15,6 +15,7 @@ from hypothesis import settings
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 from tests.support.servers.cloud2.fixtures import cloud2, cloud2_endpoint
+from tests.support.servers.cloud3.fixtures import cloud3, cloud3_served
 from tests.support.servers.cloud4.fixtures import cloud4, cloud4_served
 from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
@@ -31,6 +32,8 @@ __all__ = [
     "cloud1",
     "cloud2",
     "cloud2_endpoint",
+    "cloud3",
+    "cloud3_served",
     "cloud4",
     "cloud4_served",
     "cloud5",

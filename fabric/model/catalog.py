@@ -287,8 +287,14 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         platform=ProviderPlatform(glibc=((0, 31),)),
         access=ProviderAccess(
-            account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP")
+            account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP"),
+            endpoints=("CLOUD3_MANAGEMENT_URL", "CLOUD3_STORAGE_URL", "CLOUD3_SITES_URL"),
+            packages=("httpx",),
         ),
+        limits=ProviderLimits(
+            memory=(128, 4_096), timeout=(1, 1_800), archive_bytes=256 * _KB * _KB
+        ),
+        traits=ProviderTraits(is_one_version=True),
     ),
     ProviderFacts(
         id="cluster-orchestrator",

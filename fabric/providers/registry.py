@@ -30,9 +30,7 @@ BUILT_IN: Mapping[str, str] = {
     "cloud6-functions": "fabric.providers.cloud6.provider:PROVIDER",
     "cloud3-functions": "fabric.providers.cloud3.provider:PROVIDER",
 }
-# Providers of this table that are deployed to only by a custom command.
-_OBSERVED_ONLY = frozenset({"cloud3-functions"})
-REAL_PROVIDERS = tuple(one for one in BUILT_IN if one not in _OBSERVED_ONLY)
+REAL_PROVIDERS = tuple(BUILT_IN)
 _NO_PROVIDER = Provider()
 
 

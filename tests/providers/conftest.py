@@ -9,6 +9,7 @@ import pytest
 from fabric.providers.registry import REAL_PROVIDERS
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.cloud2_site import Cloud2Site
+from tests.support.cloud3_site import Cloud3Site
 from tests.support.cloud4_site import Cloud4Site
 from tests.support.cluster_site import ClusterSite
 from tests.support.edge1_site import Edge1Site
@@ -22,6 +23,7 @@ from tests.support.whisk_site import Cloud5Site, WhiskSite
 _SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
     "cloud1": Cloud1Site,
     "cloud2": Cloud2Site,
+    "cloud3": Cloud3Site,
     "cloud4": Cloud4Site,
     "edge1": Edge1Site,
     "cluster": ClusterSite,

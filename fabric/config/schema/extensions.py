@@ -285,6 +285,35 @@ _HOST3 = Fields(
     ),
     is_open=True,
 )
+_CLOUD3 = Fields(
+    (
+        Field(
+            "region",
+            FILLED,
+            "Region to deploy to. Default: the region of the resource group.",
+            "westeurope",
+        ),
+        Field(
+            "appName",
+            FILLED,
+            "Name of the function app. Default: service, stage and a hash.",
+            "shop-prod",
+        ),
+        Field(
+            "storageAccount",
+            FILLED,
+            "Storage account of the app and its queues. Default: fabric creates one.",
+            "shopprod",
+        ),
+        Field(
+            "maximumInstances",
+            Integer(40, 1_000),
+            "Maximum number of instances of the app. Default: 100.",
+            100,
+        ),
+    ),
+    is_open=True,
+)
 # A site lies where it lies.
 _HOST2 = Fields((), is_open=True)
 _OTHER = Fields((Field("region", FILLED, "Region to deploy to.", "europe-west1"),), is_open=True)
@@ -294,6 +323,7 @@ _OTHER = Fields((Field("region", FILLED, "Region to deploy to.", "europe-west1")
 _OWN = {
     "cloud1-lambda": _CLOUD1,
     "cloud2-functions": _CLOUD2,
+    "cloud3-functions": _CLOUD3,
     "cloud4-fc": _CLOUD4,
     "edge1-workers": _EDGE1,
     "cluster-orchestrator": _CLUSTER,

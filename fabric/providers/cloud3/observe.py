@@ -1,7 +1,7 @@
 """Observe functions on Azure: Kusto queries in a Log Analytics workspace."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Optional, TypeAlias
 from urllib.parse import quote
@@ -80,7 +80,7 @@ class Cloud3Workspace(Struct, frozen=True):
     """The endpoint of a workspace, with its token."""
 
     base_url: str
-    token: Secret[str]
+    read_token: Callable[[], str]
     id: str
 
 
@@ -155,7 +155,8 @@ class Cloud3Observer(Struct, frozen=True):
 
     def _send_query(self, path: str, document: Mapping[str, str]) -> Tables:
         call = build_json_call("POST", path, document)
-        reply = send_with_token(self.http, self.workspace.base_url, self.workspace.token, call)
+        token = Secret(self.workspace.read_token())
+        reply = send_with_token(self.http, self.workspace.base_url, token, call)
         if reply.ok:
             return decode_reply(call, reply, Tables)
         fault = decode_reply(call, reply, Cloud3Refusal).error

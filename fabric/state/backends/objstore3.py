@@ -11,11 +11,11 @@ from fabric.state.backends.failures import (
     require_new_page,
     store_failure_error,
 )
-from fabric.state.backends.shared_key import Objstore3Account, sign_request
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version, format_folder_prefix
 from fabric.system.clock import Clock
 from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.shared_key import Objstore3Account, sign_request
 
 _PAGE = 200
 _NO_CONTAINER = ("ContainerNotFound", "ContainerBeingDeleted", "ContainerDisabled")

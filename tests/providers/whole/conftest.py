@@ -5,12 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cloud3_site import Cloud3Site
 from tests.support.host1_site import Host1Site
 from tests.support.host2_site import Host2Site
 from tests.support.host3_site import Host3Site
 from tests.support.whole_site import WholeSite
 
-_SITES: dict[str, type[WholeSite]] = {"host1": Host1Site, "host2": Host2Site, "host3": Host3Site}
+_SITES: dict[str, type[WholeSite]] = {
+    "host1": Host1Site,
+    "host2": Host2Site,
+    "host3": Host3Site,
+    "cloud3": Cloud3Site,
+}
 # Their commands have schedules, which only some providers have.
 _SCHEDULED = tuple(name for name, site in _SITES.items() if site.supports_schedules)
 

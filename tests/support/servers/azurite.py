@@ -12,7 +12,7 @@ import httpx
 
 from fabric.model.secret import Secret
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
-from fabric.state.backends.shared_key import Objstore3Account, sign_request
+from fabric.system.shared_key import Objstore3Account, sign_request
 from fabric.system.clock import SystemClock
 from fabric.system.disk import lock_file, make_folder
 from fabric.system.http_client import HttpRequest

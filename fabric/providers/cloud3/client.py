@@ -1,0 +1,319 @@
+"""Client of Azure: tokens per audience, calls to Azure Resource Manager and to apps, and error
+messages."""
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct, field
+
+from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint
+from fabric.providers.core.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
+from fabric.providers.core.release_state import read_kept_texts
+from fabric.providers.core.triggers import shorten_name
+from fabric.providers.core.whole_service import WholeOwner
+from fabric.providers.core.work import ApiWork
+from fabric.system.clock import SystemClock
+from fabric.system.disk import read_bytes
+from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.retry import TransientError
+from fabric.system.signed_tokens import RequestedToken, StoredToken, parse_token
+
+T = TypeVar("T")
+TITLE = "Azure"
+PROVIDER_ID = "cloud3-functions"
+MANAGEMENT = "https://management.azure.com"
+LOGIN = "https://login.microsoftonline.com"
+# The forms of the addresses of a storage account, and of an app or its publishing host.
+STORAGE = "https://{account}.{service}.core.windows.net"
+SITES = "https://{host}"
+LOGS_AUDIENCE = "https://api.loganalytics.io"
+WEB_VERSION = "2025-05-01"
+_FORM = "application/x-www-form-urlencoded"
+_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_LOGIN, _RIGHTS, _CONFLICT = 401, 403, 409
+_NO_RIGHTS, _NO_GROUP = "AuthorizationFailed", "ResourceGroupNotFound"
+# Other operations that end by themselves.
+_PASSING = ("another operation is in progress", "AnotherOperationInProgress", "OperationPreempted")
+# Azure identifies hosts by the first 32 characters of the name: two apps must not share them.
+_NAME_LENGTH, _UNIQUE_LENGTH = 32, 6
+APP = "app"
+
+
+class Cloud3Settings(Struct, frozen=True, rename="camel"):
+    """The settings of this provider's config section."""
+
+    app_name: str = ""
+    storage_account: str = ""
+    maximum_instances: int = 100
+
+
+class Cloud3Identity(Struct, frozen=True, kw_only=True):
+    """An application of a directory, with a client secret or the path of a token file."""
+
+    login_url: str = LOGIN
+    tenant: str
+    client: str
+    secret: Secret[str] = Secret("")
+    token_file: str = ""
+
+
+class Cloud3Account(Struct, frozen=True, kw_only=True):
+    """One resource group, with the identity that deploys to it."""
+
+    identity: Cloud3Identity
+    subscription: str
+    group: str
+    base_url: str = MANAGEMENT
+    storage: str = STORAGE
+    sites: str = SITES
+
+    @property
+    def group_path(self) -> str:
+        parts = (self.subscription, self.group)
+        subscription, group = (quote(one, safe="") for one in parts)
+        return f"/subscriptions/{subscription}/resourceGroups/{group}"
+
+
+class Cloud3Call(ProviderCall, frozen=True):
+    """A call. `base_url` is set for calls to an app or to its publishing host."""
+
+    base_url: str = ""
+
+
+def build_web_call(method: str, path: str, document: object = None) -> Cloud3Call:
+    """Build a call of Microsoft.Web."""
+    return build_versioned_call(method, path, WEB_VERSION, document)
+
+
+def build_versioned_call(
+    method: str, path: str, version: str, document: object = None
+) -> Cloud3Call:
+    content = b"" if document is None else json.dumps(document).encode()
+    return Cloud3Call(method, f"{path}?api-version={version}", content)
+
+
+def request_token(http: Http, identity: Cloud3Identity, audience: str) -> RequestedToken:
+    """Request a token that is valid for one audience only."""
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": identity.client,
+        "scope": f"{audience}/.default",
+    }
+    if not identity.token_file:
+        form["client_secret"] = identity.secret.reveal()
+    else:
+        # The platform replaces the token in the file.
+        form |= {
+            "client_assertion_type": _ASSERTION,
+            "client_assertion": _read_assertion(identity.token_file),
+        }
+    tenant = quote(identity.tenant, safe="")
+    url = f"{identity.login_url.rstrip('/')}/{tenant}/oauth2/v2.0/token"
+    content = urlencode(form).encode()
+    reply = http.send(HttpRequest("POST", url, Secret({"Content-Type": _FORM}), content))
+    try:
+        if reply.ok:
+            return parse_token(reply)
+        said = _read_login_error(reply)
+    except ValueError as error:
+        said = str(error)
+    message = f"Microsoft Entra returned no token for `CLOUD3_CLIENT_ID`: {said}"
+    hint = "check `CLOUD3_TENANT_ID`, `CLOUD3_CLIENT_ID` and `CLOUD3_CLIENT_SECRET`"
+    raise FabricError(Problem("credentials/refused", message, hint))
+
+
+def _read_assertion(path: str) -> str:
+    try:
+        return read_bytes(Path(path)).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot read the file in `AZURE_FEDERATED_TOKEN_FILE`: {error}"
+        raise FabricError(Problem("credentials/unreadable", message)) from error
+
+
+def _read_login_error(reply: HttpReply) -> str:
+    """Return the number of the error only: its description can contain identifiers."""
+    try:
+        found = json.loads(reply.content)
+        codes = ", ".join(f"AADSTS{int(one)}" for one in found.get("error_codes", ()))
+    except (ValueError, AttributeError, TypeError):
+        codes = ""
+    return codes or f"it returned {reply.status}"
+
+
+class Cloud3Fault(Struct, frozen=True):
+    code: str = ""
+    message: str = ""
+
+
+class _Refusal(Struct, frozen=True):
+    """The body of a rejection, in the two forms of Azure."""
+
+    error: Cloud3Fault = Cloud3Fault()
+    code: str = field(default="", name="Code")
+    message: str = field(default="", name="Message")
+
+    @property
+    def fault(self) -> Cloud3Fault:
+        return self.error if self.error.code else Cloud3Fault(self.code, self.message)
+
+
+class Cloud3Api:
+    """A thread-safe client of one resource group."""
+
+    def __init__(self, account: Cloud3Account, http: Http | None = None) -> None:
+        self.account = account
+        self.http = http or open_provider_http(PROVIDER_ID)
+        self.clock = SystemClock()
+        self._guard = threading.Lock()
+        self._keys: dict[str, Secret[bytes]] = {}
+        self._token = self._new_token()
+
+    def close(self) -> None:
+        self.http.close()
+
+    def _new_token(self) -> StoredToken:
+        def ask() -> RequestedToken:
+            return request_token(self.http, self.account.identity, MANAGEMENT)
+
+        return StoredToken(ask, self.clock)
+
+    def once(self, call: ProviderCall, kind: type[T]) -> T:
+        """Make a call once. Raises a TransientError if a retry can help, otherwise a
+        RefusedCallError."""
+        reply = self.reply_once(call)
+        if not reply.content:
+            reply = HttpReply(reply.status, reply.headers, b"null")
+        return decode_reply(call, reply, kind)
+
+    def reply_once(self, call: ProviderCall) -> HttpReply:
+        """Make a call once and return its response with the headers. A token that expired early is
+        replaced once."""
+        reply = self._send(call)
+        if reply.status == _LOGIN:
+            with self._guard:
+                self._token = self._new_token()
+            reply = self._send(call)
+        if reply.ok:
+            return reply
+        raise self._convert_reply(call, reply)
+
+    def _send(self, call: ProviderCall) -> HttpReply:
+        base_url = getattr(call, "base_url", "") or self.account.base_url
+        return send_with_token(self.http, base_url, Secret(self._token.token()), call)
+
+    def _convert_reply(self, call: ProviderCall, reply: HttpReply) -> Exception:
+        try:
+            content = reply.content or b"{}"
+            found = HttpReply(reply.status, reply.headers, content)
+            fault = decode_reply(call, found, _Refusal).fault
+        except RefusedCallError as error:
+            return UnreadableRefusalError(error.status, error.words, error.call)
+        words = f"{reply.status} {fault.code} {fault.message}".strip()
+        if reply.status == _CONFLICT and any(one in words for one in _PASSING):
+            return TransientError(f"`{call.title}` returned {words}")
+        request = reply.headers.get("x-ms-request-id", "")
+        shown = f"{words} (request {request})" if request else words
+        return RefusedCallError(reply.status, shown, call.title, frozenset((fault.code,)))
+
+    def find_storage_key(self, name: str, fetch: Callable[[], Secret[bytes]]) -> Secret[bytes]:
+        """Return the key of a storage account, which is fetched once per run."""
+        with self._guard:
+            found = self._keys.get(name)
+        if found is None:
+            found = fetch()
+            with self._guard:
+                self._keys[name] = found
+        return found
+
+
+class UnreadableRefusalError(RefusedCallError):
+    """A rejection that does not come from the API: it does not prove that something is missing."""
+
+    is_gone = False
+
+
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
+    if error.status == _LOGIN:
+        hint = "check `CLOUD3_CLIENT_ID` and `CLOUD3_TENANT_ID`"
+        return Problem("credentials/refused", words, hint)
+    if error.status == _RIGHTS or _NO_RIGHTS in error.codes:
+        hint = "grant the application the role Contributor of the resource group"
+        return Problem("credentials/refused", words, hint)
+    if _NO_GROUP in error.codes:
+        hint = "create the resource group, or correct `CLOUD3_RESOURCE_GROUP`"
+        return Problem("provider/refused", words, hint)
+    if error.status == _CONFLICT and "already exists" in error.words:
+        hint = f"set another name in `extensions.{PROVIDER_ID}.appName`"
+        return Problem("provider/refused", words, hint)
+    return Problem("provider/refused", words, format_generic_hint(TITLE))
+
+
+class Cloud3Work(ApiWork[Cloud3Api], frozen=True, kw_only=True):
+    own: Cloud3Settings
+    title: str = TITLE
+    judged: Judged = classify_refusal
+
+    @property
+    def account(self) -> Cloud3Account:
+        return self.api.account
+
+    @property
+    def owner(self) -> WholeOwner:
+        return WholeOwner(self.scope.address.service, self.scope.address.stage)
+
+    @property
+    def app(self) -> str:
+        """The name of the app: that of the config, of the last release, or the default."""
+        noted = read_kept_texts(self.scope.address).texts.get(APP, "")
+        return self.own.app_name or noted or choose_app_name(self.account, self.scope.address)
+
+    @property
+    def storage(self) -> str:
+        """The name of the storage account."""
+        unique = hash_fields((self.account.subscription, self.account.group, self.owner.name))
+        return self.own.storage_account or f"fabric{unique[:18]}"
+
+    def web(self, rest: str) -> str:
+        return f"{self.account.group_path}/providers/Microsoft.Web/{rest}"
+
+    def site(self, rest: str = "") -> str:
+        return self.web(f"sites/{self.app}{rest}")
+
+
+def choose_app_name(account: Cloud3Account, address: DeploymentAddress) -> str:
+    """Return a name that no other subscription uses: names of apps are unique worldwide."""
+    owner = WholeOwner(address.service, address.stage)
+    unique = hash_fields((account.subscription, account.group, owner.name))[:_UNIQUE_LENGTH]
+    plain = "".join(
+        one if one.isascii() and one.isalnum() else "-"
+        for one in f"{address.service}-{address.stage}".lower()
+    )
+    short = shorten_name(plain, _NAME_LENGTH - _UNIQUE_LENGTH - 1)
+    return f"{short}-{unique}".strip("-")
+
+
+def build_tags(work: Cloud3Work) -> JsonObject:
+    address = work.scope.address
+    return {
+        OWNER_TAG: work.owner.digest,
+        "fabric-service": address.service,
+        "fabric-stage": address.stage,
+    }
+
+
+OWNER_TAG = "fabric-owner"

@@ -1,0 +1,449 @@
+"""The package of a version: an archive with all functions, as Azure Functions reads it. No
+effects."""
+
+import functools
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.hashing import hash_bytes, hash_fields
+from fabric.model.names import DEFAULT_ROUTE
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import ConfigSpot, FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.model.task import Pairs
+from fabric.providers.cloud3.blobs import PackageRow
+from fabric.providers.cloud3.client import Cloud3Settings
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.core.errors import attach_error_spot
+from fabric.providers.core.payloads import format_json
+from fabric.providers.core.sources import (
+    LESS_CODE,
+    build_handler_settings,
+    list_server_files,
+    parse_http_routes,
+    read_memory,
+    read_timeout,
+    require_module,
+)
+from fabric.providers.core.triggers import HttpRoute, convert_utc_schedule, parse_routes
+from fabric.providers.core.whole_service import SharedEnvironment, WholeOwner, pack_marks
+
+ENVIRONMENT = SharedEnvironment("Azure", "app", 256 * 1024)
+MOST_BYTES = 256 * 1024 * 1024
+# In MB.
+MEMORY = (512, 2048, 4096)
+_DEFAULT_MEMORY = 2048
+_SECONDS, _MOST_SECONDS = 30, 1800
+_NODE = re.compile(r"nodejs(?:(20|22|24)(?:\.x)?)?")
+_PYTHON = re.compile(r"python(3\.1[0-3])?")
+_OWN, _CODE = "_fabric", "_fabric/code"
+_SHIM = Path(__file__).parent / "shim"
+_DATE = (1980, 1, 1, 0, 0, 0)
+_MODE = 0o644 << 16
+_IDENT_LENGTH = 16
+_BUNDLE = {"id": "Microsoft.Azure.Functions.ExtensionBundle", "version": "[4.0.0, 5.0.0)"}
+STORAGE_SETTING = "AzureWebJobsStorage"
+
+
+class AppRuntime(Struct, frozen=True):
+    """The runtime of an app: Azure's name and version of it."""
+
+    language: str
+    name: str
+    version: str
+
+
+class AppConfig(Struct, frozen=True, kw_only=True):
+    """The settings of an app that a version needs."""
+
+    name: str
+    version: str
+    memory: int
+    instances: int
+
+    @property
+    def document(self) -> JsonObject:
+        return {
+            "runtime": {"name": self.name, "version": self.version},
+            "scaleAndConcurrency": {
+                "maximumInstanceCount": self.instances,
+                "instanceMemoryMB": self.memory,
+            },
+        }
+
+
+class ServicePackage(Struct, frozen=True, kw_only=True):
+    """A version. `ident` identifies its content."""
+
+    row: PackageRow
+    content: Secret[bytes]
+    config: AppConfig
+    # Pairs the name of a setting of the app with its value.
+    secrets: Secret[Pairs]
+
+
+def find_app_runtime(runtime: str) -> AppRuntime | None:
+    """Return the runtime, or None if Azure does not offer it."""
+    if found := _NODE.fullmatch(runtime):
+        return AppRuntime("nodejs", "node", found[1] or "22")
+    if found := _PYTHON.fullmatch(runtime):
+        return AppRuntime("python", "python", found[1] or "3.12")
+    return None
+
+
+def unsupported_runtime_problem(function: str, runtime: str) -> Problem:
+    message = f"function `{function}` has the runtime `{runtime}`, which Azure does not offer"
+    hint = "use nodejs20.x to nodejs24.x, or python3.10 to python3.13"
+    return Problem("config/unfit", message, hint, about=ConfigSpot(function))
+
+
+def find_runtime_problem(runtimes: Mapping[str, str]) -> Problem | None:
+    """Return a problem if the functions need different runtimes: an app has one."""
+    first = next(iter(runtimes.items()), ("", ""))
+    for function, runtime in runtimes.items():
+        if runtime != first[1]:
+            message = (
+                f"function `{function}` has the runtime `{runtime}`, and `{first[0]}` has "
+                f"`{first[1]}`: all functions of a service share the runtime of a function app"
+            )
+            hint = "use one runtime, or move the function to another service"
+            return Problem("config/unfit", message, hint, about=ConfigSpot(function))
+    return None
+
+
+def plan_package(
+    own: Cloud3Settings, address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> ServicePackage:
+    """Plan the package. Raises for orders that no app can contain."""
+    orders = sorted(orders, key=lambda one: one.name)
+    runtime = _choose_runtime(orders)
+    config = AppConfig(
+        name=runtime.name,
+        version=runtime.version,
+        memory=choose_memory([read_memory(one) for one in orders]),
+        instances=own.maximum_instances,
+    )
+    owner = WholeOwner(address.service, address.stage)
+    secret, plain = _split_variables(orders)
+    said: JsonObject = {
+        "functions": [
+            {**build_handler_settings(one, address.provider_id, runtime.language), "folder": place}
+            for one, place in zip(orders, _list_folders(orders, runtime), strict=True)
+        ],
+        "routes": _list_route_rows(orders),
+        "env": plain,
+        "secrets": sorted(secret),
+    }
+    texts = dict(_list_own_files(runtime, orders))
+    marked = [part for one in orders for part in (one.name, one.mark, one.artifact.sha256)]
+    fields = (owner.digest, format_json(config.document), format_json(said), *marked)
+    hidden = [part for name in sorted(secret) for part in (name, secret[name])]
+    ident = hash_fields((*fields, *texts.values(), *hidden))[:_IDENT_LENGTH]
+    prefix = f"FABRIC_{owner.digest[:8].upper()}_{ident[:8].upper()}_"
+    texts[f"{_OWN}/said.json"] = format_json({**said, "prefix": prefix})
+    content = _pack(texts, _list_code(orders, runtime))
+    _refuse_large(orders, len(content))
+    parts = pack_marks((one.name, one.mark) for one in orders)
+    row = PackageRow(
+        ident=ident,
+        parts=parts,
+        config=format_json(config.document),
+        sha256=hash_bytes(content),
+    )
+    return ServicePackage(
+        row=row,
+        content=Secret(content),
+        config=config,
+        secrets=Secret(tuple((prefix + name, value) for name, value in sorted(secret.items()))),
+    )
+
+
+def setting_prefix(owner: WholeOwner, ident: str = "") -> str:
+    """Return the beginning of the names of secret settings, of one version or of all."""
+    whole = f"FABRIC_{owner.digest[:8].upper()}_"
+    return f"{whole}{ident[:8].upper()}_" if ident else whole
+
+
+def _choose_runtime(orders: Sequence[FunctionOrder]) -> AppRuntime:
+    problem = find_runtime_problem({one.name: one.artifact.runtime for one in orders})
+    if problem is not None:
+        raise FabricError(problem)
+    found = find_app_runtime(orders[0].artifact.runtime)
+    if found is None:
+        raise FabricError(unsupported_runtime_problem(orders[0].name, orders[0].artifact.runtime))
+    return found
+
+
+def choose_memory(asked: Sequence[int]) -> int:
+    """Choose the smallest size of an instance that is sufficient for each function."""
+    most = max(asked, default=0)
+    return next((size for size in MEMORY if size >= (most or _DEFAULT_MEMORY)), MEMORY[-1])
+
+
+def _split_variables(
+    orders: Sequence[FunctionOrder],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the secret variables and the others."""
+    secret = {name for one in orders for name in one.secret}
+    merged = {name: value for one in orders for name, value in one.env.reveal()}
+    return (
+        {name: value for name, value in merged.items() if name in secret},
+        {name: value for name, value in sorted(merged.items()) if name not in secret},
+    )
+
+
+def _list_folders(orders: Sequence[FunctionOrder], runtime: AppRuntime) -> list[str]:
+    """List the directory of each function beside `said.json`. Python has one for all functions:
+    its modules are imported once per process."""
+    if runtime.language == "python":
+        return ["code" for _ in orders]
+    return [f"code/{number}" for number in range(len(orders))]
+
+
+def _list_route_rows(orders: Sequence[FunctionOrder]) -> list[JsonObject]:
+    return [
+        {**row, "path": "/{path+}" if row["path"] == DEFAULT_ROUTE else row["path"], "number": at}
+        for at, one in enumerate(orders)
+        for row in parse_http_routes(one.triggers)
+    ]
+
+
+@functools.cache
+def _list_shim_files(language: str) -> tuple[tuple[str, str], ...]:
+    is_python = language == "python"
+    name = "fabric_azure_app.py" if is_python else "azure.mjs"
+    path = _SHIM / (f"{name}.txt" if is_python else name)
+    return ((f"{_OWN}/{name}", path.read_text()), *list_server_files(language))
+
+
+def _list_own_files(
+    runtime: AppRuntime, orders: Sequence[FunctionOrder]
+) -> Iterator[tuple[str, str]]:
+    seconds = max(read_timeout(one) or _SECONDS for one in orders)
+    host: JsonObject = {
+        "version": "2.0",
+        "extensionBundle": _BUNDLE,
+        "extensions": {"http": {"routePrefix": ""}},
+        "functionTimeout": _format_duration(min(seconds + 10, _MOST_SECONDS + 10)),
+    }
+    yield "host.json", format_json(host)
+    yield from _list_shim_files(runtime.language)
+    for one in list_app_functions(orders):
+        script = "__init__.py" if runtime.language == "python" else "index.mjs"
+        document = {"scriptFile": script, "bindings": one.bindings}
+        yield f"{one.name}/function.json", format_json(document)
+        form = _PYTHON_ENTRY if runtime.language == "python" else _NODE_ENTRY
+        call = (one.python if runtime.language == "python" else one.node).strip()
+        yield f"{one.name}/{script}", form.replace("CALL", call).replace("INPUT", one.input)
+
+
+_NODE_ENTRY = """import * as app from "../_fabric/azure.mjs";
+
+export default async (context, INPUT) => CALL;
+"""
+_PYTHON_ENTRY = '''"""One trigger of a function. It leaves no trace of fabric where handlers import from."""
+
+import importlib
+import sys
+from pathlib import Path
+
+_OWN = str(Path(__file__).resolve().parent.parent / "_fabric")
+sys.path.insert(0, _OWN)
+app = importlib.import_module("fabric_azure_app")
+sys.path.remove(_OWN)
+for _name in [one for one in sys.modules if one.partition(".")[0] == "fabric"]:
+    del sys.modules[_name]
+
+
+def main(INPUT):
+    return CALL
+'''
+
+
+class AppFunction(Struct, frozen=True, kw_only=True):
+    """A function of the app: one trigger of a function of the service, and how it is called."""
+
+    name: str
+    bindings: tuple[JsonObject, ...]
+    input: str
+    node: str
+    python: str
+
+
+def list_app_functions(orders: Sequence[FunctionOrder]) -> Iterator[AppFunction]:
+    """List one function for each trigger. The first trigger has the name of the function."""
+    preflights = _find_preflights(orders)
+    for at, order in enumerate(orders):
+        routes = {one.number: one for one in parse_routes(order.name, order.triggers)}
+        for number, trigger in enumerate(map(json.loads, order.triggers)):
+            name = order.name if number == 0 else f"{order.name}--{number}"
+            if number in routes:
+                methods = list_methods(routes[number], number_is_open=(at, number) in preflights)
+                yield _build_http_function(name, routes[number].path, methods)
+            elif trigger.get("type") == "cron":
+                zone = str(trigger.get("timezone") or "")
+                yield _build_clock(name, at, trigger["schedule"], zone)
+            elif trigger.get("type") == "queue":
+                yield _build_queue_function(name, at, trigger)
+
+
+def _find_preflights(orders: Sequence[FunctionOrder]) -> set[tuple[int, int]]:
+    """Find the triggers that also accept preflights: of each route the first one with CORS, as
+    Azure rejects two functions with one route and one method."""
+    first: dict[tuple[str, ...], tuple[int, int]] = {}
+    taken = set()
+    for at, order in enumerate(orders):
+        for row in parse_routes(order.name, order.triggers):
+            if row.method in ("OPTIONS", "ANY"):
+                taken.add(row.shape)
+            elif row.cors:
+                first.setdefault(row.shape, (at, row.number))
+    return {place for shape, place in first.items() if shape not in taken}
+
+
+def list_methods(route: HttpRoute, *, number_is_open: bool) -> tuple[str, ...]:
+    """List the methods of a trigger; none means all."""
+    if route.method == "ANY":
+        return ()
+    more = ("head",) if route.method == "GET" else ()
+    return (route.method.lower(), *more, *(("options",) if number_is_open else ()))
+
+
+def _build_http_function(name: str, path: str, methods: Sequence[str]) -> AppFunction:
+    trigger: JsonObject = {
+        "type": "httpTrigger",
+        "direction": "in",
+        "name": "req",
+        "authLevel": "anonymous",
+        "route": convert_route(path),
+        **({"methods": list(methods)} if methods else {}),
+    }
+    return AppFunction(
+        name=name,
+        bindings=(trigger, {"type": "http", "direction": "out", "name": "$return"}),
+        input="req",
+        node="{ await app.http(context, req); return context.res; }",
+        python="app.answer_request(req)",
+    )
+
+
+def _build_clock(name: str, at: int, schedule: str, zone: str) -> AppFunction:
+    trigger: JsonObject = {
+        "type": "timerTrigger",
+        "direction": "in",
+        "name": "timer",
+        "schedule": convert_schedule(schedule, zone),
+        "runOnStartup": False,
+    }
+    text = json.dumps(schedule)
+    return AppFunction(
+        name=name,
+        bindings=(trigger,),
+        input="timer",
+        node=f"app.event({at}, app.clock({text}))",
+        python=f"app.call_with_event({at}, app.build_clock_event({text}))",
+    )
+
+
+def _build_queue_function(name: str, at: int, trigger: Mapping[str, object]) -> AppFunction:
+    queue = str(trigger.get("queue", ""))
+    binding: JsonObject = {
+        "type": "queueTrigger",
+        "direction": "in",
+        "name": "item",
+        "queueName": queue,
+        "connection": STORAGE_SETTING,
+    }
+    text = json.dumps(queue)
+    return AppFunction(
+        name=name,
+        bindings=(binding,),
+        input="item",
+        node=f"app.event({at}, app.messageOf({text}, context, item))",
+        python=f"app.call_with_event({at}, app.build_message_event({text}, item))",
+    )
+
+
+def convert_route(path: str) -> str:
+    """Convert a path. Names of parameters are numbered: the function finds them by itself."""
+    if path == DEFAULT_ROUTE:
+        return "{*rest}"
+    parts = [one for one in path.strip("/").split("/") if one]
+    found = [
+        one if not one.startswith("{") else f"{{{'*' if one.endswith('+}') else ''}p{number}}}"
+        for number, one in enumerate(parts)
+    ]
+    return "/".join(found) or "/"
+
+
+def convert_schedule(schedule: str, zone: str) -> str:
+    """Convert a schedule to NCRONTAB, which has six fields. Raises a ValueError if it cannot be
+    expressed."""
+    return f"0 {convert_utc_schedule(schedule, zone, 'Azure')}"
+
+
+def _format_duration(seconds: int) -> str:
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def _list_code(
+    orders: Sequence[FunctionOrder], runtime: AppRuntime
+) -> Iterator[tuple[str, bytes, int]]:
+    """Yield path, content and attributes of the functions' files."""
+    found: dict[str, tuple[str, bytes]] = {}
+    for order, folder in zip(orders, _list_folders(orders, runtime), strict=True):
+        with attach_error_spot(order.name), zipfile.ZipFile(order.artifact.path) as archive:
+            require_module(order, runtime.language, archive.namelist())
+            for entry in sorted(archive.infolist(), key=lambda one: one.filename):
+                path, content = f"{_OWN}/{folder}/{entry.filename}", archive.read(entry)
+                if path in found:
+                    _refuse_conflict(order, entry.filename, found[path], content)
+                    continue
+                found[path] = order.name, content
+                yield path, content, entry.external_attr
+
+
+def _refuse_conflict(
+    order: FunctionOrder, name: str, first: tuple[str, bytes], content: bytes
+) -> None:
+    if first[1] == content:
+        return
+    message = (
+        f"function `{order.name}`: its archive has another `{name}` than that of `{first[0]}`, "
+        "and the Python functions of an app share their modules"
+    )
+    hint = "rename one of the modules, or move one function to another service"
+    raise FabricError(Problem("deploy/unfit-archive", message, hint))
+
+
+def _pack(texts: Mapping[str, str], code: Iterable[tuple[str, bytes, int]]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, text in sorted(texts.items()):
+            _write(package, name, text.encode(), _MODE)
+        for name, data, mode in code:
+            _write(package, name, data, mode or _MODE)
+    return content.getvalue()
+
+
+def _write(package: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
+    info = zipfile.ZipInfo(name, _DATE)
+    info.external_attr = mode
+    package.writestr(info, content, zipfile.ZIP_DEFLATED)
+
+
+def _refuse_large(orders: Sequence[FunctionOrder], size: int) -> None:
+    if size <= MOST_BYTES:
+        return
+    largest = max(orders, key=lambda one: one.artifact.size)
+    message = (
+        f"the package of the service has {size:,} bytes; fabric allows {MOST_BYTES:,} on Azure"
+    )
+    hint = f"{LESS_CODE}: the largest archive is that of `{largest.name}`"
+    raise FabricError(Problem("deploy/archive-too-large", message, hint))
