@@ -20,7 +20,7 @@ from fabric.providers.core.contract import (
 )
 from fabric.providers.core.deployer import GuardedDeployer
 from fabric.providers.core.redaction import NOTHING_HIDDEN
-from fabric.providers.registry import REAL_PROVIDERS, open_deployer
+from fabric.providers.registry import open_deployer
 from fabric.providers.simulated import Simulated
 from tests.support.orders import (
     CLOUD1,
@@ -143,19 +143,6 @@ def refused(act: Callable[[], object]) -> FabricError:
     with pytest.raises(FabricError) as caught:
         act()
     return caught.value
-
-
-@pytest.mark.parametrize(
-    "facts", [one for one in PROVIDERS if one.id not in REAL_PROVIDERS], ids=lambda facts: facts.id
-)
-def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
-    facts: ProviderFacts, tmp_path: Path
-) -> None:
-    error = refused(lambda: open_real(facts.id, around(tmp_path)))
-    assert [one.code for one in error.problems] == ["deploy/no-deployer"]
-    assert facts.id in error.first.message
-    assert f"FABRIC_{facts.prefix}_DEPLOY_CMD" in error.first.hint
-    assert "simulate" in error.first.hint
 
 
 def test_real_cloud1_deploy_without_a_role_is_refused_first(tmp_path: Path) -> None:

@@ -20,11 +20,6 @@ def test_every_row_is_a_provider_of_the_catalog() -> None:
     assert set(BUILT_IN) <= set(PROVIDER_IDS)
 
 
-def test_a_provider_that_is_only_observed_opens_no_deployer() -> None:
-    provider = load_provider("cloud3-functions")
-    assert provider.open_deployer is None
-
-
 @pytest.mark.parametrize("kind", [kind for kind, facts in DNS_FACTS.items() if not facts.is_file])
 def test_each_real_dns_backend_has_a_function_that_opens_it(kind: str) -> None:
     module, _, name = DNS_FACTS[kind].opener.partition(":")

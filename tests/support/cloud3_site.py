@@ -17,9 +17,9 @@ class Cloud3Site(WholeSite):
         "CLOUD3_MANAGEMENT_URL",
     )
     create: ClassVar[str] = r"\.zip$"
-    place_path: ClassVar[str] = "/sites/"
+    create_method: ClassVar[str] = "PUT"
+    place_path: ClassVar[str] = "/subscriptions/"
     creating: ClassVar[Mapping[str, Any]] = {"method": "PUT"}
-    failed: ClassVar[str] = "no space left"
     denied: ClassVar[str] = "AADSTS7000215"
 
     @property
@@ -56,4 +56,4 @@ class Cloud3Site(WholeSite):
 
     @property
     def page(self) -> str:
-        return f"{self.cloud3.front.endpoint}/at/{self.cloud3.site.host}"
+        return f"{self.cloud3.front.endpoint}/at/none.azurewebsites.test"

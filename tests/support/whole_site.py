@@ -33,6 +33,7 @@ class WholeSite(ServiceSite):
     variables: ClassVar[tuple[str, str, str]]
     # The calls that create a version and that read the place.
     create: ClassVar[str]
+    create_method: ClassVar[str] = "POST"
     place_path: ClassVar[str]
     # The plan of a fault that hits all creating calls.
     creating: ClassVar[Mapping[str, Any]]

@@ -3,15 +3,16 @@
 import base64
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.secret import Secret
-from fabric.providers.cloud3.client import Cloud3Work, build_versioned_call
+from fabric.providers.cloud3.client import Cloud3Call, Cloud3Work, build_versioned_call
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
 from fabric.system.http_client import HttpReply, HttpRequest
 from fabric.system.retry import TransientError
@@ -19,9 +20,10 @@ from fabric.system.shared_key import Objstore3Account, sign_request
 
 T = TypeVar("T")
 STORAGE_VERSION = "2023-05-01"
-_EXISTS = 409
+_FORBIDDEN, _EXISTS = 403, 409
 _BEING_DELETED = "ContainerBeingDeleted"
 _CODE = re.compile(r"<Code>([A-Za-z]+)</Code>")
+_MESSAGE = re.compile(r"<Message>([^<\n]+)")
 # A large package needs longer than other requests.
 _UPLOAD_SECONDS = 300.0
 _PAGES = 1000
@@ -58,7 +60,10 @@ class StorageCalls(Struct, frozen=True):
 
     work: Cloud3Work
     name: str
-    key: Secret[bytes]
+
+    @property
+    def key(self) -> Secret[bytes]:
+        return fetch_storage_key(self.work, self.work.ask)
 
     @property
     def containers(self) -> tuple[str, str]:
@@ -77,20 +82,25 @@ class StorageCalls(Struct, frozen=True):
         """Make an idempotent call, with retries."""
         form = self.work.account.storage
         base = form.replace("{account}", self.name).replace("{service}", service)
-        account = Objstore3Account(self.name, self.key, base)
         sent = {"Content-Type": "application/zip"} if content else {}
         named: Secret[Mapping[str, str]] = Secret({**sent, **(headers or {})})
         request = HttpRequest(method, base.rstrip("/") + path, named, content, _UPLOAD_SECONDS)
+        account = Objstore3Account(self.name, self.key, base)
         return self.work.patient(lambda: self._send_once(request, account, f"{method} {path}"))
 
     def _send_once(self, request: HttpRequest, account: Objstore3Account, title: str) -> HttpReply:
         api = self.work.api
         reply = api.http.send(sign_request(request, account, api.clock))
+        if reply.status == _FORBIDDEN:
+            # The key was replaced, or the account was created again.
+            api.forget_storage_key(self.name)
+            account = replace(account, key=fetch_storage_key(self.work, self.work.send))
+            reply = api.http.send(sign_request(request, account, api.clock))
         if reply.ok:
             return reply
-        found = _CODE.search(reply.content.decode(errors="replace"))
-        words = f"{reply.status} {found[1] if found else ''}".strip()
-        code = frozenset((found[1],) if found else ())
+        text = reply.content.decode(errors="replace")
+        told = [found[1] if (found := one.search(text)) else "" for one in (_CODE, _MESSAGE)]
+        words, code = " ".join(filter(None, (str(reply.status), *told))), frozenset(told[:1])
         if _BEING_DELETED in code:
             raise TransientError(f"`{title}` returned {words}")
         raise RefusedCallError(reply.status, words, title.partition("?")[0], code)
@@ -175,24 +185,25 @@ def _read_package(name: str, row: ET.Element) -> PackageRow:
     )
 
 
-def open_storage(work: Cloud3Work) -> StorageCalls:
-    """Fetch the key of the storage account, and return its calls."""
-    return StorageCalls(work, work.storage, fetch_storage_key(work))
-
-
 def storage_path(work: Cloud3Work) -> str:
     there = f"{work.account.group_path}/providers/Microsoft.Storage/storageAccounts"
     return f"{there}/{quote(work.storage, safe='')}"
 
 
-def fetch_storage_key(work: Cloud3Work) -> Secret[bytes]:
+def fetch_storage_key(
+    work: Cloud3Work, ask: Callable[[Cloud3Call, type[_Keys]], _Keys]
+) -> Secret[bytes]:
     call = build_versioned_call("POST", f"{storage_path(work)}/listKeys", STORAGE_VERSION)
 
     def fetch() -> Secret[bytes]:
-        found = work.ask(call, _Keys)
+        found = ask(call, _Keys)
         try:
             return Secret(base64.b64decode(found.keys[0].value, validate=True))
         except (IndexError, ValueError):
             raise TransientError(f"invalid response to `{call.title}`") from None
 
     return work.api.find_storage_key(work.storage, fetch)
+
+
+def open_storage(work: Cloud3Work) -> StorageCalls:
+    return StorageCalls(work, work.storage)

@@ -239,6 +239,10 @@ class Cloud3Api:
                 self._keys[name] = found
         return found
 
+    def forget_storage_key(self, name: str) -> None:
+        with self._guard:
+            self._keys.pop(name, None)
+
 
 class UnreadableRefusalError(RefusedCallError):
     """A rejection that does not come from the API: it does not prove that something is missing."""
@@ -256,7 +260,7 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
         return Problem("credentials/refused", words, hint)
     if _NO_GROUP in error.codes:
         hint = "create the resource group, or correct `CLOUD3_RESOURCE_GROUP`"
-        return Problem("provider/refused", words, hint)
+        return Problem("credentials/refused", words, hint)
     if error.status == _CONFLICT and "already exists" in error.words:
         hint = f"set another name in `extensions.{PROVIDER_ID}.appName`"
         return Problem("provider/refused", words, hint)

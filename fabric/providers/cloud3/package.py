@@ -247,7 +247,7 @@ _NODE_ENTRY = """import * as app from "../_fabric/azure.mjs";
 
 export default async (context, INPUT) => CALL;
 """
-_PYTHON_ENTRY = '''"""One trigger of a function. It leaves no trace of fabric where handlers import from."""
+_PYTHON_ENTRY = '''"""One trigger of a function. Handlers find no files of fabric on their path."""
 
 import importlib
 import sys

@@ -149,7 +149,7 @@ def _read_identity(
 ) -> Cloud3Identity:
     """Read the identity. A secret takes precedence over a token file of workload identity."""
     has_file = bool(env.get(_TOKEN_FILE)) and not env.get(_SECRET)
-    names = (_TENANT, _CLIENT, *more, *(() if has_file else (_SECRET,)))
+    names = (_TENANT, _CLIENT, *(() if has_file else (_SECRET,)), *more)
     require_variables(PROVIDER_ID, env, names, any_letters=(_SECRET,))
     login = env.get(_LOGIN) or LOGIN
     refuse_plain(_LOGIN, login)

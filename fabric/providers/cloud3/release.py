@@ -34,7 +34,7 @@ from fabric.providers.cloud3.client import (
 )
 from fabric.providers.cloud3.package import AppConfig, setting_prefix
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.core.errors import RefusedCallError, ignore_missing
+from fabric.providers.core.errors import ignore_missing
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.triggers import build_outputs
 from fabric.providers.core.whole_service import (
@@ -166,12 +166,7 @@ def _delete_storage(work: Cloud3Work) -> None:
     there = work.look(build_versioned_call("GET", storage_path(work), STORAGE_VERSION), _StorageRow)
     if there is None:
         return
-    try:
-        storage = open_storage(work)
-    except RefusedCallError as error:
-        if error.is_gone:
-            return
-        raise
+    storage = open_storage(work)
     tags = {name.lower(): text for name, text in (there.tags or {}).items()}
     is_own = tags.get(OWNER_TAG) == work.owner.digest
     if not is_own or _is_used(storage):

@@ -66,7 +66,8 @@ def test_token_is_never_sent_over_plain_http(site: WholeSite) -> None:
 
 def test_values_are_never_in_an_error(site: WholeSite) -> None:
     order = site.order("hello", HTTP, WORD="a-hidden-word")
-    site.server.fault(site.create, method="POST", status=422, message="bad value a-hidden-word")
+    plan = {"method": site.create_method, "status": 422, "message": "bad value a-hidden-word"}
+    site.server.fault(site.create, **plan)
     with pytest.raises(FabricError) as raised:
         site.deploy(replace(order, secret=frozenset(["WORD"])))
     assert raised.value.first.code == "provider/refused"
@@ -115,7 +116,8 @@ def test_more_variables_than_a_version_takes_are_refused_before_any_call(site: W
 def test_rate_limit_waits_for_retry_after(site: WholeSite) -> None:
     pauses: list[float] = []
     site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
-    site.server.fault(site.create, method="POST", status=429, headers={"retry-after": "7"})
+    plan = {"method": site.create_method, "status": 429, "headers": {"retry-after": "7"}}
+    site.server.fault(site.create, **plan)
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
     assert f"{site.title}: rate limit reached, waiting 7 s" in site.talk

@@ -127,5 +127,6 @@ def _of_blob(call: StorageCall, storage: Storage, container: str, name: str) -> 
 
 
 def error_text(error: RefusedError) -> bytes:
-    code = getattr(error, "code", "InternalError")
-    return f"<Error><Code>{code}</Code><Message>{escape(str(error))}</Message></Error>".encode()
+    code = getattr(error, "code", "")
+    told = "" if code == str(error) else f"<Message>{escape(str(error))}</Message>"
+    return f"<Error><Code>{code}</Code>{told}</Error>".encode()

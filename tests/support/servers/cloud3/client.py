@@ -98,13 +98,23 @@ class Cloud3Server:
             "apps": bool(self.group.sites),
             "plans": bool(self.group.plans),
             "storages": bool(self.group.storages),
-            "functions": sorted(functions),
+            "functions": sorted({name.partition("--")[0] for name in functions}),
             "routes": sorted(one["route"] for one in triggers if "route" in one),
             "schedules": sorted(one["schedule"] for one in triggers if "schedule" in one),
             "queues": sorted(one["queueName"] for one in triggers if "queueName" in one),
             "secrets": any(name.startswith("FABRIC_") for name in settings),
         }
         return {kind: names for kind, names in found.items() if names}
+
+    def schedules(self) -> dict[str, str]:
+        """The schedules of the published version, by function of the app."""
+        functions = self.group.site.functions() if self.group.site else {}
+        return {
+            name: trigger["schedule"]
+            for name, each in functions.items()
+            for trigger in each["bindings"]
+            if "schedule" in trigger
+        }
 
     def trigger(self, function: str, text: str = "") -> tuple[int, str]:
         """Call a function of the published package as its trigger does."""

@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             group = self._group(kind, path)
         except RefusedError as error:
-            self._send(_json(error.status, {"error": {"code": "", "message": str(error)}}))
+            self._send(_Reply(error.status, b"<html>404 Web Site not found</html>"))
             return
         self._called(group, kind, path, body)
 
@@ -284,7 +284,7 @@ class _Handler(BaseHTTPRequestHandler):
         if site.running:
             return _json(409, {"error": {"code": "Conflict", "message": "a deployment runs"}})
         ident = str(uuid.uuid4())
-        made = Deployment(ident, body, max(group.looks, 1), group.unseen)
+        made = Deployment(ident, body, group.looks, group.unseen)
         site.deployments[ident] = made
         return _json(202, ident)
 
@@ -309,7 +309,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             _, site = self.server.site_of(name)
         except RefusedError:
-            self._send(_Reply(404))
+            self._send(_Reply(404, b"<html>404 Web Site not found</html>"))
             return
         if not site.package:
             self._send(_Reply(404, b"Your Azure Function App is up and running."))

@@ -19,7 +19,7 @@ _FLEX_SETTINGS = frozenset(
 )
 _MEMORY = (512, 2048, 4096)
 _SETTING = re.compile(r"[A-Za-z0-9_]+")
-_PARTS = re.compile(r'[<>%&\\?/]')
+_PARTS = re.compile(r"[<>%&\\?/]")
 
 
 class ArmError(RefusedError):
@@ -285,5 +285,5 @@ OTHERS = [
 
 def new_operation(group: Group) -> str:
     ident = uuid.uuid4().hex
-    group.operations[ident] = max(group.looks, 1)
+    group.operations[ident] = group.looks
     return ident
