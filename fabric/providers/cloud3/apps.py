@@ -52,6 +52,20 @@ _NOT_FOUND, _CONFLICT = 404, 409
 # The first reads of a new deployment can be answered with 404.
 _LATE_READS = 5
 _ZIP = "application/zip"
+# What else of an app is written back when its settings change.
+_KEPT = (
+    "serverFarmId",
+    "httpsOnly",
+    "enabled",
+    "virtualNetworkSubnetId",
+    "clientCertEnabled",
+    "clientCertMode",
+    "clientCertExclusionPaths",
+    "publicNetworkAccess",
+    "keyVaultReferenceIdentity",
+    "outboundVnetRouting",
+    "dnsConfiguration",
+)
 
 
 class _HostName(Struct, frozen=True, rename="camel"):
@@ -113,6 +127,16 @@ class SiteRow(Struct, frozen=True):
             config.instances,
             config.memory,
         )
+
+
+class _WholeSite(Struct, frozen=True):
+    """An app with all that was read."""
+
+    location: str = ""
+    kind: str = ""
+    tags: dict[str, str] = {}
+    identity: dict[str, object] | None = None
+    properties: dict[str, object] = {}
 
 
 class GroupRow(Struct, frozen=True):
@@ -239,11 +263,32 @@ def build_connection(work: Cloud3Work, storage: StorageCalls) -> str:
 
 
 def update_app(work: Cloud3Work, config: AppConfig) -> None:
-    """Change the runtime, the memory and the number of instances of an app."""
-    document = {"properties": {"functionAppConfig": config.document}}
-    call = build_web_call("PATCH", work.site(), document)
+    """Change the runtime, the memory and the number of instances of an app. A PATCH cannot: the
+    app is written as it was read, which keeps its settings."""
+    there = work.ask(build_web_call("GET", work.site()), _WholeSite)
+    known = _read_object(there.properties.get("functionAppConfig"))
+    scale = _read_object(known.get("scaleAndConcurrency"))
+    wanted = {**config.document}
+    wanted["scaleAndConcurrency"] = {**scale, **_read_object(wanted["scaleAndConcurrency"])}
+    properties = {name: there.properties[name] for name in _KEPT if name in there.properties}
+    document: dict[str, object] = {
+        "location": there.location,
+        "kind": there.kind,
+        "tags": there.tags,
+        "properties": {**properties, "functionAppConfig": {**known, **wanted}},
+    }
+    if there.identity:
+        names = ("type", "userAssignedIdentities")
+        document["identity"] = {
+            name: there.identity[name] for name in names if there.identity.get(name)
+        }
+    call = build_web_call("PUT", work.site(), document)
     change(work, call, "function app", work.app)
     work.watch.hear(f"changed the settings of the function app {work.app}")
+
+
+def _read_object(value: object) -> dict[str, object]:
+    return dict(value) if isinstance(value, dict) else {}
 
 
 def write_version_tag(work: Cloud3Work, ident: str) -> None:

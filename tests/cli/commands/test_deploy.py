@@ -464,11 +464,11 @@ def test_real_mode_without_a_role_names_the_variable(tmp_path: Path) -> None:
     assert "FABRIC_CLOUD1_LAMBDA_ROLE_ARN" in done.out
 
 
-def test_real_mode_without_a_deployer_names_the_command(tmp_path: Path) -> None:
+def test_real_mode_without_credentials_names_all_of_them(tmp_path: Path) -> None:
     made = project(tmp_path, PYTHON.replace("cloud1-lambda", "cloud3-functions"))
     done = made.json("deploy", env={"FABRIC_CLOUD3_REAL_DEPLOY": "1"})
-    assert done.code == 1
-    assert "FABRIC_CLOUD3_DEPLOY_CMD" in done.out
+    assert done.code == 77
+    assert "CLOUD3_TENANT_ID, CLOUD3_CLIENT_ID" in done.out
 
 
 # Rollback after a failure.

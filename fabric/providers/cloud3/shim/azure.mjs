@@ -84,7 +84,7 @@ function cut(text) {
 }
 
 // What has no answer: an error makes the host try again, or not, as its trigger does.
-export async function event(number, context, given) {
+export async function event(number, given) {
   const handler = await handlerOf(number);
   const answer = await inTime(call(handler, given), handler.said.seconds);
   if (answer?.batchItemFailures?.length) throw new Error("the function reports its message as failed");

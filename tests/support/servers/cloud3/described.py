@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import unquote
 
 _FILE = Path(__file__).with_name("web-2025-05-01.json")
-_FUNCTION = Path(__file__).with_name("function-json.schema.json")
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "bool": (bool,),
@@ -52,7 +51,6 @@ class Description:
             (one["method"], re.compile(_pattern(one["path"]), re.IGNORECASE), one)
             for one in document["operations"]
         ]
-        self.function_schema = json.loads(_FUNCTION.read_text())
 
     def find(self, method: str, path: str) -> Described | None:
         for own, pattern, one in self._rows:
@@ -73,18 +71,14 @@ class Description:
     def _checked(self, said: Mapping[str, Any], value: Any, at: str, action: str) -> Iterator[str]:
         if "ref" in said:
             yield from self._checked_fields(said["ref"], value, at, action)
-        elif "list" in said:
-            if not isinstance(value, list):
-                yield f"{at} must be a list"
+        elif "list" in said or "map" in said:
+            kind = list if "list" in said else dict
+            if not isinstance(value, kind):
+                yield f"{at} must be a {kind.__name__}"
                 return
-            for number, one in enumerate(value):
-                yield from self._checked(said["list"], one, f"{at}[{number}]", action)
-        elif "map" in said:
-            if not isinstance(value, dict):
-                yield f"{at} must be an object"
-                return
-            for name, one in value.items():
-                yield from self._checked(said["map"], one, f"{at}.{name}", action)
+            inner = said.get("list", said.get("map"))
+            for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+                yield from self._checked(inner, one, f"{at}.{key}", action)
         elif "enum" in said:
             if str(value).lower() not in {str(one).lower() for one in said["enum"]}:
                 yield f"{at} must be one of {said['enum']}"

@@ -3,12 +3,10 @@ publishing hosts and apps below /at/<host>."""
 
 import contextlib
 import http.client
-import io
 import json
 import re
 import threading
 import uuid
-import zipfile
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -25,6 +23,7 @@ from tests.support.servers.cloud3.operations import (
     Call,
     new_operation,
 )
+from tests.support.servers.cloud3.packages import find_package_problem
 from tests.support.servers.cloud3.running import Host, Hosts
 from tests.support.servers.http_bodies import whole_body
 from tests.support.servers.planned_faults import CutError, RefusedError, cut
@@ -33,7 +32,6 @@ _ARM = "https://management.azure.com/.default"
 # Calls with POST that change nothing.
 _READING = re.compile(r"/(listKeys|listkeys|list|token)$")
 _HOP = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
-_TRIGGERS = frozenset(("httpTrigger", "timerTrigger", "queueTrigger"))
 
 
 class Cloud3Front(ThreadingHTTPServer):
@@ -136,28 +134,37 @@ class _Handler(BaseHTTPRequestHandler):
         row: list[Any] = [method, f"/{kind}{path}", 0]
         group.calls.append(row)
         try:
-            with group.guard:
-                fault = group.planned(method, row[1])
-                if fault and not fault.get("after") and not fault.get("half"):
-                    cut(fault)
-                reply = getattr(self, f"_{kind}")(group, path, body)
-                if fault and fault.get("after"):
-                    cut(fault)
-            is_half = bool(fault and fault.get("half"))
+            reply, is_half = self._carried_out(group, row, kind, body)
             row[2] = 0 if is_half else reply.status
             if is_half:
                 reply.content = reply.content[: len(reply.content) // 2]
             self._send(reply)
         except RefusedError as error:
             row[2] = error.status
-            headers = {"x-ms-request-id": "01TEST", **error.headers}
-            if kind == "store":
-                self._send(_Reply(error.status, blobs.error_text(error), tuple(headers.items())))
-                return
-            told = {"code": getattr(error, "code", "Planned"), "message": str(error)}
-            self._send(_json(error.status, {"error": told}, **headers))
+            self._refused(kind, error)
         except CutError:
             self.close_connection = True
+
+    def _carried_out(
+        self, group: Group, row: list[Any], kind: str, body: bytes
+    ) -> tuple["_Reply", bool]:
+        method, path = row[:2]
+        with group.guard:
+            fault = group.planned(method, path)
+            if fault and not fault.get("after") and not fault.get("half"):
+                cut(fault)
+            reply: _Reply = getattr(self, f"_{kind}")(group, path.removeprefix(f"/{kind}"), body)
+            if fault and fault.get("after"):
+                cut(fault)
+        return reply, bool(fault and fault.get("half"))
+
+    def _refused(self, kind: str, error: RefusedError) -> None:
+        headers = {"x-ms-request-id": "01TEST", **error.headers}
+        if kind == "store":
+            self._send(_Reply(error.status, blobs.error_text(error), tuple(headers.items())))
+            return
+        told = {"code": getattr(error, "code", "Planned"), "message": str(error)}
+        self._send(_json(error.status, {"error": told}, **headers))
 
     def _query(self) -> dict[str, str]:
         return dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
@@ -224,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise ArmError(400, "InvalidApiVersionParameter", query["api-version"])
         if asked.operation not in WEB:
             raise ArmError(501, "NotImplemented", f"{asked.operation} is not in this server")
-        self._note(group, asked.operation.partition(".")[2], document)
+        self._note(group, asked.operation.removeprefix("web_apps."), document)
         wrong = list(self.server.description.problems(asked, document))
         if wrong:
             raise ArmError(400, "BadRequest", "; ".join(wrong))
@@ -297,7 +304,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _json(404, None)
         found.looks -= 1
         if found.status == 2 and found.looks <= 0:
-            found.text = group.failure or _problem(found.package, self.server.description)
+            found.text = group.failure or find_package_problem(found.package)
             found.status = 3 if found.text else 4
             if not found.text:
                 site.package = found.package
@@ -356,51 +363,3 @@ def _document(body: bytes) -> Any:
         return json.loads(body)
     except ValueError:
         raise ArmError(400, "InvalidRequestContent", "the body is not JSON") from None
-
-
-def _problem(package: bytes, description: Description) -> str:
-    """What is wrong with a package, or nothing."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(package)) as archive:
-            names = archive.namelist()
-            if "host.json" not in names:
-                return "host.json is missing"
-            texts = {
-                one: json.loads(archive.read(one))
-                for one in names
-                if one.endswith("/function.json") and one.count("/") == 1
-            }
-    except (zipfile.BadZipFile, ValueError) as error:
-        return f"the package is invalid: {error}"
-    return "; ".join(_function_problems(texts, names, description))
-
-
-def _function_problems(
-    texts: Mapping[str, Any], names: list[str], description: Description
-) -> Iterator[str]:
-    import jsonschema
-
-    taken: set[tuple[str, str]] = set()
-    for path, document in texts.items():
-        folder = path.partition("/")[0]
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,127}", folder) or folder == "host":
-            yield f"{folder} is not the name of a function"
-        for error in jsonschema.Draft4Validator(description.function_schema).iter_errors(document):
-            yield f"{path}: {error.message}"
-        if f"{folder}/{document['scriptFile']}" not in names:
-            yield f"{path}: {document['scriptFile']} does not exist"
-        triggers = [one for one in document["bindings"] if one["type"].endswith("Trigger")]
-        if len(triggers) != 1 or triggers[0]["type"] not in _TRIGGERS:
-            yield f"{path}: a function has one trigger"
-            continue
-        (trigger,) = triggers
-        if trigger["type"] == "timerTrigger" and len(trigger["schedule"].split()) != 6:
-            yield f"{path}: {trigger['schedule']} does not have six fields"
-        if trigger["type"] == "httpTrigger":
-            route = re.sub(r"\{\w+\}", "{}", trigger["route"].lower())
-            if route.startswith(("admin", "runtime")):
-                yield f"{path}: the route {route} is reserved"
-            for method in trigger.get("methods", ["*"]):
-                if {(route, method), (route, "*")} & taken:
-                    yield f"{path}: the route {route} is taken"
-                taken.add((route, method))

@@ -86,12 +86,14 @@ def _put_site(call: Call) -> Answer:
         raise ArmError(404, "ResourceNotFound", f"Cannot find serverFarm with name {plan}.")
     if any(_plan_of(one) == plan and one.name != call.name for one in group.sites.values()):
         raise ArmError(409, "Conflict", "a Flex Consumption plan has one app")
-    rows = (properties.get("siteConfig") or {}).get("appSettings", [])
-    settings = {one["name"]: one["value"] for one in rows}
+    there = group.sites.get(call.name)
+    rows = (properties.get("siteConfig") or {}).get("appSettings")
+    settings = {one["name"]: one["value"] for one in rows or ()}
+    if rows is None and there:
+        settings = there.settings
     _check_settings(settings)
     _check_config(group, properties["functionAppConfig"], settings)
     _check_tags(call.body.get("tags", {}))
-    there = group.sites.get(call.name)
     document = {**call.body, "properties": {**properties}}
     document["properties"].pop("siteConfig", None)
     group.sites[call.name] = Site(
@@ -135,14 +137,6 @@ def _check_scale(scale: Any) -> None:
         raise ArmError(400, "BadRequest", f"instanceMemoryMB must be one of {_MEMORY}")
     if not 40 <= scale.get("maximumInstanceCount", 100) <= 1000:
         raise ArmError(400, "BadRequest", "maximumInstanceCount must be between 40 and 1000")
-
-
-def _patch_site(call: Call) -> Answer:
-    config = call.body.get("properties", {}).get("functionAppConfig", {})
-    if "scaleAndConcurrency" in config:
-        _check_scale(config["scaleAndConcurrency"])
-    call.site.document["properties"]["functionAppConfig"].update(config)
-    return Answer(_shown(call.group, call.site), is_long=True)
 
 
 def _get_site(call: Call) -> Answer:
@@ -200,7 +194,6 @@ WEB = {
     "app_service_plans.create_or_update": _put_plan,
     "app_service_plans.delete": _delete_plan,
     "web_apps.create_or_update": _put_site,
-    "web_apps.update": _patch_site,
     "web_apps.get": _get_site,
     "web_apps.delete": _delete_site,
     "web_apps.list_application_settings": _list_settings,
