@@ -268,7 +268,7 @@ def update_app(work: Cloud3Work, config: AppConfig) -> None:
     there = work.ask(build_web_call("GET", work.site()), _WholeSite)
     known = _read_object(there.properties.get("functionAppConfig"))
     scale = _read_object(known.get("scaleAndConcurrency"))
-    wanted = {**config.document}
+    wanted: dict[str, object] = {**config.document}
     wanted["scaleAndConcurrency"] = {**scale, **_read_object(wanted["scaleAndConcurrency"])}
     properties = {name: there.properties[name] for name in _KEPT if name in there.properties}
     document: dict[str, object] = {

@@ -291,7 +291,7 @@ def test_python_functions_share_the_modules_of_an_app(site: Cloud3Site) -> None:
         python_order(site, "hello", "hi", HTTP, clock, JOBS),
         python_order(site, "bye", "see you", trigger("http", path="/bye")),
     )
-    assert (site.said(), site.said("/bye")) == ("hi!", "see you!")
+    assert (site.said(), site.said("/bye")) == ("hi!", "see you!"), site.cloud3.log
     assert site.cloud3.schedules() == {"hello--1": "0 0 12 * * MON,TUE,WED,THU,FRI"}
     assert site.cloud3.trigger("hello--1") == (202, "")
     assert site.cloud3.trigger("hello--2", "text") == (202, "")

@@ -102,7 +102,7 @@ def _begun(package: bytes, runtime: str, settings: Mapping[str, str]) -> Host:
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
         archive.extractall(app)
     if runtime == "python":
-        argv = [sys.executable, str(_STANDIN / "host.py.txt"), str(app), str(port)]
+        argv = [sys.executable, "-u", str(_STANDIN / "host.py.txt"), str(app), str(port)]
         module = folder / "lib" / "azure" / "functions" / "__init__.py"
         module.parent.mkdir(parents=True)
         shutil.copy(_STANDIN / "azure_functions.py.txt", module)
