@@ -42,7 +42,9 @@ def test_the_outputs_name_the_app_for_observers(shop: ProviderShop) -> None:
 
 
 def test_a_storage_trigger_is_refused_at_plan_with_its_line(shop: ProviderShop) -> None:
-    shop.functions["hello"].append("{type: storage, bucket: pictures, events: [objstore1:ObjectCreated:*]}")
+    shop.functions["hello"].append(
+        "{type: storage, bucket: pictures, events: [objstore1:ObjectCreated:*]}"
+    )
     done = shop.run("plan")
     (problem, *_) = done.error["problems"]
     assert (done.code, problem["code"]) == (65, "config/unfit")
