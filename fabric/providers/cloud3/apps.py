@@ -144,7 +144,7 @@ class GroupRow(Struct, frozen=True):
 
 
 class OperationRow(Struct, frozen=True, kw_only=True):
-    """The state of something that Azure does by itself."""
+    """The state of an operation, a deployment or a host."""
 
     ident: str
     state_word: str
@@ -384,7 +384,7 @@ def publish(work: Cloud3Work, site: SiteRow, ident: str, content: bytes) -> None
 
 
 def _start_publishing(work: Cloud3Work, call: Cloud3Call) -> str:
-    """Start a deployment. Another one that still runs is waited for."""
+    """Start a deployment. If a deployment of another client still runs, it is tried again."""
     try:
         return work.send(call, str)
     except RefusedCallError as error:

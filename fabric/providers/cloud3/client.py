@@ -131,7 +131,7 @@ def request_token(http: Http, identity: Cloud3Identity, audience: str) -> Reques
         said = _read_login_error(reply)
     except ValueError as error:
         said = str(error)
-    message = f"Microsoft Entra returned no token for `CLOUD3_CLIENT_ID`: {said}"
+    message = f"no token for the application in `CLOUD3_CLIENT_ID`: {said}"
     hint = "check `CLOUD3_TENANT_ID`, `CLOUD3_CLIENT_ID` and `CLOUD3_CLIENT_SECRET`"
     raise FabricError(Problem("credentials/refused", message, hint))
 

@@ -67,7 +67,7 @@ def _find_earlier_version(rows: Sequence[PackageRow], orders: Sequence[FunctionO
 
 
 def _store(work: Cloud3Work, storage: StorageCalls, package: ServicePackage) -> None:
-    """Store the secrets of the version as settings of the app under names of their own, and then
+    """Store the secrets of the version as settings of the app under separate names, and then
     its package: a stored package always has its secrets."""
     secrets = dict(package.secrets.reveal())
     if secrets:

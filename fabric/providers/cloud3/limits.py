@@ -67,10 +67,10 @@ def find_unsupported(
 
 def _find_setting_problems(own: Cloud3Settings) -> Iterator[Unsupported]:
     if own.app_name and not _APP_NAME.fullmatch(own.app_name):
-        hint = "use 2 to 60 letters, digits and hyphens"
+        hint = "use 2 to 60 characters: a-z, 0-9 and hyphens"
         yield unsupported_setting(EXTENSION, "appName", "not the name of a function app", hint)
     if own.storage_account and not _STORAGE_NAME.fullmatch(own.storage_account):
-        hint = "use 3 to 24 lowercase letters and digits"
+        hint = "use 3 to 24 characters: a-z and 0-9"
         yield unsupported_setting(
             EXTENSION, "storageAccount", "not the name of a storage account", hint
         )
@@ -127,7 +127,7 @@ def _find_queue_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
     queue = str(trigger.get("queue", ""))
     if not _QUEUE.fullmatch(queue):
         why = f"has the queue `{queue}`, which is not the name of a queue of a storage account"
-        hint = "use 3 to 63 lowercase letters, digits and single hyphens"
+        hint = "use 3 to 63 characters: a-z, 0-9 and single hyphens"
         yield function_problem(function, why, hint)
     if trigger.get("enabled") is False:
         why = "has a disabled queue trigger, which fabric does not support for Azure"

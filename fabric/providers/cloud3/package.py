@@ -371,7 +371,7 @@ def _build_queue_function(name: str, at: int, trigger: Mapping[str, object]) -> 
 
 
 def convert_route(path: str) -> str:
-    """Convert a path. Names of parameters are numbered: the function finds them by itself."""
+    """Convert a path. Parameters are numbered: the adapter reads their names from the path of the config."""
     if path == DEFAULT_ROUTE:
         return "{*rest}"
     parts = [one for one in path.strip("/").split("/") if one]

@@ -111,7 +111,7 @@ class Cloud3Functions(WholeDeployer[Cloud3Work], frozen=True, kw_only=True):
 
     @property
     def sole_place(self) -> str:
-        """A resource group contains any number of services, each in an app of its own."""
+        """A resource group contains any number of services, each in a separate app."""
         return f"the function app `{self.own.app_name}`" if self.own.app_name else ""
 
 

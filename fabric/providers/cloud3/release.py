@@ -153,8 +153,8 @@ class _StorageRow(Struct, frozen=True):
 def delete_service(
     work: Cloud3Work, _address: DeploymentAddress, _functions: Sequence[LiveFunction]
 ) -> None:
-    """Delete the app with its plan and packages, and a storage account that fabric created and
-    nobody else uses."""
+    """Delete the app with its plan and packages, and a storage account that fabric created, if
+    it contains no other data."""
     site = find_app(work)
     if site is not None and not site.is_of(work.owner):
         return
