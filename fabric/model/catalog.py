@@ -291,9 +291,6 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             endpoints=("CLOUD3_MANAGEMENT_URL", "CLOUD3_STORAGE_URL", "CLOUD3_SITES_URL"),
             packages=("httpx",),
         ),
-        limits=ProviderLimits(
-            memory=(128, 4_096), timeout=(1, 1_800), archive_bytes=256 * _KB * _KB
-        ),
         traits=ProviderTraits(is_one_version=True),
     ),
     ProviderFacts(

@@ -1,7 +1,6 @@
 """Function apps: the app of a service with its plan, storage account, settings and packages."""
 
 import base64
-import itertools
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -25,7 +24,7 @@ from fabric.providers.cloud3.client import (
     build_web_call,
 )
 from fabric.providers.cloud3.package import STORAGE_SETTING, AppConfig
-from fabric.providers.core.errors import RefusedCallError
+from fabric.providers.core.errors import RefusedCallError, ignore_missing
 from fabric.providers.core.http_calls import decode_reply
 from fabric.providers.core.whole_service import WholeOwner, wait_until_ready
 from fabric.system.http_client import HttpReply
@@ -48,9 +47,7 @@ _STATES = {
     6: "partly published",
 }
 _RUNNING, _ERROR = "Running", "Error"
-_NOT_FOUND, _CONFLICT = 404, 409
-# The first reads of a new deployment can be answered with 404.
-_LATE_READS = 5
+_CONFLICT = 409
 _ZIP = "application/zip"
 # What else of an app is written back when its settings change.
 _KEPT = (
@@ -316,12 +313,16 @@ def write_settings(work: Cloud3Work, settings: Mapping[str, str]) -> None:
 def change(work: Cloud3Work, call: Cloud3Call, kind: str, name: str) -> None:
     """Make an idempotent change, and wait until Azure has completed it."""
     with work.convert_errors(f"the {kind} `{name}`"):
-        reply = work.patient(lambda: work.api.reply_once(call))
-        address = _find_operation(work, reply)
-        if address:
-            fetch = Cloud3Call("GET", address)
-            row = OperationRow(ident=name, state_word="accepted")
-            wait_until_ready(work, row, kind, lambda: _fetch_operation(work, fetch, name))
+        _change(work, call, kind, name)
+
+
+def _change(work: Cloud3Work, call: Cloud3Call, kind: str, name: str) -> None:
+    reply = work.patient(lambda: work.api.reply_once(call))
+    address = _find_operation(work, reply)
+    if address:
+        fetch = Cloud3Call("GET", address)
+        row = OperationRow(ident=name, state_word="accepted")
+        wait_until_ready(work, row, kind, lambda: _fetch_operation(work, fetch, name))
 
 
 def _find_operation(work: Cloud3Work, reply: HttpReply) -> str:
@@ -373,18 +374,33 @@ def publish(work: Cloud3Work, site: SiteRow, ident: str, content: bytes) -> None
     base = work.account.sites.replace("{host}", site.publishing_host)
     path = "/api/publish?RemoteBuild=false&Deployer=fabric"
     call = Cloud3Call("POST", path, content, _ZIP, base_url=base)
-    deployment = work.patient(lambda: _start_publishing(work, call))
+    deployment = _start_publishing(work, call)
     work.watch.hear(f"publishing the version {ident} to {work.app}")
-    reads = itertools.count()
     fetch = Cloud3Call("GET", f"/api/deployments/{quote(deployment, safe='')}", base_url=base)
     row = OperationRow(ident=ident, state_word="pending")
-    wait_until_ready(
-        work, row, "version", lambda: _fetch_deployment(work, fetch, ident, next(reads))
-    )
+    wait_until_ready(work, row, "version", lambda: _fetch_deployment(work, fetch, ident))
 
 
 def _start_publishing(work: Cloud3Work, call: Cloud3Call) -> str:
-    """Start a deployment. If a deployment of another client still runs, it is tried again."""
+    """Start a deployment, after the end of one that still runs: of another client, or of an
+    interrupted run."""
+    try:
+        return work.ask(call, str)
+    except RefusedCallError as error:
+        if error.status != _CONFLICT:
+            raise
+    latest = Cloud3Call("GET", "/api/deployments/latest", base_url=call.base_url)
+
+    def fetch() -> OperationRow:
+        found = _fetch_deployment(work, latest, work.app)
+        return replace(found, is_ready=found.is_ready or found.is_failed, is_failed=False)
+
+    row = OperationRow(ident=work.app, state_word="running")
+    wait_until_ready(work, row, "other deployment of", fetch)
+    return work.patient(lambda: _try_publishing(work, call))
+
+
+def _try_publishing(work: Cloud3Work, call: Cloud3Call) -> str:
     try:
         return work.send(call, str)
     except RefusedCallError as error:
@@ -393,12 +409,12 @@ def _start_publishing(work: Cloud3Work, call: Cloud3Call) -> str:
         raise
 
 
-def _fetch_deployment(work: Cloud3Work, call: Cloud3Call, ident: str, reads: int) -> OperationRow:
+def _fetch_deployment(work: Cloud3Work, call: Cloud3Call, ident: str) -> OperationRow:
+    """Fetch the state of a deployment. It can be missing at first, and after a restart of the
+    publishing host: neither proves its end."""
     found = work.look(call, _Deployment)
     if found is None:
-        # Late at first; and lost if the publishing host was restarted: the state of the app shows
-        # then whether it is published.
-        return OperationRow(ident=ident, state_word="accepted", is_ready=reads >= _LATE_READS)
+        return OperationRow(ident=ident, state_word="accepted")
     return OperationRow(
         ident=ident,
         state_word=_STATES.get(found.status, str(found.status)),
@@ -443,8 +459,5 @@ def delete_app(work: Cloud3Work) -> None:
     last = replace(call, path=f"{call.path}&deleteEmptyServerFarm=true")
     plan = build_web_call("DELETE", work.web(f"serverfarms/{work.app}"))
     for kind, one in (("function app", last), ("plan", plan)):
-        try:
-            change(work, one, kind, work.app)
-        except FabricError as error:
-            if not isinstance(error.__cause__, RefusedCallError) or not error.__cause__.is_gone:
-                raise
+        with ignore_missing():
+            _change(work, one, kind, work.app)

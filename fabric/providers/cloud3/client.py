@@ -2,6 +2,7 @@
 messages."""
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,8 @@ STORAGE = "https://{account}.{service}.core.windows.net"
 SITES = "https://{host}"
 LOGS_AUDIENCE = "https://api.loganalytics.io"
 WEB_VERSION = "2025-05-01"
+# In a connection string, which Azure could quote.
+_ACCOUNT_KEY = re.compile(r"(AccountKey=)[A-Za-z0-9+/=]+")
 _FORM = "application/x-www-form-urlencoded"
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _LOGIN, _RIGHTS, _CONFLICT = 401, 403, 409
@@ -222,7 +225,8 @@ class Cloud3Api:
             fault = decode_reply(call, found, _Refusal).fault
         except RefusedCallError as error:
             return UnreadableRefusalError(error.status, error.words, error.call)
-        words = f"{reply.status} {fault.code} {fault.message}".strip()
+        said = _ACCOUNT_KEY.sub(r"\1[REDACTED]", fault.message)
+        words = f"{reply.status} {fault.code} {said}".strip()
         if reply.status == _CONFLICT and any(one in words for one in _PASSING):
             return TransientError(f"`{call.title}` returned {words}")
         request = reply.headers.get("x-ms-request-id", "")

@@ -7,6 +7,8 @@ from fabric.model.problems import Problem
 from fabric.providers.cloud3.client import PROVIDER_ID, Cloud3Settings
 from fabric.providers.cloud3.package import (
     ENVIRONMENT,
+    MEMORY,
+    MOST_SECONDS,
     convert_schedule,
     find_app_runtime,
     find_runtime_problem,
@@ -34,7 +36,8 @@ from fabric.providers.core.triggers import HttpRoute, parse_routes
 EXTENSION = ("extensions", PROVIDER_ID)
 _APP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,58}[A-Za-z0-9]")
 _STORAGE_NAME = re.compile(r"[a-z0-9]{3,24}")
-_FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,123}")
+# Further triggers of a function have such an end.
+_FUNCTION = re.compile(r"(?!.*--[0-9]+$)[A-Za-z][A-Za-z0-9_-]{0,123}")
 _QUEUE = re.compile(r"(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _REGION = re.compile(r"[a-z0-9]{3,40}")
 # The load balancer of Azure ends a request after this time.
@@ -82,12 +85,13 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     if find_app_runtime(runtime) is None:
         yield unsupported_runtime_problem(one.name, runtime)
     if not _FUNCTION.fullmatch(one.name) or one.name.lower() == "host":
-        hint = "begin with a letter, and use letters, digits, `-` and `_`"
+        hint = "begin with a letter, and use no end such as `--1`"
         yield function_problem(one.name, "has a name that Azure does not allow", hint)
     if settings.get("package") == "image":
         why = "is packaged as an image, and a function app contains archives"
         yield function_problem(one.name, why, "remove `package`")
     yield from find_architecture_problems(one, "and function apps are amd64 only")
+    yield from _find_size_problems(one, settings.get("memory", ""), settings.get("timeout", ""))
     yield from find_concurrency_problems(one, "an app cannot be limited to 0 instances", "Azure")
     if read_reserved_concurrency(one):
         why = "sets `reservedConcurrency`, and all functions share the instances of an app"
@@ -97,6 +101,15 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
         why = f"has the tag `{one.tags[0][0]}`, and single functions have no tags on Azure"
         yield function_problem(one.name, why, "remove the tags")
     yield from find_reserved_variables(one, _RESERVED.fullmatch, _RESERVED_FORM)
+
+
+def _find_size_problems(one: FunctionDraft, memory: str, timeout: str) -> Iterator[Problem]:
+    if memory.isdigit() and int(memory) > MEMORY[-1]:
+        why = f"has {memory} MB of memory; the maximum on Azure is {MEMORY[-1]}"
+        yield function_problem(one.name, why, "reduce `memory`")
+    if timeout.isdigit() and int(timeout) > MOST_SECONDS:
+        why = f"has a timeout of {timeout} s; fabric allows {MOST_SECONDS} s on Azure"
+        yield function_problem(one.name, why, "reduce `timeout`")
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:

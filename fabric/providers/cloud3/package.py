@@ -39,7 +39,8 @@ MOST_BYTES = 256 * 1024 * 1024
 # In MB.
 MEMORY = (512, 2048, 4096)
 _DEFAULT_MEMORY = 2048
-_SECONDS, _MOST_SECONDS = 30, 1800
+# In seconds: of a function without a timeout, and of any.
+_SECONDS, MOST_SECONDS = 30, 1800
 _NODE = re.compile(r"nodejs(?:(20|22|24)(?:\.x)?)?")
 _PYTHON = re.compile(r"python(3\.1[0-3])?")
 _OWN, _CODE = "_fabric", "_fabric/code"
@@ -230,7 +231,7 @@ def _list_own_files(
         "version": "2.0",
         "extensionBundle": _BUNDLE,
         "extensions": {"http": {"routePrefix": ""}},
-        "functionTimeout": _format_duration(min(seconds + 10, _MOST_SECONDS + 10)),
+        "functionTimeout": _format_duration(seconds + 10),
     }
     yield "host.json", format_json(host)
     yield from _list_shim_files(runtime.language)
@@ -371,7 +372,7 @@ def _build_queue_function(name: str, at: int, trigger: Mapping[str, object]) -> 
 
 
 def convert_route(path: str) -> str:
-    """Convert a path. Parameters are numbered: the adapter reads their names from the path of the config."""
+    """Convert a path. Parameters are numbered: the adapter reads their names elsewhere."""
     if path == DEFAULT_ROUTE:
         return "{*rest}"
     parts = [one for one in path.strip("/").split("/") if one]

@@ -12,6 +12,7 @@ from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.kit.provider_site import pack_files
 from tests.support.cloud3_site import Cloud3Site
 from tests.support.orders import HTTP, trigger
+from tests.support.servers.cloud3.groups import Deployment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
@@ -154,9 +155,15 @@ def test_memory_and_instances_belong_to_the_version(site: Cloud3Site) -> None:
 
 def test_a_running_deployment_of_another_client_is_waited_for(site: Cloud3Site) -> None:
     site.up(*site.both())
-    site.cloud3.fault("/api/publish$", status=409, message="Deployment in progress", times=2)
+    site.cloud3.slow(3)
+    running = Deployment("theirs", site.cloud3.site.package, looks=3, unseen=0)
+    site.cloud3.site.deployments["theirs"] = running
     site.up(*site.both("two"))
+    assert running.status == 4
     assert site.said() == "two"
+    site.cloud3.fault("/api/publish$", status=409, message="Deployment in progress", times=2)
+    site.up(*site.both("three"))
+    assert site.said() == "three"
 
 
 def test_late_deployments_are_awaited(site: Cloud3Site) -> None:

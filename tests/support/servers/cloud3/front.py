@@ -295,19 +295,24 @@ class _Handler(BaseHTTPRequestHandler):
         site.deployments[ident] = made
         return _json(202, ident)
 
-    def _deployment(self, group: Group, site: Site, ident: str) -> _Reply:
-        self._note(group, "deployment", None)
-        found = site.deployments.get(ident)
-        if found is None or found.unseen > 0:
-            if found:
-                found.unseen -= 1
-            return _json(404, None)
+    def _advance(self, group: Group, site: Site, found: Deployment) -> None:
+        """A deployment goes on whenever somebody looks."""
         found.looks -= 1
         if found.status == 2 and found.looks <= 0:
             found.text = group.failure or find_package_problem(found.package)
             found.status = 3 if found.text else 4
             if not found.text:
                 site.package = found.package
+
+    def _deployment(self, group: Group, site: Site, ident: str) -> _Reply:
+        self._note(group, "deployment", None)
+        newest = next(reversed(site.deployments), "")
+        found = site.deployments.get(newest if ident == "latest" else ident)
+        if found is None or found.unseen > 0:
+            if found:
+                found.unseen -= 1
+            return _json(404, None)
+        self._advance(group, site, found)
         told = {"id": ident, "status": found.status, "status_text": found.text, "complete": True}
         return _json(200 if found.status != 2 else 202, told)
 
