@@ -276,12 +276,12 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_EVENTS,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
-            _group_each(
-                "CLOUD3_TENANT_ID",
-                "CLOUD3_CLIENT_ID",
-                "CLOUD3_CLIENT_SECRET",
-                "CLOUD3_SUBSCRIPTION_ID",
-                "CLOUD3_RESOURCE_GROUP",
+            (
+                ("CLOUD3_TENANT_ID",),
+                ("CLOUD3_CLIENT_ID",),
+                ("CLOUD3_CLIENT_SECRET", "CLOUD3_FEDERATED_TOKEN_FILE"),
+                ("CLOUD3_SUBSCRIPTION_ID",),
+                ("CLOUD3_RESOURCE_GROUP",),
             ),
             ("CLOUD3_ACCESS_TOKEN", "CLOUD3_LOG_ANALYTICS_WORKSPACE_ID"),
         ),

@@ -143,7 +143,7 @@ def _read_assertion(path: str) -> str:
     try:
         return read_bytes(Path(path)).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot read the file in `AZURE_FEDERATED_TOKEN_FILE`: {error}"
+        message = f"cannot read the file in `CLOUD3_FEDERATED_TOKEN_FILE`: {error}"
         raise FabricError(Problem("credentials/unreadable", message)) from error
 
 

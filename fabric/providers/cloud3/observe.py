@@ -272,6 +272,8 @@ def _classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pr
     return Problem("provider/refused", words, format_generic_hint("Azure"))
 
 
+# Further triggers of a function are functions of the app with a number.
+_WITHOUT_NUMBERS = " | extend OperationName = replace_regex(OperationName, '--[0-9]+$', '')"
 # What the deploy command may say besides: the app that functions are in.
 _APP = "functionApp"
 
@@ -317,7 +319,7 @@ def _build_filter(service: ObservedService) -> str:
     record = service.address.previous
     app = dict(record.outputs).get(_APP, "") if record else ""
     role = f" | where AppRoleName =~ {_quote_literal(app)}" if app else ""
-    return f"{role} | where OperationName in~ ({names})"
+    return f"{role}{_WITHOUT_NUMBERS} | where OperationName in~ ({names})"
 
 
 def _quote_literal(text: str) -> str:

@@ -79,3 +79,7 @@ def test_doctor_names_the_group_and_missing_variables(shop: ProviderShop) -> Non
     assert "with the resource group rg-fabric in westeurope" in shop.run("doctor").out
     shop.site.env = {"CLOUD3_CLIENT_SECRET": ""}  # type: ignore[attr-defined]
     assert "CLOUD3_CLIENT_SECRET" in shop.run("doctor").out
+    path = shop.project.root / "token"
+    path.write_text(f"assertion-{shop.site.environment['CLOUD3_CLIENT_ID']}")
+    shop.site.env["CLOUD3_FEDERATED_TOKEN_FILE"] = str(path)  # type: ignore[attr-defined]
+    assert "with the resource group rg-fabric in westeurope" in shop.run("doctor").out

@@ -191,7 +191,7 @@ def test_an_expired_token_is_replaced_once(site: Cloud3Site) -> None:
 def test_a_federated_token_is_used_without_a_secret(site: Cloud3Site) -> None:
     path = site.folder / "token"
     path.write_text(f"assertion-{site.cloud3.group.client}\n")
-    site.env = {"CLOUD3_CLIENT_SECRET": "", "AZURE_FEDERATED_TOKEN_FILE": str(path)}
+    site.env = {"CLOUD3_CLIENT_SECRET": "", "CLOUD3_FEDERATED_TOKEN_FILE": str(path)}
     site.up(*site.both())
     assert site.said() == "one"
 
