@@ -382,8 +382,8 @@ def publish(work: Cloud3Work, site: SiteRow, ident: str, content: bytes) -> None
 
 
 def _start_publishing(work: Cloud3Work, call: Cloud3Call) -> str:
-    """Start a deployment, after the end of one that still runs: of another client, or of an
-    interrupted run."""
+    """Start a deployment. A running deployment, such as that of an interrupted run, is awaited
+    first."""
     try:
         return work.ask(call, str)
     except RefusedCallError as error:

@@ -56,7 +56,7 @@ function responseOf({ status, headers, body }, method) {
   const grouped = {};
   for (const [name, value] of headers) if (name !== "set-cookie") grouped[name] = name in grouped ? `${grouped[name]}, ${value}` : value;
   const hasBody = method !== "HEAD" && status !== 204 && status !== 304;
-  return { status, headers: grouped, cookies, body: hasBody ? body : undefined, isRaw: true };
+  return { status, headers: grouped, cookies, body: hasBody ? body : undefined };
 }
 
 const FLAGS = { secure: "secure", httponly: "httpOnly" };

@@ -63,8 +63,7 @@ async function answered(req, res) {
   const url = `https://${req.headers.host}${req.url}`;
   const given = { method: req.method, url, originalUrl: url, headers: req.headers, query: {}, params: {}, bufferBody, rawBody: bufferBody.toString(), body: bufferBody.toString() };
   const context = contextOf(one.name);
-  const { status, headers, cookies, body, isRaw } = (await one.run(context, given)) ?? context.res;
-  if (!isRaw) throw new Error("this host writes raw bodies only");
+  const { status, headers, cookies, body } = (await one.run(context, given)) ?? context.res;
   for (const [name, value] of Object.entries(headers ?? {})) res.setHeader(name, value);
   const made = (cookies ?? []).map(cookieText);
   if (made.length) res.setHeader("set-cookie", made);
