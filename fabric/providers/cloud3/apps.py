@@ -19,6 +19,7 @@ from fabric.providers.cloud3.client import (
     OWNER_TAG,
     Cloud3Call,
     Cloud3Work,
+    HostCall,
     build_tags,
     build_versioned_call,
     build_web_call,
@@ -33,6 +34,7 @@ from fabric.system.retry import TransientError
 GROUP_VERSION, TAGS_VERSION = "2021-04-01", "2021-04-01"
 VERSION_TAG = "fabric-version"
 _DEPLOYMENT_SETTING = "DEPLOYMENT_STORAGE_CONNECTION_STRING"
+_WORDS = {"Succeeded": "ready", "InProgress": "in progress"}
 _SUCCEEDED, _FAILED = "Succeeded", frozenset(("Failed", "Canceled"))
 # The states of a deployment at the publishing host.
 _DONE, _BROKEN = 4, frozenset((-1, 3, 5, 6))
@@ -48,6 +50,8 @@ _STATES = {
 }
 _RUNNING, _ERROR = "Running", "Error"
 _CONFLICT = 409
+# The answers of a host that starts.
+_NOT_YET = frozenset((401, 403, 404))
 _ZIP = "application/zip"
 # What else of an app is written back when its settings change.
 _KEPT = (
@@ -342,7 +346,7 @@ def _fetch_operation(work: Cloud3Work, call: Cloud3Call, name: str) -> Operation
     status = found.status or (_SUCCEEDED if is_over else "InProgress")
     return OperationRow(
         ident=name,
-        state_word=status,
+        state_word=_WORDS.get(status, status.lower()),
         is_ready=status == _SUCCEEDED,
         is_failed=status in _FAILED,
         error_message=found.error.message if found.error else None,
@@ -434,14 +438,20 @@ class _HostStatus(Struct, frozen=True):
 
 
 def await_host(work: Cloud3Work, site: SiteRow) -> None:
-    """Wait until the host of the functions runs."""
-    keys = work.ask(build_web_call("POST", work.site("/host/default/listkeys")), _HostKeys)
+    """Wait until the host of the functions runs. A new app knows its key only after a while."""
+    list_keys = build_web_call("POST", work.site("/host/default/listkeys"))
     base = work.account.sites.replace("{host}", site.host)
-    headers = (("x-functions-key", keys.master_key),)
-    call = Cloud3Call("GET", "/admin/host/status", headers=headers, base_url=base)
+    starting = OperationRow(ident=work.app, state_word="starting")
 
     def fetch() -> OperationRow:
-        found = work.look(call, _HostStatus) or _HostStatus(state="starting")
+        headers = (("x-functions-key", work.ask(list_keys, _HostKeys).master_key),)
+        call = HostCall("GET", "/admin/host/status", headers=headers, base_url=base)
+        try:
+            found = work.ask(call, _HostStatus)
+        except RefusedCallError as error:
+            if error.status in _NOT_YET:
+                return starting
+            raise
         return OperationRow(
             ident=work.app,
             state_word=found.state.lower() or "starting",
@@ -450,7 +460,7 @@ def await_host(work: Cloud3Work, site: SiteRow) -> None:
             error_message="; ".join(found.errors or ()) or None,
         )
 
-    wait_until_ready(work, OperationRow(ident=work.app, state_word="unknown"), "host of", fetch)
+    wait_until_ready(work, starting, "host of", fetch)
 
 
 def delete_app(work: Cloud3Work) -> None:

@@ -97,6 +97,10 @@ class Cloud3Call(ProviderCall, frozen=True):
     base_url: str = ""
 
 
+class HostCall(Cloud3Call, frozen=True):
+    """A call to an app, which gets its own key and no token of Azure Resource Manager."""
+
+
 def build_web_call(method: str, path: str, document: object = None) -> Cloud3Call:
     """Build a call of Microsoft.Web."""
     return build_versioned_call(method, path, WEB_VERSION, document)
@@ -206,7 +210,7 @@ class Cloud3Api:
         """Make a call once and return its response with the headers. A token that expired early is
         replaced once."""
         reply = self._send(call)
-        if reply.status == _LOGIN:
+        if reply.status == _LOGIN and not isinstance(call, HostCall):
             with self._guard:
                 self._token = self._new_token()
             reply = self._send(call)
@@ -216,6 +220,9 @@ class Cloud3Api:
 
     def _send(self, call: ProviderCall) -> HttpReply:
         base_url = getattr(call, "base_url", "") or self.account.base_url
+        if isinstance(call, HostCall):
+            url = base_url.rstrip("/") + call.path
+            return self.http.send(HttpRequest(call.method, url, Secret(dict(call.headers))))
         return send_with_token(self.http, base_url, Secret(self._token.token()), call)
 
     def _convert_reply(self, call: ProviderCall, reply: HttpReply) -> Exception:

@@ -159,6 +159,8 @@ def delete_service(
     if site is not None and not site.is_of(work.owner):
         return
     delete_app(work)
+    if site is not None:
+        work.watch.hear(f"deleted the function app {work.app}")
     _delete_storage(work)
 
 

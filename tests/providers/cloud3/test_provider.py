@@ -59,6 +59,7 @@ def test_a_first_deploy_of_25_functions_is_one_app_and_one_publication(site: Clo
         "operation": 3,
     }
     assert site.cloud3.actions() == total(created, _STORE, _PUBLISH)
+    assert len([one for one in site.cloud3.calls() if "/login/" not in one[1]]) == 21
     assert (site.said("/f0"), site.said("/f24")) == ("0", "24")
 
 
@@ -164,6 +165,12 @@ def test_a_running_deployment_of_another_client_is_waited_for(site: Cloud3Site) 
     site.cloud3.fault("/api/publish$", status=409, message="Deployment in progress", times=2)
     site.up(*site.both("three"))
     assert site.said() == "three"
+
+
+def test_a_host_that_does_not_know_its_key_yet_is_awaited(site: Cloud3Site) -> None:
+    site.cloud3.fault("/admin/host/status$", status=401, message="", times=2)
+    site.up(*site.both())
+    assert site.said() == "one"
 
 
 def test_late_deployments_are_awaited(site: Cloud3Site) -> None:

@@ -274,6 +274,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._deployment(group, site, rest.rpartition("/")[2])
         elif rest == "admin/host/status":
             self._note(group, "host status", None)
+            if self.headers.get("Authorization"):
+                raise RefusedError(400, "a token of Azure Resource Manager was sent to an app")
             if self.headers.get("x-functions-key") != site.master_key:
                 return _json(401, None)
             host_process = self.server.host_of(site)
