@@ -5,16 +5,16 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from msgspec import Struct, field
 
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.secret import Secret
+from fabric.providers.cloud3.tokens import Cloud3Identity, request_token
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint
 from fabric.providers.core.http_calls import (
@@ -28,25 +28,20 @@ from fabric.providers.core.triggers import shorten_name
 from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
 from fabric.system.clock import SystemClock
-from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
-from fabric.system.signed_tokens import RequestedToken, StoredToken, parse_token
+from fabric.system.signed_tokens import RequestedToken, StoredToken
 
 T = TypeVar("T")
 TITLE = "Azure"
 PROVIDER_ID = "cloud3-functions"
 MANAGEMENT = "https://management.azure.com"
-LOGIN = "https://login.microsoftonline.com"
 # The forms of the addresses of a storage account, and of an app or its publishing host.
 STORAGE = "https://{account}.{service}.core.windows.net"
 SITES = "https://{host}"
-LOGS_AUDIENCE = "https://api.loganalytics.io"
 WEB_VERSION = "2025-05-01"
 # In a connection string, which Azure could quote.
 _ACCOUNT_KEY = re.compile(r"(AccountKey=)[A-Za-z0-9+/=]+")
-_FORM = "application/x-www-form-urlencoded"
-_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _LOGIN, _RIGHTS, _CONFLICT = 401, 403, 409
 _NO_RIGHTS, _NO_GROUP = "AuthorizationFailed", "ResourceGroupNotFound"
 # Other operations that end by themselves.
@@ -62,16 +57,6 @@ class Cloud3Settings(Struct, frozen=True, rename="camel"):
     app_name: str = ""
     storage_account: str = ""
     maximum_instances: int = 100
-
-
-class Cloud3Identity(Struct, frozen=True, kw_only=True):
-    """An application of a directory, with a client secret or the path of a token file."""
-
-    login_url: str = LOGIN
-    tenant: str
-    client: str
-    secret: Secret[str] = Secret("")
-    token_file: str = ""
 
 
 class Cloud3Account(Struct, frozen=True, kw_only=True):
@@ -111,54 +96,6 @@ def build_versioned_call(
 ) -> Cloud3Call:
     content = b"" if document is None else json.dumps(document).encode()
     return Cloud3Call(method, f"{path}?api-version={version}", content)
-
-
-def request_token(http: Http, identity: Cloud3Identity, audience: str) -> RequestedToken:
-    """Request a token that is valid for one audience only."""
-    form = {
-        "grant_type": "client_credentials",
-        "client_id": identity.client,
-        "scope": f"{audience}/.default",
-    }
-    if not identity.token_file:
-        form["client_secret"] = identity.secret.reveal()
-    else:
-        # The platform replaces the token in the file.
-        form |= {
-            "client_assertion_type": _ASSERTION,
-            "client_assertion": _read_assertion(identity.token_file),
-        }
-    tenant = quote(identity.tenant, safe="")
-    url = f"{identity.login_url.rstrip('/')}/{tenant}/oauth2/v2.0/token"
-    content = urlencode(form).encode()
-    reply = http.send(HttpRequest("POST", url, Secret({"Content-Type": _FORM}), content))
-    try:
-        if reply.ok:
-            return parse_token(reply)
-        said = _read_login_error(reply)
-    except ValueError as error:
-        said = str(error)
-    message = f"no token for the application in `CLOUD3_CLIENT_ID`: {said}"
-    hint = "check `CLOUD3_TENANT_ID`, `CLOUD3_CLIENT_ID` and `CLOUD3_CLIENT_SECRET`"
-    raise FabricError(Problem("credentials/refused", message, hint))
-
-
-def _read_assertion(path: str) -> str:
-    try:
-        return read_bytes(Path(path)).decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot read the file in `CLOUD3_FEDERATED_TOKEN_FILE`: {error}"
-        raise FabricError(Problem("credentials/unreadable", message)) from error
-
-
-def _read_login_error(reply: HttpReply) -> str:
-    """Return the number of the error only: its description can contain identifiers."""
-    try:
-        found = json.loads(reply.content)
-        codes = ", ".join(f"AADSTS{int(one)}" for one in found.get("error_codes", ()))
-    except (ValueError, AttributeError, TypeError):
-        codes = ""
-    return codes or f"it returned {reply.status}"
 
 
 class Cloud3Fault(Struct, frozen=True):

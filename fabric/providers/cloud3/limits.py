@@ -9,11 +9,11 @@ from fabric.providers.cloud3.package import (
     ENVIRONMENT,
     MEMORY,
     MOST_SECONDS,
-    convert_schedule,
     find_app_runtime,
     find_runtime_problem,
     unsupported_runtime_problem,
 )
+from fabric.providers.cloud3.triggers import convert_schedule
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     UNFIT,

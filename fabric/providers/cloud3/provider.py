@@ -9,19 +9,15 @@ from fabric.model.records.record import Record
 from fabric.model.secret import Secret
 from fabric.providers.cloud3.client import (
     APP,
-    LOGIN,
-    LOGS_AUDIENCE,
     MANAGEMENT,
     PROVIDER_ID,
     SITES,
     STORAGE,
     Cloud3Account,
     Cloud3Api,
-    Cloud3Identity,
     Cloud3Settings,
     Cloud3Work,
     classify_refusal,
-    request_token,
 )
 from fabric.providers.cloud3.functions import (
     deploy_orders,
@@ -39,6 +35,12 @@ from fabric.providers.cloud3.release import (
     delete_service,
     find_missing,
     release_service,
+)
+from fabric.providers.cloud3.tokens import (
+    LOGIN,
+    LOGS_AUDIENCE,
+    Cloud3Identity,
+    request_token,
 )
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.errors import (

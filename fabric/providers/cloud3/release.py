@@ -9,12 +9,10 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud3.apps import (
     SiteRow,
-    await_host,
     delete_app,
     fetch_settings,
     find_app,
     find_own_app,
-    publish,
     update_app,
     write_settings,
     write_version_tag,
@@ -32,6 +30,7 @@ from fabric.providers.cloud3.client import (
     Cloud3Work,
     build_versioned_call,
 )
+from fabric.providers.cloud3.operations import await_host, publish
 from fabric.providers.cloud3.package import AppConfig, setting_prefix
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import ignore_missing
@@ -92,8 +91,8 @@ def _publish_version(
     config = _read_config(row)
     if config is not None and not site.has_config(config):
         update_app(work, config)
-    publish(work, site, ident, content)
-    await_host(work, site)
+    publish(work, site.publishing_host, ident, content)
+    await_host(work, site.host)
     write_version_tag(work, ident)
     recorded = {
         parse_version(one.resource_id).ident for one in list_recorded_rows(address.previous)

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud3.client import Cloud3Settings
 from fabric.providers.cloud3.limits import find_unsupported
-from fabric.providers.cloud3.package import choose_memory, convert_route, convert_schedule
+from fabric.providers.cloud3.package import choose_memory
+from fabric.providers.cloud3.triggers import convert_route, convert_schedule
 from fabric.providers.core.contract import FunctionDraft
 from tests.support.orders import HTTP, address, trigger
 

@@ -12,10 +12,10 @@ from fabric.providers.cloud3.blobs import PackageRow, StorageCalls
 from fabric.providers.cloud3.client import (
     Cloud3Account,
     Cloud3Api,
-    Cloud3Identity,
     Cloud3Settings,
     Cloud3Work,
 )
+from fabric.providers.cloud3.tokens import Cloud3Identity
 from fabric.providers.core.contract import NO_CONTEXT
 from fabric.providers.core.work import CallScope
 from tests.support.orders import address
