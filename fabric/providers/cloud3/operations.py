@@ -1,4 +1,4 @@
-"""What Azure completes by itself: changes of resources, publications, and starts of hosts."""
+"""Changes of resources, publications and starts of hosts, which Azure completes later."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Tokens of Microsoft Entra: each is for one audience."""
+"""Tokens of Microsoft Entra, each for one audience."""
 
 import json
 from pathlib import Path
