@@ -27,6 +27,7 @@ from fabric.importing.compose import (
     ComposeNote,
     Composition,
     convert_params,
+    list_lost_services,
     read_composition,
 )
 from fabric.importing.files import (
@@ -106,6 +107,7 @@ def convert_project(request: ImportRequest, settings: Settings) -> Prepared:
     done, composed = _format(converted, composition, top)
     done = _require_functions(done)
     changes = [*_list_changes(done), *_list_compose(done, top, out or top, composition)]
+    _refuse_links(changes, out or top, settings.cwd)
     return Prepared(done=done, changes=changes, composed=composed, top=out or top)
 
 
@@ -176,7 +178,7 @@ def _format(
     listed = {name: folders[one.folder] for name, one in composed.items() if one.folder in folders}
     names = {name: one.service for name, one in listed.items()}
     outputs = {name: one.outputs for name, one in listed.items()}
-    lost = list(composition.notes) if composition else []
+    lost = [*composition.notes, *list_lost_services(composition, folders)] if composition else []
     params: dict[str, dict[str, str]] = {}
     for one in composed.values():
         params[one.folder], notes = convert_params(one, names, outputs)
@@ -231,6 +233,18 @@ def _list_changes(done: Sequence[ConvertedSource]) -> list[FileChange]:
                 continue
             changes.append(FileChange(path, old, text.encode()))
     return changes
+
+
+def _refuse_links(changes: Sequence[FileChange], top: Path, cwd: Path) -> None:
+    """Raise if a file to write is a link, or if its directory is behind a link."""
+    root = os.path.realpath(top)
+    for one in changes:
+        parent = os.path.realpath(one.path.parent)
+        if one.path.is_symlink() or os.path.commonpath((root, parent)) != root:
+            shown = format_shown(one.path, cwd)
+            message = f"cannot write `{shown}`: it is a link, or in a linked directory"
+            hint = "replace the link, or use --out for another directory"
+            raise FabricError(Problem("import/linked", message, hint, Place(shown)))
 
 
 def _build_existing_problem(existing: Sequence[FileChange], cwd: Path) -> Problem:

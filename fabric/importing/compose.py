@@ -18,6 +18,7 @@ _VARIABLE = re.compile(r"\$\{([^{}]+)\}")
 _OUTPUT = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_.-]+)")
 _STAGES = ("sls:stage", "opt:stage")
 _ADDRESSES = ("ServiceEndpoint", "HttpApiUrl")
+_CONFIG_NAMES = ("serverless.yml", "serverless.yaml", "serverless.json")
 _READ = ("path", "config", "params", "dependsOn")
 _HINT = "write the value into `params` of the service"
 
@@ -25,6 +26,7 @@ _HINT = "write the value into `params` of the service"
 class ComposedService(Struct, frozen=True):
     """One service: its directory, and the names of the services that it requires."""
 
+    at: At
     folder: str
     params: tuple[At, ...]
     needed: tuple[str, ...]
@@ -74,7 +76,7 @@ def _read_service(at: At) -> ComposedService:
     needed = [one.text for one in at.get("dependsOn").list_items()]
     needed += [found[1] for one in params for found in _list_outputs(one.text)]
     folder = posixpath.normpath(at.get("path").text or at.key)
-    return ComposedService(folder, params, tuple(dict.fromkeys(needed)))
+    return ComposedService(at, folder, params, tuple(dict.fromkeys(needed)))
 
 
 def _list_outputs(text: str) -> Iterator[re.Match[str]]:
@@ -110,13 +112,25 @@ def _build_problem(file: str, at: At, message: str, hint: str = "") -> Problem:
     return Problem("import/unreadable", message, hint, Place(file, at.line, at.column))
 
 
+def list_lost_services(composition: Composition, imported: Iterable[str]) -> list[ComposeNote]:
+    """List the services whose configs were not imported, by the imported directories."""
+    known = set(imported)
+    return [
+        ComposeNote(one.at, f"no config of `{one.at.key}` was imported", "import it by its path")
+        for one in composition.services.values()
+        if one.folder not in known
+    ]
+
+
 def _list_unknown(top: At, listed: At) -> Iterator[ComposeNote]:
     for one in top.list_entries():
         if one.key != "services":
             yield ComposeNote(one, f"`{one.key}` has no equivalent", "use `stages` of each service")
     for service in listed.list_entries():
         for one in service.list_entries():
-            if one.key not in _READ:
+            if one.key == "config" and one.text not in _CONFIG_NAMES:
+                yield ComposeNote(one, "only serverless.yml is read", "import the file by its path")
+            elif one.key not in _READ:
                 yield ComposeNote(one, "unknown key of a service")
 
 

@@ -97,6 +97,10 @@ def inside(parent: str, rules: Rules) -> Rule:
     return rule
 
 
+def pass_over(_context: Context, _at: At, _fields: Fields) -> None:
+    """Leave a key to another rule, which notes it."""
+
+
 def carry(context: Context, at: At, _fields: Fields) -> None:
     """Note a key that another rule reads."""
     context.ledger.carry(at)

@@ -167,7 +167,13 @@ def _format_import(done: ImportOutcome, style: Style) -> str:
     rows += _format_notes("changed", changed)
     rows += _format_notes("not carried", _list_notes(done.not_carried), style.bad)
     rows += _format_notes("dropped", _list_notes(done.dropped))
-    rows.append("Next: fabric validate, fabric plan, fabric invoke local --serve")
+    is_compose = any(path.endswith("fabric.compose.yml") for path in done.written)
+    following = (
+        "fabric compose plan, fabric compose deploy"
+        if is_compose
+        else "fabric validate, fabric plan, fabric invoke local --serve"
+    )
+    rows.append(f"Next: {following}")
     return "\n".join(rows)
 
 

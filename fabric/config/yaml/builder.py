@@ -29,7 +29,7 @@ MAX_PROBLEMS = 100
 _MERGE = "<<"
 _MAPPING: type[object] = MappingStartEvent
 # The short forms of CloudFormation functions.
-_FUNCTION_TAG = re.compile(r"![A-Za-z]+(?:::[A-Za-z]+)?")
+_FUNCTION_TAG = re.compile(r"![A-Za-z][A-Za-z0-9]*(?:::[A-Za-z0-9]+)?")
 _WITHOUT_PREFIX = ("!Ref", "!Condition")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -20,8 +20,10 @@ _COPIED = (
     "PointInTimeRecoverySpecification",
 )
 _COMMANDS = {
-    "python": 'pip install -q -r {0}/requirements.txt -t "$FABRIC_OUT_DIR/python"',
-    "nodejs": 'mkdir "$FABRIC_OUT_DIR/nodejs" && cp {0}/package*.json "$FABRIC_OUT_DIR/nodejs" && '
+    "python": 'mkdir "$FABRIC_OUT_DIR/python" && cp -R {0}/. "$FABRIC_OUT_DIR/python" && '
+    "if [ -s {0}/requirements.txt ]; then "
+    'pip install -q -r {0}/requirements.txt -t "$FABRIC_OUT_DIR/python"; fi',
+    "nodejs": 'mkdir "$FABRIC_OUT_DIR/nodejs" && cp -R {0}/. "$FABRIC_OUT_DIR/nodejs" && '
     'npm install --omit=dev --prefix "$FABRIC_OUT_DIR/nodejs"',
     "makefile": 'make -C {0} build-{1} ARTIFACTS_DIR="$FABRIC_OUT_DIR"',
 }

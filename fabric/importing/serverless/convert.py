@@ -71,9 +71,9 @@ def convert_serverless(root: Node, surroundings: Surroundings, file: str) -> Imp
     if not isinstance(root, Mapping):
         message = "the file is not a map, such as `service: shop`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
-    root = expand_constructs(root, ledger)
     variables = Variables(root, surroundings, credentials, ledger)
-    source = _resolve(At(root), root, variables)
+    resolved = _resolve(At(root), root, variables)
+    source = resolved._replace(node=expand_constructs(resolved.node, ledger))
     service = _find_service(source, surroundings)
     context = Context(_collect_names(source, service), credentials, ledger, surroundings)
     return _Conversion(source, context, variables).run()

@@ -10,9 +10,8 @@ _FUNCTION = "LambdaFunction"
 
 def _permit(context: Context, target: EventTarget, principal: str, **more: Json) -> Json:
     """Allow a service to invoke the function of the events, and return its ARN."""
-    name = target.function.get("name")
-    logical = next(key for key, one in context.names.functions.items() if one == name)
-    arn: Json = {"Fn::GetAtt": [logical, "Arn"]}
+    stem = _find_stem(context, target)
+    arn: Json = {"Fn::GetAtt": [f"{stem}{_FUNCTION}", "Arn"]}
     number = len(target.new_resources)
     body: Json = {
         "Type": "AWS::Lambda::Permission",
@@ -23,8 +22,15 @@ def _permit(context: Context, target: EventTarget, principal: str, **more: Json)
             **more,
         },
     }
-    target.add_resource(context, f"{logical.removesuffix(_FUNCTION)}Permission{number}", body)
+    target.add_resource(context, f"{stem}Permission{number}", body)
     return arn
+
+
+def _find_stem(context: Context, target: EventTarget) -> str:
+    """Find the logical id of the function, without its end."""
+    name = target.function.get("name")
+    logical = next(key for key, one in context.names.functions.items() if one == name)
+    return logical.removesuffix(_FUNCTION)
 
 
 def _note_resource(context: Context, at: At, what: str) -> None:
@@ -45,7 +51,8 @@ def convert_alexa_skill(context: Context, at: At, target: EventTarget) -> None:
 def convert_topic_rule(context: Context, at: At, target: EventTarget) -> None:
     """Convert a rule of IoT to a resource of the stack after the functions."""
     number = len(target.new_resources)
-    function = _permit(context, target, "iot.amazonaws.com")
+    rule = {"Fn::GetAtt": [f"TopicRule{number}", "Arn"]}
+    function = _permit(context, target, "iot.amazonaws.com", SourceArn=rule)
     payload: dict[str, Json] = {
         "RuleDisabled": at.get("enabled").text == "false",
         "Sql": context.read_text(at.get("sql")),
@@ -69,9 +76,13 @@ def convert_log_subscription(context: Context, at: At, target: EventTarget) -> N
     """Convert a subscription of a log group to a resource of the stack after the functions."""
     number = len(target.new_resources)
     group = context.read_text(at.get("logGroup") if at.is_map else at)
-    function = _permit(context, target, "logs.amazonaws.com")
+    home = "arn:${AWS::Partition}:logs:${AWS::Region}:${AWS::AccountId}"
+    source = {"Fn::Sub": f"{home}:log-group:{group}:*"}
+    permission = f"{_find_stem(context, target)}Permission{number}"
+    function = _permit(context, target, "logs.amazonaws.com", SourceArn=source)
     body: Json = {
         "Type": "AWS::Logs::SubscriptionFilter",
+        "DependsOn": permission,
         "Properties": {
             "LogGroupName": group,
             "FilterPattern": context.read_text(at.get("filter")),

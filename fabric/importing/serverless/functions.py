@@ -30,6 +30,7 @@ from fabric.importing.rules import (
     lower_as,
     map_as,
     number_as,
+    pass_over,
     share,
     texts_as,
 )
@@ -132,7 +133,9 @@ _FUNCTION_RULES: Rules = {
     "package": _put_own_package,
     "image": _put_image,
     "iamRoleStatements": put_policies,
-    **share(("iamRoleStatementsInherit", "events"), carry),
+    "iamRoleStatementsInherit": carry,
+    # Each event notes its own keys, so that unknown ones are reported.
+    "events": pass_over,
     "iamRoleStatementsName": lose_because("fabric names its roles itself"),
     "role": put_role("role"),
     "versionFunction": drop_because("fabric publishes a version of each change"),

@@ -16,6 +16,7 @@ _QUEUE_KEYS = frozenset(
 )
 _STORAGE_KEYS = frozenset(("type",))
 _RETRIES, _WORKER_SECONDS, _VISIBILITY = 3, 6, 6
+_DEAD_SECONDS = 14 * 24 * 3600
 # Attributes of a construct, by the logical id's end and the function of CloudFormation.
 _ATTRIBUTES: dict[str, tuple[str, str]] = {
     "queueUrl": ("Queue", "Ref"),
@@ -37,8 +38,9 @@ def find_construct_value(address: str) -> Node | None:
     return build_tree(_refer(f"{join_words(name)}{end}", function))
 
 
-def expand_constructs(root: Mapping, ledger: Ledger) -> Mapping:
+def expand_constructs(source: Node | None, ledger: Ledger) -> Mapping:
     """Add the functions, resources and permissions of constructs to a source."""
+    root = source if isinstance(source, Mapping) else Mapping((), 0, 0)
     for at in At(root).get("constructs").list_entries():
         if not at.is_map:
             continue
@@ -59,32 +61,48 @@ def _refer(logical: str, function: str = "Arn") -> Json:
 def _expand_queue(root: Mapping, at: At, ledger: Ledger) -> Mapping:
     _lose_others(at, _QUEUE_KEYS, ledger)
     name, worker = join_words(at.key), at.get("worker")
-    seconds = worker.get("timeout").text
-    timeout = int(seconds) if seconds.isdigit() else _WORKER_SECONDS
-    retries = at.get("maxRetries").text
+    seconds = _read_number(worker.get("timeout"), _WORKER_SECONDS, ledger)
     fifo: dict[str, Json] = {"FifoQueue": True} if at.get("fifo").text == "true" else {}
     redrive: Json = {
         "deadLetterTargetArn": _refer(f"{name}DeadLetters"),
-        "maxReceiveCount": int(retries) if retries.isdigit() else _RETRIES,
+        "maxReceiveCount": _read_number(at.get("maxRetries"), _RETRIES, ledger),
     }
-    queue: Json = {**fifo, "RedrivePolicy": redrive, "VisibilityTimeout": timeout * _VISIBILITY}
-    root = _add_resource(root, f"{name}DeadLetters", "AWS::SQS::Queue", fifo)
+    visibility = seconds * _VISIBILITY
+    queue: Json = {**fifo, "RedrivePolicy": redrive, "VisibilityTimeout": visibility}
+    dead: dict[str, Json] = {**fifo, "MessageRetentionPeriod": _DEAD_SECONDS}
+    root = _add_resource(root, f"{name}DeadLetters", "AWS::SQS::Queue", dead)
     root = _add_resource(root, f"{name}Queue", "AWS::SQS::Queue", queue)
     if not at.get("alarm").is_missing:
         root = _add_alarm(root, at, name)
-    batch = at.get("batchSize").text
-    window = at.get("maxBatchingWindow").text
-    event: Json = {
+    event: dict[str, Json] = {
         "arn": _refer(f"{name}Queue"),
-        "batchSize": int(batch) if batch.isdigit() else 1,
+        "batchSize": _read_number(at.get("batchSize"), 1, ledger),
         "functionResponseType": "ReportBatchItemFailures",
-        **({"maximumBatchingWindow": int(window)} if window.isdigit() else {}),
     }
-    entries = worker.node.entries if isinstance(worker.node, Mapping) else ()
-    events = KeyValue("events", worker.line, worker.column, build_tree([{"sqs": event}]))
-    function = Mapping((*entries, events), worker.line, worker.column)
+    if not at.get("maxBatchingWindow").is_missing:
+        event["maximumBatchingWindow"] = _read_number(at.get("maxBatchingWindow"), 0, ledger)
+    function = _add_event(worker, {"sqs": event})
     root = _add(root, ("functions",), KeyValue(f"{at.key}Worker", at.line, at.column, function))
     return _allow(root, ("sqs:SendMessage",), [_refer(f"{name}Queue")])
+
+
+def _read_number(at: At, default: int, ledger: Ledger) -> int:
+    if at.text.isdigit():
+        return int(at.text)
+    if not at.is_missing:
+        ledger.lose(at, f"the value is not a number of all stages; {default} is used")
+    return default
+
+
+def _add_event(worker: At, event: Json) -> Mapping:
+    """Add an event to the function of a construct."""
+    entries = worker.node.entries if isinstance(worker.node, Mapping) else ()
+    own = worker.get("events").node
+    items = (*(own.items if isinstance(own, Sequence) else ()), build_tree(event))
+    events = Sequence(items, worker.line, worker.column)
+    others = [one for one in entries if one.key != "events"]
+    made = KeyValue("events", worker.line, worker.column, events)
+    return Mapping((*others, made), worker.line, worker.column)
 
 
 def _add_alarm(root: Mapping, at: At, name: str) -> Mapping:

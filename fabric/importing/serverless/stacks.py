@@ -111,7 +111,10 @@ def put_stacks(
     before = [one for one in resources if one.key in split.before]
     made: list[StackDraft] = []
     first = _build(context, before, {}, outputs, _Parts(head))
-    late = _build(context, after, {}, outputs, _Parts(head, first.names if first else _NONE))
+    # An output without a resource fits both stacks, and an export must exist once.
+    taken = set(_list_output_names(first.template.root)) if first else set[str]()
+    rest = [one for one in outputs if one.key not in taken]
+    late = _build(context, after, {}, rest, _Parts(head, first.names if first else _NONE))
     requested = dict(context.requests.outputs) | (late.requests if late else {})
     early = _build(context, before, requested, outputs, _Parts(head))
     for phase, path, found in (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late)):

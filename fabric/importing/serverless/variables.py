@@ -30,6 +30,12 @@ _STAGE = "${stage}"
 # In place of a stage: all stages without an own value.
 _OTHER_STAGES = ""
 _MAX_VALUES = 60_000
+# Keys whose values are lists or maps.
+_NO_TEXTS = frozenset(("events", "functions", "layers", "plugins", "resources", "statements"))
+# Variables of shells, whose values mean something else.
+_SHELL = frozenset(
+    "EDITOR HOME HOST HOSTNAME LANG LOGNAME MAIL OLDPWD PATH PORT PWD SHELL TERM TZ USER".split()
+)
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _DATA_FILES = (".yml", ".yaml", ".json")
 _SECRET_REFERENCE = "/aws/reference/secretsmanager/"  # noqa: S105
@@ -50,6 +56,13 @@ class Missing(NamedTuple):
 
 
 Found: TypeAlias = Node | Binding | Missing
+
+
+class _AbsentValue(NamedTuple):
+    """The address of a value in a file that is not in the project."""
+
+    path: str
+    address: str
 
 
 class StageTable(NamedTuple):
@@ -76,6 +89,8 @@ class Variables:
         self._rest: Items[str] = ()
         self._files: dict[str, Node | None] = {}
         self._left = _MAX_VALUES
+        # Variables for values of files that are not in the project.
+        self._absent: dict[str, _AbsentValue] = {}
         # Options without a default.
         self.options: set[str] = set()
         self.params: dict[str, str] = {}
@@ -256,7 +271,7 @@ class Variables:
                 return self._find_by_stage(self._find_stage_values(self._root, segments), at)
             absent = self._find_absent_file(segments)
             if absent:
-                return self._ask_for(absent, segments[-1], at)
+                return self._ask_for(absent.path, absent.address, at)
             return self._find_at(segments)
         finally:
             self._open.pop()
@@ -269,7 +284,7 @@ class Variables:
             self._ledger.carry(found)
         return self._resolve_found(found)
 
-    def _find_absent_file(self, segments: Items[str]) -> str:
+    def _find_absent_file(self, segments: Items[str]) -> "_AbsentValue | None":
         """Return the file that contains a value, if it is not in the project."""
         for number in range(1, len(segments)):
             text = self._root.get(*segments[:number]).text
@@ -280,8 +295,8 @@ class Variables:
                     path = self._resolve_inner(choice.argument, self._root)
                     if path and self._is_absent(path.strip()):
                         self._ledger.carry(self._root.get(*segments[:number]))
-                        return path.strip()
-        return ""
+                        return _AbsentValue(path.strip(), ".".join(segments[number:]))
+        return None
 
     def _is_absent(self, path: str) -> bool:
         """Return whether no file has this path of the project, in any stage."""
@@ -291,12 +306,25 @@ class Variables:
             return not any(self._list_stage_files(path))
         return not self._surroundings.is_file(path)
 
-    def _ask_for(self, path: str, key: str, at: At) -> Binding:
+    def _ask_for(self, path: str, address: str, at: At) -> Found:
         """Replace a value of a file that is not in the project with a variable."""
-        name = name_variable(key)
+        words = [one for one in at.path if not one.isdigit()]
+        if words and words[-1] in _NO_TEXTS:
+            return Missing(f"`{path}` not found")
+        name = self._name_absent(path, address)
         reason = f"`{path}` is not in the project; set {name} in the environment, or in `.env`"
         self._ledger.change(at, reason, f"${{env:{name}}}")
         return Binding(f"env:{name}")
+
+    def _name_absent(self, path: str, address: str) -> str:
+        """Name the variable by the address in the file. The name of the file comes before it if
+        the variable means something else."""
+        stem = PurePosixPath(path.replace(_STAGE, "")).stem.strip(".-_") or "file"
+        name, value = name_variable(address or stem), _AbsentValue(path, address)
+        if name in _SHELL or self._absent.get(name, value) != value:
+            name = name_variable(f"{stem}_{address}")
+        self._absent.setdefault(name, value)
+        return name
 
     def _look_up(self, root: At, segments: Items[str]) -> At | None:
         """Find a value. Variables on the way are resolved."""
@@ -430,8 +458,7 @@ class Variables:
             return Missing(f"`{path}` is code, which fabric does not run", hint)
         is_value = bool(address) or suffix not in _DATA_FILES
         if is_value and self._is_absent(path):
-            stem = PurePosixPath(path.replace(_STAGE, "")).stem
-            return self._ask_for(path, address.rpartition(".")[2] or stem, at)
+            return self._ask_for(path, address, at)
         if _STAGE in path:
             return self._find_in_stage_files(path, address, at)
         if suffix not in _DATA_FILES:
@@ -454,7 +481,7 @@ class Variables:
         if values:
             return self._build_by_stage(name, values, at)
         if address:
-            return self._ask_for(path, address.rpartition(".")[2], at)
+            return self._ask_for(path, address, at)
         return Missing(f"no file matches `{path}`")
 
     def _find_in_data(self, path: str, root: Node, address: str, at: At) -> Found:

@@ -396,6 +396,31 @@ def test_a_service_of_resources_only_becomes_a_stack(tmp_path: Path) -> None:
     assert [one["resources"][0]["id"] for one in plan["stacks"]] == ["Orders"]
 
 
+@pytest.mark.parametrize("words", [("--dry-run",), ()])
+def test_nothing_is_written_through_links_of_a_project(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    made = imported(tmp_path / "project")
+    other = tmp_path / "other"
+    other.mkdir()
+    (made.root / "fabric.yml").symlink_to(other / "fabric.yml")
+    done = made.json("import", "--force", *words)
+    assert done.error["code"] == "import/linked"
+    assert list(other.iterdir()) == []
+
+
+def test_services_whose_configs_are_not_imported_are_reported(tmp_path: Path) -> None:
+    made = imported(tmp_path)
+    rows = "api: {path: api}\n  gone: {path: gone}\n  odd: {path: odd, config: o.yml}\n"
+    made.write({"serverless-compose.yml": f"services:\n  {rows}", "api/serverless.yml": SERVERLESS})
+    made.write({f"api/{name}": content for name, content in CODE.items()})
+    (made.root / "serverless.yml").unlink()
+    done = made.json("import")
+    assert done.code == 2
+    lost = {one["path"] for one in done.result["notCarried"]}
+    assert {"services.gone", "services.odd", "services.odd.config"} <= lost
+
+
 def test_a_project_without_functions_is_refused(tmp_path: Path) -> None:
     made = imported(tmp_path, '{"cleanUrls": true}', "vercel.json")
     (made.root / "serverless.yml").unlink(missing_ok=True)

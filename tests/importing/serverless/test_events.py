@@ -256,6 +256,21 @@ def test_a_bucket_that_resources_name_is_part_of_the_stack() -> None:
     assert done.function["triggers"][0]["bucket"] == "${stack:S3BucketPicturesRef}"
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        "sqs: {arn: 'arn:aws:sqs:eu-central-1:111122223333:a', visibilityTimeout: 30}",
+        "http: {path: a, method: get, authorizor: aws_iam}",
+        "schedule: {rate: rate(1 day), nmae: a}",
+        "s3: {bucket: a, rulez: []}",
+        "eventBridge: {pattern: {source: [a]}, retries: 3}",
+    ],
+)
+def test_an_unknown_key_of_an_event_is_reported(event: str) -> None:
+    [reason] = with_events(f"- {event}").reasons()
+    assert reason.endswith("unknown key")
+
+
 def test_a_custom_integration_is_reported() -> None:
     done = with_events("- http: {path: a, method: get, integration: http}")
     assert "`http` is not a Lambda proxy integration" in done.reasons()[0]

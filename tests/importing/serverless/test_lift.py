@@ -33,7 +33,7 @@ def test_settings_of_a_queue_reach_its_resources() -> None:
     done = from_serverless(service(FUNCTION, "", _QUEUE + more), _FILES)
     [resources] = [one["Resources"] for one in done.stacks.values()]
     assert resources["JobsQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"] == 5
-    assert resources["JobsDeadLetters"]["Properties"] == {"FifoQueue": True}
+    assert resources["JobsDeadLetters"]["Properties"]["FifoQueue"] is True
     [mail] = resources["JobsAlarmTopic"]["Properties"]["Subscription"]
     assert mail["Endpoint"] == "team@shop.example"
     worker = next(one for one in done.config["functions"] if one["name"] == "jobsWorker")
@@ -61,3 +61,24 @@ def test_a_storage_is_a_private_bucket_that_all_functions_use() -> None:
 def test_other_constructs_are_reported(construct: str, reason: str) -> None:
     done = from_serverless(service(FUNCTION, "", f"constructs: {{one: {construct}}}\n"), SOURCE)
     assert any(one.endswith(reason) for one in done.reasons(Fate.NOT_CARRIED))
+
+
+def test_a_setting_that_differs_by_stage_is_reported() -> None:
+    rest = "custom: {tries: {dev: 1, prod: 9}}\n"
+    queue = _QUEUE + "    maxRetries: ${self:custom.tries.${sls:stage}}\n" + rest
+    done = from_serverless(service(FUNCTION, "", queue), _FILES)
+    assert "constructs.jobs.maxRetries: the value is not a number of all stages; 3 is used" in (
+        done.reasons()
+    )
+
+
+def test_variables_of_settings_and_events_of_the_worker_are_kept() -> None:
+    queue = (
+        "constructs:\n  jobs:\n    type: queue\n    batchSize: ${self:custom.size}\n"
+        f"    worker: {{handler: {_WORKER}, events: [{{schedule: rate(1 hour)}}]}}\n"
+        "custom: {size: 4}\n"
+    )
+    done = from_serverless(service(FUNCTION, "", queue), _FILES)
+    worker = next(one for one in done.config["functions"] if one["name"] == "jobsWorker")
+    assert [one["type"] for one in worker["triggers"]] == ["cron", "queue"]
+    assert worker["triggers"][1]["batchSize"] == 4

@@ -122,3 +122,17 @@ def test_a_value_of_a_file_that_is_not_in_the_project_becomes_a_variable(
     assert done.reasons() == []
     assert done.config["env"]["X"] == "${env:API_URL}"
     assert any("is not in the project; set API_URL" in one for one in done.reasons(Fate.CHANGED))
+
+
+def test_variables_of_absent_files_have_names_of_their_own() -> None:
+    env = (
+        "environment:\n  A: ${file(secrets.json):user}\n  B: ${file(secrets.json):db.password}\n"
+        "  C: ${file(secrets.json):mail.password}\n  D: ${file(other.json):db.password}\n"
+    )
+    done = from_serverless(service(FUNCTION, env), SOURCE)
+    assert list(done.config["env"].values()) == [
+        "${env:SECRETS_USER}",
+        "${env:DB_PASSWORD}",
+        "${env:MAIL_PASSWORD}",
+        "${env:OTHER_DB_PASSWORD}",
+    ]
