@@ -4,7 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fabric.config.rules.config import stage_problem
+from fabric.config.schedule import ScheduleError, normalize_schedule
+from fabric.config.yaml.nodes import Mapping, Node
 from fabric.importing.context import Context
+from fabric.importing.credentials import Credentials
 from fabric.importing.draft import Fields
 from fabric.importing.packaging import NODE_SUFFIXES
 from fabric.importing.source import At
@@ -37,6 +41,36 @@ def put_service(context: Context, at: At, config: Fields, provider: str, runtime
         context.ledger.change(at, reason, service)
     else:
         context.ledger.carry(at)
+
+
+def replace_credentials(credentials: Credentials, root: Node, lost: tuple[str, ...]) -> Node:
+    """Replace literal credentials, but not in sections that are not carried."""
+    if not isinstance(root, Mapping):
+        return root
+    kept = {one.key: one for one in root.entries if one.key in lost}
+    rest = root._replace(entries=tuple(one for one in root.entries if one.key not in lost))
+    replaced = credentials.replace(rest)
+    entries = replaced.entries if isinstance(replaced, Mapping) else ()
+    named = {one.key: one for one in entries}
+    return root._replace(entries=tuple({**named, **kept}[one.key] for one in root.entries))
+
+
+def check_schedule(context: Context, at: At, text: str) -> bool:
+    """Return whether fabric has such a schedule. If not, report it."""
+    try:
+        normalize_schedule(text)
+    except ScheduleError as error:
+        context.ledger.lose(at, f"the schedule `{text}` is not supported: {error}")
+        return False
+    return True
+
+
+def check_stage(context: Context, at: At) -> bool:
+    """Return whether a key can name a stage. If not, report it."""
+    found = stage_problem(at.key)
+    for one in found:
+        context.ledger.lose(at, one.message, one.hint)
+    return not found
 
 
 class WebFunction(NamedTuple):

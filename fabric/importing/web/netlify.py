@@ -13,22 +13,23 @@ from fabric.importing.packaging import put_build_step
 from fabric.importing.rules import Rules, apply_rules, carry, drop_because, lose_because, share
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
+from fabric.importing.web.code_config import find_config
 from fabric.importing.web.functions import (
     add_route,
+    check_schedule,
+    check_stage,
     choose_service,
     convert_pattern,
     is_node_file,
     name_function,
     place_file,
     put_service,
+    replace_credentials,
 )
 
 _PROVIDER, _RUNTIME = "host2", "nodejs22.x"
 _DEFAULT_FOLDER = "netlify/functions"
 _ADDRESS = re.compile(r"/\.netlify/functions/([A-Za-z0-9_-]+|:splat)(/:splat)?")
-# Settings in the code of a function: `export const config = {path: "/x", schedule: "@daily"}`.
-_CONFIG = re.compile(r"export\s+const\s+config\b[^={}]{0,200}=\s*\{(.{0,4000}?)\n?\}", re.DOTALL)
-_PATHS = re.compile(r"""\bpath\s*:\s*(\[[^\]]*\]|"[^"]*"|'[^']*')""")
 _SCHEDULE = re.compile(r"""\bschedule\s*:\s*["']([^"']+)["']|\bschedule\(\s*["']([^"']+)["']""")
 _TEXT = re.compile(r"""["']([^"']*)["']""")
 _SCHEDULES = {
@@ -54,7 +55,7 @@ def convert_netlify(root: Node, surroundings: Surroundings, file: str) -> Import
     del file
     ledger = Ledger()
     credentials = Credentials(ledger)
-    source = At(credentials.replace(root))
+    source = At(replace_credentials(credentials, root, ("headers",)))
     service = choose_service(surroundings.folder_name)
     context = Context(
         LogicalNames(service=service, functions={}), credentials, ledger, surroundings
@@ -89,7 +90,13 @@ def _list_functions(context: Context, source: At, config: Fields) -> list[_Funct
         fields = Fields(source)
         fields.put("name", name_function(stem))
         fields.put("entry", around.place(file))
-        _put_code_settings(around.read_text(file) or "", fields)
+        where = place_file(source, file)
+        if stem.endswith("-background"):
+            reason = (
+                f"`{stem}` is a background function; fabric has no answer 202 and no 15 minutes"
+            )
+            context.ledger.lose(where, reason, "use a queue trigger")
+        _put_code_settings(context, where, around.read_text(file) or "", fields)
         found.append(_Function(stem, fields))
         config.add("functions", fields)
     return found
@@ -112,17 +119,34 @@ def _find_file(around: Surroundings, folder: str, name: str) -> str:
     )
 
 
-def _put_code_settings(text: str, fields: Fields) -> None:
-    """Put the paths and the schedule that the code of a function declares."""
-    config = _CONFIG.search(text)
-    paths = _PATHS.search(config[1]) if config else None
-    for one in _TEXT.findall(paths[1]) if paths else ():
-        path = convert_pattern(one)
-        if path is not None:
-            add_route(fields, path)
+def _put_code_settings(context: Context, at: At, text: str, fields: Fields) -> None:
+    """Put the paths, methods and schedule that the code of a function declares."""
+    config = find_config(text)
+    if config is None:
+        context.ledger.lose(at, f"`config` of `{at.key}` is not an object that fabric can read")
+        config = {}
+    _put_code_routes(context, at, config, fields)
     schedule = _SCHEDULE.search(text)
-    if schedule:
-        _add_schedule(fields, schedule[1] or schedule[2])
+    found = (schedule[1] or schedule[2]) if schedule else ""
+    if found and check_schedule(context, at, _SCHEDULES.get(found, found)):
+        _add_schedule(fields, found)
+
+
+def _put_code_routes(context: Context, at: At, config: dict[str, str], fields: Fields) -> None:
+    """Put the routes of `config` in code. Other keys are reported."""
+    methods = [one.upper() for one in _TEXT.findall(config.get("method", ""))] or ["ANY"]
+    for one in _TEXT.findall(config.get("path", "")):
+        path = convert_pattern(one)
+        if path is None:
+            context.ledger.lose(at, f"the path `{one}` of `{at.key}` cannot be written as a route")
+            continue
+        for method in methods:
+            add_route(fields, path, method)
+    for key in ("path", "method"):
+        if key in config and not _TEXT.search(config[key]):
+            context.ledger.lose(at, f"`{key}` in the `config` of `{at.key}` is not a text")
+    for key in sorted(config.keys() - {"path", "method", "schedule"}):
+        context.ledger.lose(at, f"`{key}` in the `config` of `{at.key}` is not supported")
 
 
 def _add_schedule(fields: Fields, text: str) -> None:
@@ -145,6 +169,8 @@ def _put_settings(context: Context, at: At, functions: list[_Function], config: 
 
 def _put_schedule(context: Context, at: At, fields: Fields) -> None:
     text = context.read_text(at)
+    if not check_schedule(context, at, _SCHEDULES.get(text, text)):
+        return
     _add_schedule(fields, text)
     if text in _SCHEDULES:
         context.ledger.change(at, "the word is written as cron fields", _SCHEDULES[text])
@@ -155,7 +181,10 @@ def _put_schedule(context: Context, at: At, fields: Fields) -> None:
 def _put_include(context: Context, at: At, fields: Fields) -> None:
     kept = [one for one in context.read_texts(at) if not one.startswith("!")]
     context.put(at, fields, "include", [context.surroundings.place(one) for one in kept])
-    context.ledger.carry(at)
+    for one in at.list_items():
+        if one.text.startswith("!"):
+            reason = f"the exclusion `{one.text}` has no effect: files cannot be left out"
+            context.ledger.lose(one, reason, "include narrower patterns")
 
 
 def _put_external(context: Context, at: At, fields: Fields) -> None:
@@ -239,6 +268,8 @@ _BUILD_RULES: Rules = {
 def _put_contexts(context: Context, at: At, config: Fields) -> None:
     """Put the variables of deploy contexts. Each context is a stage."""
     for one in at.list_entries():
+        if not check_stage(context, one):
+            continue
         stage = config.child("stages").child(_STAGES.get(one.key, one.key), one)
         if one.key in _STAGES:
             context.ledger.remark(one, "the context is a stage", _STAGES[one.key])

@@ -23,6 +23,7 @@ from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.web.functions import (
     add_route,
+    check_schedule,
     choose_service,
     convert_file_path,
     convert_pattern,
@@ -31,12 +32,18 @@ from fabric.importing.web.functions import (
     name_function,
     place_file,
     put_service,
+    replace_credentials,
 )
 from fabric.model.problems import FabricError, Place, Problem
 
 _PROVIDER, _RUNTIME = "host1", "nodejs22.x"
 _EDGE = re.compile(r"""runtime\s*[:=]\s*["'](?:experimental-)?edge["']""")
-_OTHER_SUFFIXES = (".py", ".go", ".rb", ".rs")
+# Files below `api` that are no functions.
+_NO_CODE = re.compile(
+    r"\.(?:json|md|txt|ya?ml|toml|lock|map|html|css|sql|csv|png|svg|ico)$|\.d\.[cm]?ts$|\.test\.[jt]s$"
+)
+_PARAMETER = re.compile(r"\{([\w-]+)\+?\}")
+_LOST = ("build", "headers", "redirects", "builds")
 _ENGINES = ("20", "22", "24")
 
 
@@ -57,11 +64,11 @@ class _Api:
             if any(step.startswith(("_", ".")) for step in file.split("/")):
                 continue
             where = place_file(at, file)
-            if file.endswith(_OTHER_SUFFIXES):
+            if is_node_file(file):
+                self._add(context, where, file, config)
+            elif "." in file and not _NO_CODE.search(file):
                 reason = f"`{file}` is not carried: fabric deploys Node.js functions to Vercel"
                 context.ledger.lose(where, reason)
-            elif is_node_file(file):
-                self._add(context, where, file, config)
 
     def _add(self, context: Context, at: At, file: str, config: Fields) -> None:
         if _EDGE.search(context.surroundings.read_text(file) or ""):
@@ -78,16 +85,27 @@ class _Api:
 
     def find(self, path: str) -> Fields | None:
         """Find the function of a path, such as `/api/hello`."""
-        path = path.partition("?")[0].rstrip("/")
-        path = re.sub(r"\.(?:js|ts|mjs)$", "", path)
-        return next((one.fields for one in self.functions if one.path == path), None)
+        found = self.find_target(path)
+        return found.fields if found and not _PARAMETER.search(found.path) else None
+
+    def find_target(self, target: str) -> _Function | None:
+        """Find the function of a destination, such as `/api/users/:id` or `/api/users/[id]`."""
+        path = re.sub(r"\.(?:js|ts|mjs)$", "", target.partition("?")[0].rstrip("/"))
+        path = convert_file_path(convert_pattern(path) or path)
+        shape = _hide_names(path)
+        return next((one for one in self.functions if _hide_names(one.path) == shape), None)
+
+
+def _hide_names(path: str) -> str:
+    """Hide the names of parameters, so that paths with other names are equal."""
+    return re.sub(r"\{[\w-]+", "{", path)
 
 
 def convert_vercel(root: Node, surroundings: Surroundings, file: str) -> Imported:
     """Convert a config. Each key of the source ends in the ledger."""
     ledger = Ledger()
     credentials = Credentials(ledger)
-    source = At(credentials.replace(root))
+    source = At(replace_credentials(credentials, root, _LOST))
     if not source.is_map:
         message = "the file is not a map, such as `{}`"
         raise FabricError(Problem("import/unreadable", message, where=Place(file)))
@@ -119,11 +137,16 @@ def _read_runtime(surroundings: Surroundings) -> str:
 
 
 def _put_settings(context: Context, at: At, api: _Api) -> None:
-    """Put the settings of functions. Each is for the files that match a pattern."""
+    """Put the settings of functions. The first pattern that matches a file counts."""
+    left = list(api.functions)
     for entry in at.list_entries():
-        matching = [one for one in api.functions if _matches(one.file, entry.key)]
+        matching = [one for one in left if _matches(one.file, entry.key)]
+        left = [one for one in left if one not in matching]
         if not matching:
-            context.ledger.lose(entry, f"no function below `api` matches `{entry.key}`")
+            reason = f"no function below `api` matches `{entry.key}`"
+            if any(_matches(one.file, entry.key) for one in api.functions):
+                reason = f"an earlier pattern matches the files of `{entry.key}`, and counts"
+            context.ledger.lose(entry, reason)
         for one in matching:
             apply_rules(context, entry, _FUNCTION_RULES, one.fields)
 
@@ -173,6 +196,8 @@ def _put_crons(context: Context, at: At, api: _Api) -> None:
         if function is None:
             context.ledger.lose(one, f"no function below `api` has the path `{path.text}`")
             continue
+        if not check_schedule(context, schedule, context.read_text(schedule)):
+            continue
         function.add("triggers", {"type": "cron", "schedule": context.read_text(schedule)}, one)
         context.ledger.carry(schedule)
         reason = "the function is called with an event of a schedule instead of a GET request"
@@ -188,22 +213,49 @@ def _convert_rewrites(api: _Api) -> Rule:
             target = one.get("destination") if one.get("dest").is_missing else one.get("dest")
             known = ("source", "src", "destination", "dest", "methods")
             others = [entry.key for entry in one.list_entries() if entry.key not in known]
-            path, function = convert_pattern(source.text), api.find(target.text)
+            function = api.find_target(target.text)
+            path = _name_parameters(convert_pattern(source.text), target.text, function)
             if others or path is None or function is None:
-                reason = f"`{source.text}` does not lead to a function below `api`"
+                reason = _explain_rewrite(source.text, target.text, function)
                 if others:
                     reason = f"`{others[0]}` of a rewrite has no equivalent"
                 context.ledger.lose(one, reason, "add an http trigger to a function")
                 continue
-            for method in [text.upper() for text in context.read_texts(one.get("methods"))] or [
-                "ANY"
-            ]:
-                add_route(function, path, method)
+            methods = context.read_texts(one.get("methods")) or ["ANY"]
+            for method in methods:
+                add_route(function.fields, path, method.upper())
             context.ledger.carry(one)
             reason = "the function receives the path of the request"
-            context.ledger.change(target, reason, f"ANY:{path}")
+            if "?" in target.text:
+                reason += f", and not the query `{target.text.partition('?')[2]}`"
+            context.ledger.change(target, reason, f"{methods[0].upper()}:{path}")
 
     return rule
+
+
+def _name_parameters(path: str | None, target: str, function: _Function | None) -> str | None:
+    """Name the parameters of a route as the function does.
+
+    Returns None if the route lacks a parameter of the function.
+    """
+    if path is None or function is None:
+        return None
+    names = _PARAMETER.findall(function.path)
+    given = re.findall(r":(\w+)", target.partition("?")[0])
+    if given:
+        new = dict(zip(given, names, strict=False))
+        path = _PARAMETER.sub(
+            lambda found: found[0].replace(found[1], new.get(found[1], found[1])), path
+        )
+    return path if set(names) <= set(_PARAMETER.findall(path)) else None
+
+
+def _explain_rewrite(source: str, target: str, function: _Function | None) -> str:
+    if function is None:
+        return f"`{target}` is not the path of a function below `api`"
+    if convert_pattern(source) is None:
+        return f"`{source}` cannot be written as a route"
+    return f"`{source}` has other parameters than `{function.file}`"
 
 
 def _put_regions(context: Context, at: At, config: Fields) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
-from fabric.importing.credentials import Credentials
+from fabric.importing.credentials import Credentials, name_variable
 from fabric.importing.draft import Fields, Imported
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.packaging import NODE_SUFFIXES, put_build_step
@@ -27,8 +27,9 @@ from fabric.importing.rules import (
 )
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
-from fabric.importing.web.functions import choose_service, put_service
+from fabric.importing.web.functions import check_schedule, check_stage, choose_service, put_service
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import redact_shapes
 
 _PROVIDER = "edge1-workers"
 _RUNTIME = "nodejs22.x"
@@ -52,10 +53,21 @@ _BINDINGS = {
 _LOADERS = {"Text": "text", "Data": "binary"}
 
 
+class _Credentials(Credentials):
+    """The credentials of Wrangler: only variables have names, and environments their own values."""
+
+    def hide(self, at: At, key: str, value: str) -> str:
+        if at.path[:1] == ("env",):
+            if "vars" not in at.path[2:3] and redact_shapes(value) == value:
+                return value
+            key = name_variable("_".join((*at.path[1:2], key)))
+        return super().hide(at, key, value)
+
+
 def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Imported:
     """Convert a config. Each key of the source ends in the ledger."""
     ledger = Ledger()
-    credentials = Credentials(ledger)
+    credentials = _Credentials(ledger)
     source = At(credentials.replace(root))
     if not source.is_map:
         message = 'the file is not a map, such as `name = "shop"`'
@@ -74,7 +86,8 @@ def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Impor
     apply_rules(context, source, _build_rules(config, function), extension)
     _put_secrets(context, config)
     for at in source.get("env").list_entries():
-        _convert_stage(context, at, config)
+        if check_stage(context, at):
+            _convert_stage(context, at, config, At(extension.build()).get("hostname").text)
     if function.has("entry"):
         config.add("functions", function)
     config.child("extensions").put(_PROVIDER, extension)
@@ -130,8 +143,10 @@ def _put_flags(context: Context, at: At, _: Fields) -> None:
 
 def _put_crons(function: Fields, context: Context, at: At, _: Fields) -> None:
     for one in at.get("crons").list_items():
-        function.add("triggers", {"type": "cron", "schedule": context.read_text(one)}, one)
-        context.ledger.carry(one)
+        text = context.read_text(one)
+        if check_schedule(context, one, text):
+            function.add("triggers", {"type": "cron", "schedule": text}, one)
+            context.ledger.carry(one)
 
 
 def _put_routes(context: Context, at: At, extension: Fields) -> None:
@@ -289,7 +304,7 @@ def _build_rules(config: Fields, function: Fields) -> Rules:
     }
 
 
-def _convert_stage(context: Context, at: At, config: Fields) -> None:
+def _convert_stage(context: Context, at: At, config: Fields, hostname: str) -> None:
     """Convert an environment. Wrangler inherits no variables into one, and fabric does."""
     stage = config.child("stages").child(at.key, at)
     extension = Fields(at)
@@ -303,6 +318,9 @@ def _convert_stage(context: Context, at: At, config: Fields) -> None:
         stage.child("functions").put("app", function)
     if not extension.is_empty:
         stage.child("extensions").put(_PROVIDER, extension)
+    if hostname and not extension.has("hostname"):
+        reason = f"the stage inherits `{hostname}`, the hostname of the default environment"
+        context.ledger.remark(at, reason, "set `hostname` of each stage")
     for name in _list_inherited(config, at):
         reason = f"the variable `{name}` is inherited in fabric; Wrangler inherits none"
         context.ledger.remark(at, reason)

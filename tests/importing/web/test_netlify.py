@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fabric.importing.source import Fate
 from tests.support.imports import Conversion, convert_text
 
 HELLO, CLEAN = "netlify/functions/hello.js", "netlify/functions/clean/index.ts"
@@ -130,3 +131,67 @@ def test_long_code_takes_linear_time(code: str) -> None:
 def test_long_patterns_are_not_routes() -> None:
     text = f'[[redirects]]\nfrom = "/{":a(" * 50_000}"\nto = "/.netlify/functions/hello"\nstatus = 200\n'
     assert len(netlify(text).reasons()) == 1
+
+
+def test_settings_in_code_with_nested_objects_are_read_whole() -> None:
+    code = """export const config: Config = {
+      rateLimit: { windowLimit: 5, note: "}" }, // a comment with }
+      path: ["/a", "/b/:id"],
+      "method": ["GET", 'POST'],
+      excludedPath: "/b/x",
+      preferStatic: true,
+    };"""
+    done = netlify("", {HELLO: code})
+    assert triggers(done) == {"hello": ["GET:/a", "POST:/a", "GET:/b/{id}", "POST:/b/{id}"]}
+    lost = [one.partition("`")[2].partition("`")[0] for one in done.reasons()]
+    assert lost == ["excludedPath", "preferStatic", "rateLimit"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'const config = { path: "/x" };\nexport { config };',
+        'const settings = { path: "/x" };\nexport { run, settings as config };',
+    ],
+)
+def test_settings_can_be_exported_by_name(code: str) -> None:
+    assert triggers(netlify("", {HELLO: code})) == {"hello": ["ANY:/x"]}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ('export { config } from "./c";', "is not an object that fabric can read"),
+        ("export const config = make();", "is not an object that fabric can read"),
+        ("export const config = { path };", "`path` in the `config`"),
+        ('export const config = { path: "/a(b|c)d" };', "cannot be written as a route"),
+        ('export const config = { schedule: "0 0 L * *" };', "`0 0 L * *` is not supported"),
+    ],
+)
+def test_settings_in_code_that_cannot_be_read_are_reported(code: str, reason: str) -> None:
+    assert any(reason in one for one in netlify("", {HELLO: code}).reasons())
+
+
+def test_background_functions_are_reported() -> None:
+    [found] = netlify("", {"netlify/functions/send-background.js": ""}).reasons()
+    assert "`send-background` is a background function" in found
+
+
+def test_exclusions_of_files_are_reported() -> None:
+    done = netlify('[functions]\nincluded_files = ["data/**", "!data/secret/**"]\n')
+    assert done.config["defaults"] == {"include": ["data/**"]}
+    [found] = done.reasons()
+    assert "`!data/secret/**` has no effect" in found
+
+
+def test_contexts_that_cannot_name_a_stage_are_reported() -> None:
+    done = netlify('[context."feature/x".environment]\nLEVEL = "debug"\n')
+    assert "stages" not in done.config
+    [found] = done.reasons()
+    assert "invalid stage name `feature/x`" in found
+
+
+def test_credentials_in_headers_are_not_reported_as_changed() -> None:
+    text = '[[headers]]\nfor = "/*"\n[headers.values]\npassword = "hunter2"\n'
+    changed = netlify(text).reasons(Fate.CHANGED)
+    assert not any("credential" in one for one in changed)

@@ -33,15 +33,18 @@ def test_files_below_api_are_functions() -> None:
     assert found["users-id"]["entry"] == "api/users/[id].ts"
 
 
-def test_settings_are_those_of_matching_files() -> None:
+def test_settings_are_those_of_the_first_pattern_that_matches() -> None:
     patterns = {
         "api/**/*.ts": {"memory": 1024, "includeFiles": "{data/**,tpl/**}"},
         "api/users/[id].ts": {"maxDuration": 30},
     }
-    found = functions(vercel(functions=patterns))
+    done = vercel(functions=patterns)
+    found = functions(done)
+    assert any("an earlier pattern" in one for one in done.reasons())
     assert found["hello"]["memory"] == 1024
     assert found["hello"]["include"] == ["data/**", "tpl/**"]
-    assert (found["users-id"]["memory"], found["users-id"]["timeout"]) == (1024, 30)
+    assert found["users-id"]["memory"] == 1024
+    assert "timeout" not in found["users-id"]
     assert "memory" not in found["users-index"]
 
 
@@ -75,7 +78,10 @@ def test_routes_of_the_older_form_have_methods() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"rewrites": [{"source": "/(.*)", "destination": "/index.html"}]}, "does not lead to"),
+        (
+            {"rewrites": [{"source": "/(.*)", "destination": "/index.html"}]},
+            "`/index.html` is not the path",
+        ),
         ({"rewrites": [{"source": "/a", "destination": "/api/hello", "has": []}]}, "`has`"),
         ({"headers": [{"source": "/a"}]}, "headers of paths"),
         ({"redirects": [{"source": "/a"}]}, "redirects"),
@@ -117,3 +123,51 @@ def test_keys_of_the_other_tool_are_dropped() -> None:
         "version: used only by Vercel",
         "public: used only by Vercel",
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("/users/:id", "/api/users/:id"),
+        ("/users/:user", "/api/users/:user"),
+        ("/users/:id", "/api/users/[id]?x=1"),
+    ],
+)
+def test_rewrites_with_parameters_are_routes_with_the_names_of_the_file(
+    source: str, target: str
+) -> None:
+    done = vercel(rewrites=[{"source": source, "destination": target}])
+    assert routes(functions(done)["users-id"])[1:] == ["ANY:/users/{id}"]
+    assert done.reasons() == []
+    assert ("?" in target) == any("query `x=1`" in one for one in done.reasons(Fate.CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "reason"),
+    [
+        ("/users/:user", "/api/users/[id]", "has other parameters than `api/users/[id].ts`"),
+        ("/me", "/api/users/42", "`/api/users/42` is not the path of a function"),
+        ("/a(b|c)d", "/api/hello", "cannot be written as a route"),
+    ],
+)
+def test_other_rewrites_are_reported(source: str, target: str, reason: str) -> None:
+    [found] = vercel(rewrites=[{"source": source, "destination": target}]).reasons()
+    assert reason in found
+
+
+def test_files_of_unknown_languages_are_reported_and_data_is_not() -> None:
+    [found] = vercel({**CODE, "api/a.php": "", "api/data.json": "", "api/a.d.ts": ""}).reasons()
+    assert "`api/a.php` is not carried" in found
+
+
+def test_credentials_that_are_not_carried_are_not_reported_as_changed() -> None:
+    headers = [{"source": "/a", "headers": [{"key": "X", "password": "hunter2"}]}]
+    done = vercel(build={"env": {"API_TOKEN": "hunter2"}}, headers=headers)
+    assert done.reasons(Fate.CHANGED) == []
+    assert len(done.reasons()) == 2
+
+
+def test_schedules_that_fabric_does_not_have_are_reported() -> None:
+    done = vercel(crons=[{"path": "/api/hello", "schedule": "0 0 L * *"}])
+    assert len(functions(done)["hello"]["triggers"]) == 1
+    assert any("`0 0 L * *` is not supported" in one for one in done.reasons())

@@ -153,3 +153,34 @@ def test_json_can_contain_comments_and_final_commas() -> None:
     text = '// a\n{"name": "a-b", /* b */ "main": "src/index.ts", "vars": {"U": "http://x",},}\n'
     done = convert_text("wrangler", text, CODE, "wrangler.jsonc")
     assert done.config["env"] == {"U": "http://x"}
+
+
+def test_a_hostname_that_environments_inherit_is_reported() -> None:
+    text = 'route = "a.example.com/*"\n[env.staging]\n[env.prod]\nroute = "b.example.com/*"\n'
+    found = [one for one in wrangler(text).reasons(Fate.CHANGED) if "inherits" in one]
+    assert found == [
+        "env.staging: the stage inherits `a.example.com`, the hostname of the default environment"
+    ]
+
+
+def test_unknown_keys_of_environments_are_no_credentials() -> None:
+    done = wrangler('[env.production]\nunknown_key = "x"\nvars = {A = "b"}\n')
+    assert done.reasons() == ["env.production.unknown_key: unknown key"]
+    assert not any("credential" in one for one in done.reasons(Fate.CHANGED))
+
+
+def test_schedules_that_fabric_does_not_have_are_reported() -> None:
+    done = wrangler('[triggers]\ncrons = ["0 0 L * *"]\n')
+    assert len(done.function["triggers"]) == 2
+    assert any("`0 0 L * *` is not supported" in one for one in done.reasons())
+
+
+def test_credentials_of_environments_are_named_by_their_stage() -> None:
+    done = wrangler('[env.staging.vars]\nAPI_TOKEN = "hunter3"\n[vars]\nAPI_TOKEN = "hunter2"\n')
+    assert done.config["env"] == {"API_TOKEN": "${env:API_TOKEN}"}
+    assert done.config["stages"]["staging"]["env"] == {"API_TOKEN": "${env:STAGING_API_TOKEN}"}
+
+
+def test_environments_that_cannot_name_a_stage_are_reported() -> None:
+    [found] = wrangler('[env."feature/x".vars]\nLEVEL = "info"\n').reasons()
+    assert "invalid stage name `feature/x`" in found
