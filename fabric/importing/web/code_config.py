@@ -25,7 +25,7 @@ def find_config(text: str) -> dict[str, str] | None:
 
 
 def _find_name(text: str) -> str:
-    """Find the name in the code of what is exported as `config`."""
+    """Find the name of the value that the code exports as `config`."""
     if _DIRECT.search(text):
         return "config"
     for exported in _EXPORTS.finditer(text):
