@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from fabric.model.secrecy import redact_credentials
+
 _TRAILING = re.compile(r"""^(?:[^'"#]|'[^']*'|"(?:[^"\\]|\\.)*"|(?<=\S)#)*\s(#\s?.*)$""")
 
 
@@ -17,7 +19,7 @@ NO_COMMENT = Comment()
 
 
 def read_comments(text: str) -> dict[int, Comment]:
-    """Read the comments. Lines count from 1."""
+    """Read the comments, without credentials. Lines count from 1."""
     found: dict[int, Comment] = {}
     above: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -27,6 +29,7 @@ def read_comments(text: str) -> dict[int, Comment]:
             continue
         trailing = _TRAILING.match(line) if "#" in line else None
         if bare and (above or trailing):
-            found[number] = Comment(tuple(above), trailing[1].strip() if trailing else "")
+            after = redact_credentials(trailing[1].strip()) if trailing else ""
+            found[number] = Comment(tuple(map(redact_credentials, above)), after)
         above = []
     return found

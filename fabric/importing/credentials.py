@@ -7,10 +7,21 @@ from fabric.importing.source import At, Ledger
 from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
-_OWN_NAMES = ("environment", "env", "variables", "custom", "params")
+_OWN_NAMES = ("environment", "env", "variables", "custom", "params", "input")
 # Sections whose keys name functions and resources.
 _NAMED_SECTIONS = ("functions", "Resources")
-_PROPERTY = re.compile(r"(?:password|secretstring|authtoken)$", re.IGNORECASE)
+_PROPERTY = re.compile(
+    r"(?:password|secretstring|auth_?token|access_?token|client_?secret|private_?key)$",
+    re.IGNORECASE,
+)
+_SHORT_NAME = re.compile(
+    r"(?:^|[_-])(?:pass|pwd|passphrase|dsn|jwt)$|(?:access|private)_?key$|webhook_?url$"
+    r"|(?-i:[a-z](?:Pass|Pwd|Passphrase|Dsn|Jwt)$)",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"\$\{[^{}]*\}")
+_URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
+_ASSIGNED_PASSWORD = re.compile(r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]", re.IGNORECASE)
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
 # Keys of tables and public keys, and names that only describe a credential.
 _PLAIN_NAME = re.compile(
@@ -31,7 +42,8 @@ def name_variable(key: str) -> str:
 
 def is_credential_name(name: str) -> bool:
     """Return whether a value of this name is a credential, and not the name of one or its limit."""
-    return is_secret_name(name) and _PLAIN_NAME.search(name) is None
+    is_named = is_secret_name(name) or _SHORT_NAME.search(name) is not None
+    return is_named and (_PLAIN_NAME.search(name) is None or _SHORT_NAME.search(name) is not None)
 
 
 def is_secret_parameter(at: At) -> bool:
@@ -79,19 +91,33 @@ class Credentials:
         if isinstance(node, Sequence):
             items = (self._replace(one, key, is_named=is_named) for one in at.list_items())
             return node._replace(items=tuple(items))
+        owner = next((at.get(one).text for one in ("Name", "name") if at.get(one).text), "")
         entries: list[KeyValue] = []
         for entry, one in zip(node.entries, at.list_entries(), strict=True):
             is_inner = is_named or entry.key.lower() in _OWN_NAMES
-            value = self._replace(one, entry.key, is_named=is_inner)
-            entries.append(entry._replace(value=value))
+            inner = key if entry.key.startswith("Fn::") else entry.key
+            if entry.key in ("Value", "value") and is_credential_name(owner):
+                is_inner, inner = True, owner
+            entries.append(entry._replace(value=self._replace(one, inner, is_named=is_inner)))
         return node._replace(entries=tuple(entries))
 
 
 def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
     if isinstance(node.value, bool) or not node.text or _REFERENCE.match(node.text):
         return False
-    if redact_shapes(node.text) != node.text and "://${" not in node.text:
+    if _has_form(node.text):
         return True
     return "${" not in node.text and bool(
         (is_named and is_credential_name(key)) or _PROPERTY.search(key)
     )
+
+
+def _has_form(text: str) -> bool:
+    """Return whether a text contains a credential, and not only variables for one."""
+    plain = _VARIABLE.sub("", text)
+    url = _URL_PASSWORD.search(plain)
+    if url is not None:
+        return bool(url[1])
+    is_assigned = _ASSIGNED_PASSWORD.search(plain) is not None and "=" in plain
+    without_user = re.sub(r"://[^\s/?#@]*@", "://", plain)
+    return is_assigned or redact_shapes(without_user) != without_user

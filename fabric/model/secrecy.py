@@ -33,6 +33,9 @@ _ASSIGNED = re.compile(
 _SHAPES = re.compile(
     r"""(?<=\bBearer )[\w.~+/=-]{8,}|(?<=\bBasic )[A-Za-z0-9+/=]{8,}"""
     r"""|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[a-z]_\w{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"""
+    r"""|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\b[sr]k_live_\w{8,}|\bsk-(?:proj|ant)-[\w-]{16,}"""
+    r"""|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bwhsec_\w{16,}"""
+    r"""|(?<=hooks\.slack\.com/services/)[\w/]{8,}"""
     r"""|-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[^-]{0,16384}+(?:-----END [A-Z ]{0,32}-----)?"""
 )
 # White space, as it is or escaped.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fabric.config.yaml.nodes import Mapping, Node, Scalar
 from fabric.importing.aws_settings import choose_runtime, put_runtime
 from fabric.importing.context import Context, choose_stand_in
-from fabric.importing.credentials import Credentials
+from fabric.importing.credentials import Credentials, is_secret_parameter
 from fabric.importing.draft import Fields, Imported
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -325,4 +325,6 @@ class _Conversion:
                     reason = "the parameter has no default; set it in `params`"
                     self._ledger.change(one, reason, choose_stand_in(one.key))
                 given = default.text if isinstance(default, Scalar) else ""
+                if given and "${" not in given and is_secret_parameter(one):
+                    given = self._context.credentials.hide(one, one.key, given)
                 yield one.key, given or choose_stand_in(one.key)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
-from fabric.importing.credentials import Credentials, name_variable
+from fabric.importing.credentials import Credentials, is_credential_name, name_variable
 from fabric.importing.serverless.lift import find_construct_value
 from fabric.importing.serverless.variable_syntax import (
     Choice,
@@ -195,6 +195,12 @@ class Variables:
         return dynamic or first or Missing("empty variable")
 
     def _add_default(self, variable: Variable, dynamic: Binding, found: Node, at: At) -> Binding:
+        name = dynamic.inside.partition(":")[2]
+        is_literal = isinstance(found, Scalar) and found.text and "${" not in found.text
+        if is_literal and (is_credential_name(name) or is_credential_name(at.key)):
+            reason = "the default of a credential is not copied; set the variable in .env"
+            self._ledger.change(at, reason, f"${{{dynamic.inside}}}")
+            return dynamic
         if isinstance(found, Scalar) and not _UNSAFE_DEFAULT.search(
             found.text.replace("${", "").replace("}", "")
         ):

@@ -1,0 +1,85 @@
+"""Credentials of a source are not copied, and harmless values are."""
+
+import pytest
+
+from tests.support.imports import SOURCE, from_sam, from_serverless, service, template
+
+FUNCTION = "api: {handler: src/api.handler}\n"
+
+
+def env_of(rows: str) -> dict[str, str]:
+    done = from_serverless(service(FUNCTION, f"environment:\n{rows}"), SOURCE)
+    return dict(done.config["env"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["DB_PASS", "DB_PWD", "PASSPHRASE", "dbPassword", "privateKey", "accesskey", "JWT", "APP_DSN"],
+)
+def test_a_value_with_the_name_of_a_credential_is_replaced(name: str) -> None:
+    assert env_of(f"  {name}: Hunter2Hunter2\n")[name].startswith("${env:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk_live_" + "51HabcdefGHIJ",
+        "sk-proj-" + "abcdefghijklmnopqrst",
+        "xoxb-" + "1234567890-abcdef",
+        "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+        "glpat-" + "abcdefghij1234567890",
+        "github_pat_" + "11ABCDEFG0abcdefghijkl",
+        "whsec_" + "abcdefghijklmnopqrst",
+        "https://hooks.slack.com/services/" + "T000/B000/abcdefgh",
+        "Server=db;User=app;Password=Hunter2;",
+        "postgres://app:Hunter2@db/x",
+    ],
+)
+def test_a_value_with_the_form_of_a_credential_is_replaced(text: str) -> None:
+    assert env_of(f"  ANY: '{text}'\n")["ANY"].startswith("${env:")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("PARTITION_KEY", "id"),
+        ("PUBLIC_KEY_URL", "https://shop.example/key"),
+        ("passengers", "4"),
+        ("compass", "north"),
+        ("jwtIssuer", "https://issuer.example"),
+        ("PASSING_SCORE", "7"),
+        ("PAGE", "https://shop.example/a?b=c"),
+    ],
+)
+def test_a_harmless_value_is_copied(name: str, text: str) -> None:
+    assert env_of(f"  {name}: '{text}'\n") == {name: text}
+
+
+def test_a_default_of_a_credential_is_not_copied() -> None:
+    assert env_of("  TOKEN: \"${env:TOKEN, 'LiteralDefault9'}\"\n") == {"TOKEN": "${env:TOKEN}"}
+
+
+def test_rows_with_the_name_of_a_credential_and_hidden_parameters_are_replaced() -> None:
+    rest = (
+        "resources:\n  Parameters: {Hidden: {Type: String, NoEcho: true, Default: Hunter2}}\n"
+        "  Resources:\n    Task:\n      Type: AWS::ECS::TaskDefinition\n      Properties:\n"
+        "        ContainerDefinitions:\n"
+        "          - {Name: a, Image: b, Environment: [{Name: DB_PASSWORD, Value: Hunter2}]}\n"
+    )
+    done = from_serverless(service(FUNCTION, "", rest), SOURCE)
+    assert "Hunter2" not in str(done)
+
+
+def test_a_text_of_variables_keeps_its_references() -> None:
+    resources = """\
+F:
+  Type: AWS::Serverless::Function
+  Properties:
+    Handler: api.handler
+    Runtime: nodejs22.x
+    CodeUri: src
+    Environment: {Variables: {URL: !Sub 'postgres://app:${Word}@db/x'}}
+"""
+    parameters = "Parameters: {Word: {Type: String, Default: a}}\n"
+    done = from_sam(template(resources, parameters), SOURCE)
+    assert "${param:Word}" in done.function["env"]["URL"]
