@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from tests.support.servers.process import free_port
 
 _MOST_WARM = 12
 _READY_SECONDS = 20.0
+_TAKEN = "in use"
 # Paths of the machine in commands and variables.
 _ROOTS = ("/fabric", "/tmp/fabric")  # noqa: S108 - the machine's own
 
@@ -38,6 +39,7 @@ class Child:
     process: subprocess.Popen[bytes]
     port: int
     folder: Path
+    start: Callable[[int], subprocess.Popen[bytes]]
 
     @property
     def exit_code(self) -> int | None:
@@ -59,6 +61,16 @@ class Child:
 
     def await_ready(self, path: str) -> bool:
         """Whether its check passed, and not its end came first."""
+        if self._answers(path):
+            return True
+        if self.exit_code is None or _TAKEN not in self.log.lower():
+            return False
+        # Another process took the port before it: a machine has ports of its own.
+        self.port = free_port()
+        self.process = self.start(self.port)
+        return self._answers(path)
+
+    def _answers(self, path: str) -> bool:
         deadline = time.monotonic() + _READY_SECONDS
         while self.exit_code is None and time.monotonic() < deadline:
             if self.is_ready(path):
@@ -111,19 +123,22 @@ def _begun(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Child:
     (process,) = config["processes"]
     argv = [_below(folder, word) for word in process["exec"]]
     program = _program(config["image"], argv[0])
-    port = free_port()
     env = {name: _below(folder, text) for name, text in config.get("env", {}).items()}
-    with (folder / "log").open("ab") as log:
-        child = subprocess.Popen(
-            [program, *argv[1:]],
-            cwd=folder,
-            env={"PATH": ENVIRONMENT["PATH"], **env, **secrets, "PORT": str(port)},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    return Child(child, port, folder)
+
+    def start(port: int) -> subprocess.Popen[bytes]:
+        with (folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [program, *argv[1:]],
+                cwd=folder,
+                env={"PATH": ENVIRONMENT["PATH"], **env, **secrets, "PORT": str(port)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    port = free_port()
+    return Child(start(port), port, folder, start)
 
 
 def _below(folder: Path, text: str) -> str:
