@@ -7,7 +7,7 @@ from fabric.importing.source import At, Ledger
 from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
-_OWN_NAMES = ("environment", "env", "variables", "custom", "params", "input")
+_OWN_NAMES = ("environment", "env", "variables", "custom", "params", "input", "parameters")
 # Sections whose keys name functions and resources.
 _NAMED_SECTIONS = ("functions", "Resources")
 _PROPERTY = re.compile(
@@ -19,8 +19,11 @@ _SHORT_NAME = re.compile(
     r"|(?-i:[a-z](?:Pass|Pwd|Passphrase|Dsn|Jwt)$)",
     re.IGNORECASE,
 )
+# The rest of a text with variables, from which on it can be a credential.
+_SHORTEST_PART = 8
 _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
+_URL_USER = re.compile(r"://[^\s/?#@]*@")
 _ASSIGNED_PASSWORD = re.compile(r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]", re.IGNORECASE)
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
 # Keys of tables and public keys, and names that only describe a credential.
@@ -107,17 +110,26 @@ def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
         return False
     if _has_form(node.text):
         return True
-    return "${" not in node.text and bool(
-        (is_named and is_credential_name(key)) or _PROPERTY.search(key)
-    )
+    plain = _strip_variables(node.text)
+    if plain != node.text and len(plain) < _SHORTEST_PART:
+        return False
+    return bool((is_named and is_credential_name(key)) or _PROPERTY.search(key))
+
+
+def _strip_variables(text: str) -> str:
+    """Remove variables, from the inside out."""
+    while (shorter := _VARIABLE.sub("", text)) != text:
+        text = shorter
+    return text
 
 
 def _has_form(text: str) -> bool:
     """Return whether a text contains a credential, and not only variables for one."""
-    plain = _VARIABLE.sub("", text)
+    plain = _strip_variables(text)
     url = _URL_PASSWORD.search(plain)
     if url is not None:
         return bool(url[1])
-    is_assigned = _ASSIGNED_PASSWORD.search(plain) is not None and "=" in plain
-    without_user = re.sub(r"://[^\s/?#@]*@", "://", plain)
-    return is_assigned or redact_shapes(without_user) != without_user
+    if _ASSIGNED_PASSWORD.search(plain):
+        return True
+    without_user = _URL_USER.sub("://", plain)
+    return redact_shapes(without_user) != without_user

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context
+from fabric.importing.credentials import is_credential_name
 from fabric.importing.draft import Fields
 from fabric.importing.rules import (
     Rules,
@@ -255,12 +256,22 @@ def _put_format(context: Context, at: At, build: Fields) -> None:
     context.put(at, build, "format", "esm" if at.text == "esm" else "cjs")
 
 
+def _put_define(context: Context, at: At, build: Fields) -> None:
+    """Copy constants of bundles. A bundle would contain a credential."""
+    for one in at.list_entries():
+        if context.read_text(one).startswith("${env:") and is_credential_name(one.key):
+            context.ledger.lose(one, "a credential in a bundle is public", "read it from `env`")
+        else:
+            context.copy(one, build.child("define", at), one.key)
+
+
 def _put_banner(context: Context, at: At, build: Fields) -> None:
     context.copy(at.get("js"), build, "banner")
 
 
 _ESBUILD_RULES: Rules = {
-    **{key: copy_as(key) for key in ("minify", "keepNames", "define", "loader", "tsconfig")},
+    **{key: copy_as(key) for key in ("minify", "keepNames", "loader", "tsconfig")},
+    "define": _put_define,
     "target": _put_target,
     **share(("sourcemap", "sourceMap"), _put_source_map),
     **share(("external", "exclude"), _put_external),

@@ -59,12 +59,29 @@ def test_a_default_of_a_credential_is_not_copied() -> None:
     assert env_of("  TOKEN: \"${env:TOKEN, 'LiteralDefault9'}\"\n") == {"TOKEN": "${env:TOKEN}"}
 
 
+def test_a_credential_with_a_variable_in_it_is_replaced() -> None:
+    assert env_of("  API_KEY: 'Hunter2Hunter2-${sls:stage}'\n") == {"API_KEY": "${env:API_KEY}"}
+    assert env_of("  API_KEY: '${ssm:/keys}-${sls:stage}'\n") == {
+        "API_KEY": "${ssm:/keys}-${stage}"
+    }
+
+
+def test_a_credential_in_a_bundle_is_not_carried() -> None:
+    rest = "plugins: [serverless-esbuild]\ncustom:\n  esbuild: {define: {API_KEY: abcd, A: '1'}}\n"
+    done = from_serverless(service(FUNCTION, "", rest), SOURCE)
+    assert done.config["build"]["define"] == {"A": "1"}
+    [reason] = done.reasons()
+    assert reason.endswith("a credential in a bundle is public")
+
+
 def test_rows_with_the_name_of_a_credential_and_hidden_parameters_are_replaced() -> None:
     rest = (
         "resources:\n  Parameters: {Hidden: {Type: String, NoEcho: true, Default: Hunter2}}\n"
         "  Resources:\n    Task:\n      Type: AWS::ECS::TaskDefinition\n      Properties:\n"
         "        ContainerDefinitions:\n"
         "          - {Name: a, Image: b, Environment: [{Name: DB_PASSWORD, Value: Hunter2}]}\n"
+        "    Stack:\n      Type: AWS::CloudFormation::Stack\n"
+        "      Properties: {TemplateURL: a, Parameters: {ApiToken: Hunter2}}\n"
     )
     done = from_serverless(service(FUNCTION, "", rest), SOURCE)
     assert "Hunter2" not in str(done)

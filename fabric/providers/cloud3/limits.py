@@ -9,8 +9,8 @@ from fabric.providers.cloud3.package import (
     ENVIRONMENT,
     MEMORY,
     MOST_SECONDS,
+    SHARED,
     find_app_runtime,
-    find_runtime_problem,
     unsupported_runtime_problem,
 )
 from fabric.providers.cloud3.triggers import convert_schedule
@@ -32,6 +32,7 @@ from fabric.providers.core.limits import (
     unsupported_setting,
 )
 from fabric.providers.core.triggers import HttpRoute, parse_routes
+from fabric.providers.core.whole_service import find_mixed_runtimes
 
 EXTENSION = ("extensions", PROVIDER_ID)
 _APP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,58}[A-Za-z0-9]")
@@ -59,10 +60,7 @@ def find_unsupported(
         yield Unsupported("", problem, keys=("provider", "region"))
     yield from _find_setting_problems(own)
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
-    runtimes = {one.name: dict(one.settings).get("runtime", "") for one in functions}
-    mixed = find_runtime_problem(runtimes)
-    if mixed is not None and mixed.about is not None:
-        yield Unsupported(mixed.about.function, mixed)
+    yield from find_mixed_runtimes(functions, SHARED)
     yield from find_name_conflicts(functions, str.lower, "named `{}` on Azure")
     yield from _find_route_conflicts(functions)
     yield from ENVIRONMENT.find_unsupported(functions)

@@ -31,9 +31,15 @@ from fabric.providers.core.sources import (
     read_timeout,
     require_module,
 )
-from fabric.providers.core.whole_service import SharedEnvironment, WholeOwner, pack_marks
+from fabric.providers.core.whole_service import (
+    SharedEnvironment,
+    WholeOwner,
+    pack_marks,
+    require_one_runtime,
+)
 
 ENVIRONMENT = SharedEnvironment("Azure", "app", 256 * 1024)
+SHARED = "the runtime of a function app"
 MOST_BYTES = 256 * 1024 * 1024
 # In MB.
 MEMORY = (512, 2048, 4096)
@@ -102,20 +108,6 @@ def unsupported_runtime_problem(function: str, runtime: str) -> Problem:
     return Problem("config/unfit", message, hint, about=ConfigSpot(function))
 
 
-def find_runtime_problem(runtimes: Mapping[str, str]) -> Problem | None:
-    """Return a problem if the functions need different runtimes: an app has one."""
-    first = next(iter(runtimes.items()), ("", ""))
-    for function, runtime in runtimes.items():
-        if runtime != first[1]:
-            message = (
-                f"function `{function}` has the runtime `{runtime}`, and `{first[0]}` has "
-                f"`{first[1]}`: all functions of a service share the runtime of a function app"
-            )
-            hint = "use one runtime, or move the function to another service"
-            return Problem("config/unfit", message, hint, about=ConfigSpot(function))
-    return None
-
-
 def plan_package(
     own: Cloud3Settings, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> ServicePackage:
@@ -170,12 +162,10 @@ def setting_prefix(owner: WholeOwner, ident: str = "") -> str:
 
 
 def _choose_runtime(orders: Sequence[FunctionOrder]) -> AppRuntime:
-    problem = find_runtime_problem({one.name: one.artifact.runtime for one in orders})
-    if problem is not None:
-        raise FabricError(problem)
-    found = find_app_runtime(orders[0].artifact.runtime)
+    runtime = require_one_runtime(orders, SHARED)
+    found = find_app_runtime(runtime)
     if found is None:
-        raise FabricError(unsupported_runtime_problem(orders[0].name, orders[0].artifact.runtime))
+        raise FabricError(unsupported_runtime_problem(orders[0].name, runtime))
     return found
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.hashing import hash_fields
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
@@ -38,6 +38,34 @@ _LONGER = 10
 def build_function_name(address: DeploymentAddress, function: str) -> str:
     name = _OTHERS.sub("-", format_resource_name(address, function))
     return shorten_name(name, _NAME_LENGTH)
+
+
+def require_one_runtime(orders: Sequence[FunctionOrder], shared: str) -> str:
+    """Return the runtime of all functions, which run in one place. `shared` names it."""
+    problem = _find_other_runtime({one.name: one.artifact.runtime for one in orders}, shared)
+    if problem is not None:
+        raise FabricError(problem)
+    return orders[0].artifact.runtime
+
+
+def find_mixed_runtimes(functions: Sequence[FunctionDraft], shared: str) -> Iterator[Unsupported]:
+    runtimes = {one.name: dict(one.settings).get("runtime", "") for one in functions}
+    problem = _find_other_runtime(runtimes, shared)
+    if problem is not None and problem.about is not None:
+        yield Unsupported(problem.about.function, problem)
+
+
+def _find_other_runtime(runtimes: Mapping[str, str], shared: str) -> Problem | None:
+    first = next(iter(runtimes.items()), ("", ""))
+    for function, runtime in runtimes.items():
+        if runtime != first[1]:
+            message = (
+                f"function `{function}` has the runtime `{runtime}`, and `{first[0]}` has "
+                f"`{first[1]}`: all functions of a service share {shared}"
+            )
+            hint = "use one runtime, or move the function to another service"
+            return Problem(UNFIT, message, hint, about=ConfigSpot(function))
+    return None
 
 
 class WholeOwner(Struct, frozen=True):

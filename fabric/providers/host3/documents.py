@@ -11,7 +11,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, FunctionOrder
+from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.serving import (
@@ -30,10 +30,16 @@ from fabric.providers.core.sources import (
     require_module,
 )
 from fabric.providers.core.triggers import shorten_name
-from fabric.providers.core.whole_service import SharedEnvironment, build_function_name, pack_marks
+from fabric.providers.core.whole_service import (
+    SharedEnvironment,
+    build_function_name,
+    pack_marks,
+    require_one_runtime,
+)
 from fabric.providers.host3.client import Host3Account, Host3Settings, build_service_owner
 
 ENVIRONMENT = SharedEnvironment("Fly", "machine", 64 * 1024)
+SHARED = "the image of a machine"
 OWNER, SERVICE, STAGE = "fabric_owner", "fabric_service", "fabric_stage"
 MARK, PARTS, NUMBER, COUNT = "fabric_mark", "fabric_parts", "fabric_number", "fabric_count"
 LIVE = "fabric_live"
@@ -147,13 +153,10 @@ def _build_process(runtime: ServerRuntime, names: Mapping[str, str]) -> JsonObje
 
 
 def _choose_runtime(orders: Sequence[FunctionOrder]) -> ServerRuntime:
-    names = {one.name: one.artifact.runtime for one in orders}
-    problem = find_runtime_problem(names)
-    if problem is not None:
-        raise FabricError(problem)
-    found = find_server_runtime(orders[0].artifact.runtime)
+    runtime = require_one_runtime(orders, SHARED)
+    found = find_server_runtime(runtime)
     if found is None:
-        raise FabricError(missing_image_problem(orders[0].name, orders[0].artifact.runtime))
+        raise FabricError(missing_image_problem(orders[0].name, runtime))
     return found
 
 
@@ -161,20 +164,6 @@ def missing_image_problem(function: str, runtime: str) -> Problem:
     message = f"function `{function}` has the runtime `{runtime}`, which has no public image"
     hint = "use nodejs18.x to nodejs24.x, or python3.11 to python3.14"
     return Problem("config/unfit", message, hint, about=ConfigSpot(function))
-
-
-def find_runtime_problem(runtimes: Mapping[str, str]) -> Problem | None:
-    """Return a problem if the functions need different images: a machine has one."""
-    first = next(iter(runtimes.items()), ("", ""))
-    for function, runtime in runtimes.items():
-        if runtime != first[1]:
-            message = (
-                f"function `{function}` has the runtime `{runtime}`, and `{first[0]}` has "
-                f"`{first[1]}`: all functions of a service share the image of a machine"
-            )
-            hint = "use one runtime, or move the function to another service with a separate app"
-            return Problem("config/unfit", message, hint, about=ConfigSpot(function))
-    return None
 
 
 def choose_memory(own: Host3Settings, asked: Sequence[int]) -> int:
@@ -255,7 +244,3 @@ def _build_service(own: Host3Settings) -> JsonObject:
             }
         ],
     }
-
-
-def list_runtimes(functions: Sequence[FunctionDraft]) -> dict[str, str]:
-    return {one.name: dict(one.settings).get("runtime", "") for one in functions}

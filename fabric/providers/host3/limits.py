@@ -22,13 +22,12 @@ from fabric.providers.core.limits import (
 )
 from fabric.providers.core.serving import SERVER_VARIABLES, find_server_runtime
 from fabric.providers.core.triggers import HttpRoute, parse_routes
-from fabric.providers.core.whole_service import build_function_name
+from fabric.providers.core.whole_service import build_function_name, find_mixed_runtimes
 from fabric.providers.host3.client import Host3Settings
 from fabric.providers.host3.documents import (
     ENVIRONMENT,
     MEMORY,
-    find_runtime_problem,
-    list_runtimes,
+    SHARED,
     missing_image_problem,
 )
 
@@ -52,9 +51,7 @@ def find_unsupported(
     yield from find_draft_problems(
         functions, partial(_find_function_problems, own), _find_trigger_problems
     )
-    problem = find_runtime_problem(list_runtimes(functions))
-    if problem is not None and problem.about is not None:
-        yield Unsupported(problem.about.function, problem)
+    yield from find_mixed_runtimes(functions, SHARED)
     yield from find_name_conflicts(
         functions, partial(build_function_name, address), "named `{}` on Fly"
     )
