@@ -256,7 +256,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ),
             ("CLOUD2_REGION",),
         ),
-        platform=ProviderPlatform(glibc=((0, 27), (11, 35))),
+        platform=ProviderPlatform(glibc=((0, 27), (11, 35)), release_extensions=("retryEvents",)),
         access=ProviderAccess(
             account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"), packages=("httpx", "cryptography")
         ),

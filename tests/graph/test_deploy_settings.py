@@ -61,6 +61,18 @@ def test_a_provider_that_lists_only_release_settings_deploys_with_all_others() -
     assert all(describe_function_place(one) != describe_function_place(before) for one in others)
 
 
+def test_google_services_without_newer_settings_have_the_same_inputs_as_before() -> None:
+    head = HEAD.replace("cloud1-lambda", "cloud2-functions")
+    places = [
+        ServiceUnit(loaded(f"{head}{ONE}extensions: {{cloud2-functions: {text}}}\n"), "")
+        for text in ("{serviceAccount: a@b.test}", "{serviceAccount: a@b.test, retryEvents: true}")
+    ]
+    old = dict(describe_function_place(places[0]))["extensions"]
+    assert old == hash_fields(('{"cloud2-functions":{"serviceAccount":"a@b.test"}}',))
+    assert describe_function_place(places[0]) == describe_function_place(places[1])
+    assert describe_release_place(places[0]) != describe_release_place(places[1])
+
+
 def test_a_function_setting_is_an_option_only_where_it_is_given() -> None:
     plain = dict(build_spec(unit_of(""), unit_of("").config.functions[0])[1])
     unit = unit_of("", "defaults: {tracing: active}\n")

@@ -20,6 +20,7 @@ _CLIENT = "2.202.0"
 _DOCUMENTS = (
     *("cloudfunctions.v2", "run.v2", "cloudscheduler.v1"),
     *("logging.v2", "monitoring.v3", "cloudtrace.v1"),
+    *("eventarc.v1", "storage.v1"),
 )
 
 

@@ -167,6 +167,18 @@ _CLOUD1 = Fields(
     ),
     is_open=True,
 )
+_CLOUD2_SECRET = Fields(
+    (
+        Field("secret", FILLED, "Name of the secret.", "api-key", required=True),
+        Field(
+            "version",
+            Text(match_whole(r"latest|[1-9]\d*"), "`latest`, or the number of a version"),
+            "Version of the secret. Default: `latest`, read at each start of an instance.",
+            "3",
+        ),
+        Field("project", FILLED, "Project of the secret. Default: that of the function.", "vault"),
+    )
+)
 _CLOUD2 = Fields(
     (
         Field("region", FILLED, "Region to deploy to.", "europe-west1"),
@@ -175,6 +187,50 @@ _CLOUD2 = Fields(
             FILLED,
             "Service account of the functions, which also invokes them for schedules.",
             "shop@my-project.iam.gserviceaccount.com",
+        ),
+        Field(
+            "maxInstances",
+            Integer(1, 3_000),
+            "Maximum number of instances of each function without `reservedConcurrency`.",
+            100,
+        ),
+        Field(
+            "concurrency",
+            Integer(1, 1_000),
+            "Number of calls that an instance serves at the same time. Default: 1.",
+            80,
+        ),
+        Field("cpu", Number(0.08, 8), "CPUs per instance. Default: by memory.", 1),
+        Field(
+            "vpcConnector",
+            FILLED,
+            "Name of the VPC connector that functions use for outgoing traffic.",
+            "shop-connector",
+        ),
+        Field(
+            "vpcEgress",
+            OneOf(("private-ranges-only", "all-traffic"), "an egress setting"),
+            "Traffic through the VPC connector: `private-ranges-only` (default) or `all-traffic`.",
+            "all-traffic",
+        ),
+        Field(
+            "ingress",
+            OneOf(("all", "internal", "internal-and-load-balancer"), "an ingress setting"),
+            "Sources that can call functions: `all` (default), `internal`, or "
+            "`internal-and-load-balancer`.",
+            "internal",
+        ),
+        Field(
+            "secrets",
+            Table(_CLOUD2_SECRET, _VARIABLE, sample="API_KEY"),
+            "Variables with values of Secret Manager, by their names.",
+            {"API_KEY": {"secret": "api-key", "version": "3"}},
+        ),
+        Field(
+            "retryEvents",
+            Flag(),
+            "Whether failed events are delivered again for up to 24 hours. Default: false.",
+            True,  # noqa: FBT003
         ),
     ),
     is_open=True,

@@ -35,6 +35,7 @@ from fabric.system.signed_tokens import (
 
 T = TypeVar("T")
 FUNCTIONS, RUN, SCHEDULER = "cloudfunctions", "run", "cloudscheduler"
+EVENTARC, STORAGE = "eventarc", "storage"
 # More of them wait for each other there, and longer than anybody waits for one.
 BUILDS_AT_ONCE = 10
 _FORBIDDEN = 403

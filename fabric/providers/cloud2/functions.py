@@ -4,13 +4,13 @@ it."""
 import functools
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.client import FUNCTIONS, Cloud2Call, build_cloud2_call
 from fabric.providers.cloud2.revisions import (
-    UPDATED,
     Cloud2Plan,
     RevisionRow,
     build_function_document,
@@ -18,6 +18,7 @@ from fabric.providers.cloud2.revisions import (
     fetch_serving,
     find_revision,
     pin_traffic,
+    read_settings_label,
 )
 from fabric.providers.cloud2.source import RUNTIMES, build_function_source
 from fabric.providers.cloud2.work import (
@@ -74,7 +75,7 @@ def deploy_function(
         owner=owner,
         mark=mark,
         clock=derive_clock_key(address, owner),
-        account=work.own.service_account,
+        own=work.own,
     )
 
     def act(work: Cloud2Work) -> LiveFunction:
@@ -86,7 +87,8 @@ def deploy_function(
         refuse_without_version(order)
         with work.turn():
             work.watch.hear(f"{order.name}: building, which takes one to two minutes")
-            return _build_revision(work, plan, is_new=row is None)
+            before = None if row is None else read_settings_label(row.labels)
+            return _build_revision(work, plan, before)
 
     live = work.trying(act)
     work.watch.hear(f"{order.name}: revision {parse_revision(live.resource_id)} is ready")
@@ -140,7 +142,12 @@ def _find_matching_revision(work: Cloud2Work, plan: Cloud2Plan) -> RevisionRow |
     return find_revision(work, plan.name, plan.mark)
 
 
-def _build_revision(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> LiveFunction:
+def _build_revision(
+    work: Cloud2Work, plan: Cloud2Plan, settings_before: frozenset[str] | None
+) -> LiveFunction:
+    """Build a revision. A new function has no settings before."""
+    is_new = settings_before is None
+    plan = replace(plan, settings_before=settings_before or frozenset())
     if not is_new:
         pin_traffic(work, plan.name)
     source = _upload_source(work, plan.order)
@@ -149,7 +156,7 @@ def _build_revision(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> Live
         path = f"/v2/{work.place.path}/functions?functionId={plan.name}"
         call = build_cloud2_call(FUNCTIONS, "POST", path, document)
     else:
-        path = f"/v2/{work.place.function(plan.name)}?updateMask={','.join(UPDATED)}"
+        path = f"/v2/{work.place.function(plan.name)}?updateMask={plan.update_mask}"
         call = build_cloud2_call(FUNCTIONS, "PATCH", path, document)
     begun = work.api.once(call, OperationRow)
     wait_for_operation(work, FUNCTIONS, begun, f"function `{plan.order.name}`")

@@ -6,6 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from fabric.model.problems import Problem
+from fabric.providers.cloud2.event_triggers import (
+    EVENT_KINDS,
+    TOPIC,
+    convert_bucket_event,
+)
 from fabric.providers.cloud2.events import LONGEST
 from fabric.providers.cloud2.revisions import find_tag_problems, is_reserved
 from fabric.providers.cloud2.source import RUNTIMES
@@ -14,16 +19,17 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Uns
 from fabric.providers.core.limits import (
     Trigger,
     find_architecture_problems,
-    find_concurrency_problems,
     find_draft_problems,
     find_name_conflicts,
     find_reserved_variables,
     find_schedule_problems,
     find_trigger_problems,
     function_problem,
+    read_reserved_concurrency,
+    unsupported_kind_problem,
     unsupported_setting,
 )
-from fabric.providers.core.triggers import convert_to_five_fields
+from fabric.providers.core.triggers import collect_trigger_kinds, convert_to_five_fields
 
 # By Google's schedule of runtimes: what is there runs on, and can be gone back to.
 _ENDED = dict.fromkeys(("nodejs20.x", "nodejs20"), "2026-10-30")
@@ -39,6 +45,15 @@ def find_setting_problems(own: Cloud2Settings) -> Iterator[Unsupported]:
         why = f"`{own.service_account}`, which is not a service account address"
         hint = "use an address such as shop@my-project.iam.gserviceaccount.com"
         yield unsupported_setting(_EXTENSION, "serviceAccount", why, hint)
+    if own.vpc_egress and not own.vpc_connector:
+        why = "set without `vpcConnector`"
+        yield unsupported_setting(_EXTENSION, "vpcEgress", why, "set both, or none of them")
+    if own.concurrency > 1 and own.cpu < 1:
+        why = f"{own.concurrency}, which requires at least one CPU"
+        yield unsupported_setting(_EXTENSION, "concurrency", why, "set `cpu: 1` or more")
+    for name in filter(is_reserved, sorted(own.secrets)):
+        why = f"set for `{name}`, which the runtime reserves"
+        yield unsupported_setting(_EXTENSION, "secrets", why, "rename the variable")
 
 
 def find_unsupported_clocks(
@@ -63,15 +78,16 @@ def find_unsupported_clocks(
 
 
 def find_unsupported(
-    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    address: DeploymentAddress, own: Cloud2Settings, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
-    yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
+    of_function = partial(_find_function_problems, own)
+    yield from find_draft_problems(functions, of_function, _find_trigger_problems)
     yield from find_name_conflicts(
         functions, partial(build_function_name, address), "named `{}` at Google Cloud"
     )
 
 
-def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
+def _find_function_problems(own: Cloud2Settings, one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
     yield from RUNTIMES.find_problems(one)
@@ -87,15 +103,73 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
             "python3.14; deployed functions keep running",
         )
     yield from find_architecture_problems(one, "and Google Cloud supports only x86_64")
-    missing = "Google Cloud cannot disable a function"
-    yield from find_concurrency_problems(one, missing, "Google Cloud")
+    yield from _find_instance_problems(own, one)
     yield from find_tag_problems(one.name, one.tags)
     yield from find_reserved_variables(one, is_reserved)
+    for name in sorted(own.secrets.keys() & {*one.variables}):
+        why = f"sets `{name}`, which `{'.'.join(_EXTENSION)}.secrets` sets too"
+        yield function_problem(one.name, why, "remove one of them")
+    kinds = collect_trigger_kinds(one.triggers)
+    if "http" in kinds and kinds & EVENT_KINDS:
+        why = "has an http trigger and a trigger for events, so every user could send it events"
+        yield function_problem(one.name, why, "use one function for each of them")
+
+
+def _find_instance_problems(own: Cloud2Settings, one: FunctionDraft) -> Iterator[Problem]:
+    reserved, each = read_reserved_concurrency(one), max(own.concurrency, 1)
+    most = reserved or own.max_instances
+    if reserved == 0:
+        why = "sets `reservedConcurrency: 0`, and Google Cloud cannot disable a function"
+        hint = "remove its triggers, or remove `reservedConcurrency`"
+        yield function_problem(one.name, why, hint)
+    if reserved and each > 1:
+        why = f"sets `reservedConcurrency`, and an instance serves {each} calls at the same time"
+        hint = f"set `maxInstances` below `{'.'.join(_EXTENSION)}` instead"
+        yield function_problem(one.name, why, hint)
+    elif most and -(-(one.provisioned_concurrency or 0) // each) > most:
+        why = f"sets `provisionedConcurrency` to more than its maximum of {most} instances"
+        yield function_problem(one.name, why, "use a lower value")
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
     of_cron = partial(_find_cron_problems, timeout=dict(one.settings).get("timeout", ""))
-    yield from find_trigger_problems(one, trigger, "Google Cloud", of_cron)
+    match trigger.get("type"):
+        case "pubsub":
+            yield from _find_topic_problems(one.name, trigger)
+        case "storage":
+            yield from _find_bucket_problems(one.name, trigger)
+        case "http" | "cron":
+            yield from find_trigger_problems(one, trigger, "Google Cloud", of_cron)
+        case kind:
+            hint = "use http, cron, pubsub or storage"
+            yield unsupported_kind_problem(one.name, kind, "Google Cloud", hint)
+
+
+def _find_topic_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
+    topic = str(trigger.get("topic") or "")
+    if not TOPIC.fullmatch(topic):
+        why = f"has a pubsub trigger with the topic `{topic}`, which is not a valid topic name"
+        yield function_problem(function, why, "set `topic` to the name of an existing topic")
+    if trigger.get("subscription"):
+        why = "sets `subscription`, and Eventarc always creates the subscription"
+        yield function_problem(function, why, "remove `subscription`")
+
+
+def _find_bucket_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
+    bucket = trigger.get("bucket")
+    if not trigger.get("existingBucket"):
+        why = f"watches the bucket `{bucket}`, and fabric does not create buckets at Google Cloud"
+        yield function_problem(function, why, "create the bucket, and set `existingBucket: true`")
+    for name in ("prefix", "suffix"):
+        if trigger.get(name):
+            why = f"filters the bucket `{bucket}` by `{name}`, which Eventarc does not support"
+            yield function_problem(function, why, "check the key in the handler")
+    events = trigger.get("events")
+    for event in events if isinstance(events, list) else ():
+        if not convert_bucket_event(str(event)):
+            why = f"subscribes to `{event}`, which Google Cloud does not have"
+            hint = "use objstore1:ObjectCreated:* or objstore1:ObjectRemoved:*"
+            yield function_problem(function, why, hint)
 
 
 def _find_cron_problems(function: str, trigger: Trigger, timeout: str) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from fabric.providers.cloud2.client import (
     choose_login,
     classify_refusal,
 )
+from fabric.providers.cloud2.event_triggers import EVENTS, list_all_event_triggers
 from fabric.providers.cloud2.events import list_all_jobs
 from fabric.providers.cloud2.functions import deploy_function, find_active_version, find_by_mark
 from fabric.providers.cloud2.limits import (
@@ -58,9 +59,12 @@ def _fetch_identity(work: Cloud2Work) -> str:
 
 def _find_missing(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
-    wanted = list_stored_schedules(read_kept_texts(address).texts)
+    texts = read_kept_texts(address).texts
+    wanted, events = list_stored_schedules(texts), list_stored_schedules(texts, EVENTS)
     there = {one.name.rpartition("/")[2] for one in list_all_jobs(work)} if wanted else set()
     yield from (f"the scheduler job `{ident}`" for ident in wanted if ident not in there)
+    triggers = {one.id for one in list_all_event_triggers(work)} if events else set()
+    yield from (f"the Eventarc trigger `{ident}`" for ident in events if ident not in triggers)
 
 
 class Cloud2Functions(RegionalDeployer[Cloud2Work, Cloud2Place], frozen=True, kw_only=True):
@@ -102,7 +106,7 @@ class Cloud2Functions(RegionalDeployer[Cloud2Work, Cloud2Place], frozen=True, kw
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         return (
-            *find_unsupported(address, functions),
+            *find_unsupported(address, self.own, functions),
             *find_setting_problems(self.own),
             *find_unsupported_clocks(self.own, self.place.project, functions),
         )

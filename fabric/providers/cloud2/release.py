@@ -1,12 +1,22 @@
 """Release on Google Cloud: switch traffic and schedules to the deployed revisions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS, Cloud2Call
+from fabric.providers.cloud2.event_triggers import (
+    EVENT_KINDS,
+    EVENTS,
+    DesiredEventTrigger,
+    EventTarget,
+    delete_event_trigger,
+    list_own_event_triggers,
+    plan_event_triggers,
+    set_event_trigger,
+)
 from fabric.providers.cloud2.events import (
     EVERYBODY,
     ClockCall,
@@ -34,7 +44,7 @@ from fabric.providers.cloud2.work import (
 )
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import attach_error_spot
-from fabric.providers.core.ownership import build_owner
+from fabric.providers.core.ownership import FunctionOwner, build_owner
 from fabric.providers.core.release_state import ReleaseState, build_released, read_kept_texts
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.schedules import (
@@ -50,11 +60,13 @@ from fabric.providers.core.triggers import (
 
 
 class _ReleasePlan(Struct, frozen=True):
-    """The desired state of a function: `callers` can call it, `clocks` are its schedules."""
+    """The desired state of a function: `callers` can call it, `clocks` are its schedules, `events`
+    its Eventarc triggers."""
 
     live: LiveFunction
     callers: tuple[str, ...]
     clocks: dict[str, DesiredJob]
+    events: dict[str, DesiredEventTrigger]
 
     @property
     def kept(self) -> dict[str, str]:
@@ -63,6 +75,7 @@ class _ReleasePlan(Struct, frozen=True):
             REVISION + name: parse_revision(self.live.resource_id),
             CALLERS + name: " ".join(self.callers),
             CLOCKS + name: format_schedules(self.clocks),
+            EVENTS + name: format_schedules(self.events),
         }
         return {key: text for key, text in texts.items() if text}
 
@@ -97,9 +110,10 @@ def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
 
 def _plan_function(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
     """Plan a function. Schedules can call a public function without a permission."""
-    callers = (EVERYBODY,) if "http" in collect_trigger_kinds(one.triggers) else ()
-    if "cron" not in collect_trigger_kinds(one.triggers):
-        return _ReleasePlan(one, callers, {})
+    kinds = collect_trigger_kinds(one.triggers)
+    callers = (EVERYBODY,) if "http" in kinds else ()
+    if not kinds & {"cron", *EVENT_KINDS}:
+        return _ReleasePlan(one, callers, {}, {})
     row = fetch_function(work, one.resource_name)
     served = row.service_config if row else None
     account = served.service_account_email if served else ""
@@ -109,13 +123,20 @@ def _plan_function(work: Cloud2Work, address: DeploymentAddress, one: LiveFuncti
     called = ClockCall(
         one.resource_name, owner, served.uri, account, derive_clock_key(address, owner)
     )
+    target = EventTarget(one.resource_name, owner, account)
     return _ReleasePlan(
-        one, callers or (format_account_member(account),), plan_jobs(called, one.triggers)
+        one,
+        callers or (format_account_member(account),),
+        plan_jobs(called, one.triggers),
+        plan_event_triggers(work, target, one.triggers),
     )
 
 
 def _missing_account_problem(function: str) -> Problem:
-    message = f"function `{function}` has a schedule, and no service account can invoke it"
+    message = (
+        f"function `{function}` has a schedule or receives events, and no service account can "
+        "invoke it"
+    )
     hint = "set `serviceAccount` below `extensions.cloud2-functions`"
     return Problem("provider/no-account", message, hint)
 
@@ -139,6 +160,7 @@ def _cut_over(
         if is_new and EVERYBODY in wanted.callers:
             _await_open(work, one)
     _update_clocks(work, address, wanted, kept)
+    _update_event_triggers(work, address, wanted, kept)
 
 
 def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
@@ -164,11 +186,28 @@ def _update_clocks(
     update_schedules(work, name, wanted.clocks, kept.sure(CLOCKS + name), calls)
 
 
+def _update_event_triggers(
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
+) -> None:
+    name = wanted.live.name
+    owner = build_owner(address, name)
+    is_expected = bool(wanted.events or kept.texts.get(EVENTS + name))
+    calls = ScheduleCalls[DesiredEventTrigger](
+        "Eventarc trigger",
+        lambda: list_own_event_triggers(work, owner, is_expected=is_expected),
+        lambda one: set_event_trigger(work, one, owner),
+        lambda ident: delete_event_trigger(work, ident),
+    )
+    update_schedules(work, name, wanted.events, kept.sure(EVENTS + name), calls)
+
+
 def delete_functions(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
     """Delete functions, with their permissions, revisions and Cloud Run services."""
-    jobs = list_all_jobs(work) if any(map(_build_clock_check(address), functions)) else []
+    kept = read_kept_texts(address)
+    has_clocks = any(_can_have(kept, one, CLOCKS, _CRON) for one in functions)
+    jobs = list_all_jobs(work) if has_clocks else []
 
     def remove(one: LiveFunction) -> None:
         owner = build_owner(address, one.name)
@@ -176,22 +215,29 @@ def delete_functions(
             for job in jobs:
                 if owner.is_in(job.description):
                     delete_job(work, job.name.rpartition("/")[2])
+            if _can_have(kept, one, EVENTS, EVENT_KINDS):
+                _delete_event_triggers(work, owner, kept)
             _delete(work, address, one)
 
     run_parallel(remove, functions, BUILDS_AT_ONCE)
 
 
-def _build_clock_check(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:
-    """Build a check for possible schedules. Without stored ones, no permission on jobs is needed.
+_CRON = frozenset(("cron",))
 
-    After an interrupted release the answer is unknown, so jobs are read.
+
+def _can_have(kept: ReleaseState, one: LiveFunction, stored: str, kinds: frozenset[str]) -> bool:
+    """Return whether resources of these triggers can exist. Without stored ones, no permission on
+    them is needed.
+
+    After an interrupted release the answer is unknown, so they are read.
     """
-    kept = read_kept_texts(address)
+    return kept.sure(stored + one.name) != "" or bool(kinds & collect_trigger_kinds(one.triggers))
 
-    def has_clocks(one: LiveFunction) -> bool:
-        return kept.sure(CLOCKS + one.name) != "" or "cron" in collect_trigger_kinds(one.triggers)
 
-    return has_clocks
+def _delete_event_triggers(work: Cloud2Work, owner: FunctionOwner, kept: ReleaseState) -> None:
+    is_expected = bool(kept.texts.get(EVENTS + owner.function))
+    for ident in list_own_event_triggers(work, owner, is_expected=is_expected):
+        delete_event_trigger(work, ident)
 
 
 def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> None:

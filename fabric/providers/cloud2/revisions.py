@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call
 from fabric.providers.cloud2.source import ENTRY_POINT, RUNTIMES
 from fabric.providers.cloud2.work import (
     NO_MARK,
+    Cloud2Settings,
     Cloud2Work,
     OperationRow,
     RevisionMark,
@@ -217,7 +218,66 @@ class Cloud2Plan(Struct, frozen=True):
     mark: RevisionMark
     # The secret that schedule calls contain.
     clock: str = ""
-    account: str = ""
+    own: Cloud2Settings = Cloud2Settings()
+    # The settings that fabric set last time, from the label of the function.
+    settings_before: frozenset[str] = frozenset()
+
+    @property
+    def settings(self) -> JsonObject:
+        """The optional settings, by their names in the API."""
+        return build_optional_settings(self.own, self.order)
+
+    @property
+    def update_mask(self) -> str:
+        """The fields to write. Settings that fabric never set are kept."""
+        more = sorted((self.settings.keys() | self.settings_before) & _SETTINGS.keys())
+        return ",".join((*UPDATED, *(f"serviceConfig.{name}" for name in more)))
+
+
+# Settings with their short names in the label.
+_SETTINGS = {
+    "minInstanceCount": "min",
+    "availableCpu": "cpu",
+    "vpcConnector": "vpc",
+    "vpcConnectorEgressSettings": "egress",
+    "ingressSettings": "ingress",
+    "secretEnvironmentVariables": "secrets",
+}
+_SETTINGS_LABEL = "fabric-settings"
+EGRESS = {"private-ranges-only": "PRIVATE_RANGES_ONLY", "all-traffic": "ALL_TRAFFIC"}
+INGRESS = {
+    "all": "ALLOW_ALL",
+    "internal": "ALLOW_INTERNAL_ONLY",
+    "internal-and-load-balancer": "ALLOW_INTERNAL_AND_GCLB",
+}
+
+
+def read_settings_label(labels: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the optional settings that fabric set last time."""
+    short = labels.get(_SETTINGS_LABEL, "").split("_")
+    return frozenset(name for name, text in _SETTINGS.items() if text in short)
+
+
+def build_optional_settings(own: Cloud2Settings, order: FunctionOrder) -> JsonObject:
+    each = max(own.concurrency, 1)
+    provisioned = order.provisioned_concurrency or 0
+    wanted: JsonObject = {
+        "minInstanceCount": -(-provisioned // each),
+        "availableCpu": f"{own.cpu:g}" if own.cpu else "",
+        "vpcConnector": own.vpc_connector,
+        "vpcConnectorEgressSettings": EGRESS.get(own.vpc_egress, ""),
+        "ingressSettings": INGRESS.get(own.ingress, ""),
+        "secretEnvironmentVariables": [
+            {
+                "key": name,
+                "secret": one.secret,
+                "version": one.version,
+                **({"projectId": one.project} if one.project else {}),
+            }
+            for name, one in sorted(own.secrets.items())
+        ],
+    }
+    return {name: value for name, value in wanted.items() if value}
 
 
 def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
@@ -225,9 +285,14 @@ def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
     yet."""
     order, owner = plan.order, plan.owner
     env = {**dict(order.env.reveal()), MARK: plan.mark.text}
+    given = "_".join(text for name, text in _SETTINGS.items() if name in plan.settings)
     return {
         "description": owner.describe(),
-        "labels": {OWNER: owner.label, **dict(order.tags)},
+        "labels": {
+            OWNER: owner.label,
+            **dict(order.tags),
+            **({_SETTINGS_LABEL: given} if given else {}),
+        },
         "environment": "GEN_2",
         "buildConfig": {
             "runtime": RUNTIMES.require(order).id,
@@ -237,8 +302,13 @@ def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
         "serviceConfig": {
             "environmentVariables": {**env, CLOCK: plan.clock} if _is_timed(order) else env,
             "allTrafficOnLatestRevision": False,
-            **_build_sizes(order),
-            **({"serviceAccountEmail": plan.account} if plan.account else {}),
+            **_build_sizes(order, plan.own),
+            **plan.settings,
+            **(
+                {"serviceAccountEmail": plan.own.service_account}
+                if plan.own.service_account
+                else {}
+            ),
         },
     }
 
@@ -247,15 +317,15 @@ def _is_timed(order: FunctionOrder) -> bool:
     return any(json.loads(text).get("type") == "cron" for text in order.triggers)
 
 
-def _build_sizes(order: FunctionOrder) -> JsonObject:
-    """Limit concurrency to one call per instance."""
+def _build_sizes(order: FunctionOrder, own: Cloud2Settings) -> JsonObject:
+    """Limit concurrency to one call per instance, unless the config sets another number."""
     wanted = {
         "availableMemory": f"{read_memory(order)}Mi" if read_memory(order) else None,
         "timeoutSeconds": read_timeout(order) or None,
-        "maxInstanceCount": order.reserved_concurrency or None,
+        "maxInstanceCount": order.reserved_concurrency or own.max_instances or None,
     }
     told = {name: value for name, value in wanted.items() if value is not None}
-    return {"maxInstanceRequestConcurrency": 1, **told}
+    return {"maxInstanceRequestConcurrency": max(own.concurrency, 1), **told}
 
 
 def refuse_order(order: FunctionOrder) -> None:
@@ -277,7 +347,9 @@ def _find_misfits(order: FunctionOrder) -> Iterator[Problem]:
 
 def find_tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     for name, value in tags:
-        if name == OWNER or not (_LABEL.fullmatch(name) and _LABEL_VALUE.fullmatch(value)):
+        if name in (OWNER, _SETTINGS_LABEL) or not (
+            _LABEL.fullmatch(name) and _LABEL_VALUE.fullmatch(value)
+        ):
             why = f"has the tag `{name}: {value}`, which is not a valid Google Cloud label"
             hint = "use lowercase letters, digits, `_` and `-`, at most 63 characters each"
             yield Problem("config/unfit", f"function `{function}` {why}", hint)

@@ -6,10 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Self
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.client import Cloud2Api, build_cloud2_call, classify_refusal
+from fabric.providers.cloud2.client import (
+    EVENTARC,
+    Cloud2Api,
+    build_cloud2_call,
+    classify_refusal,
+)
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged
 from fabric.providers.core.ownership import FunctionOwner, RegionalPlace
@@ -24,11 +29,31 @@ _NAME_LENGTH = 49
 _OTHERS = re.compile(r"[^a-z0-9-]+")
 
 
-class Cloud2Settings(Struct, frozen=True, rename="camel"):
-    """The settings of this provider's config section."""
+class SecretReference(Struct, frozen=True):
+    """A version of a secret in Secret Manager, by default in the project of the function."""
+
+    secret: str
+    version: str = "latest"
+    project: str = ""
+
+
+class Cloud2Settings(Struct, frozen=True, rename="camel", kw_only=True):
+    """The settings of this provider's config section. Empty ones are not sent."""
 
     # The identity of functions and their schedules; empty for the project's default.
     service_account: str = ""
+    # Of each function without `reservedConcurrency`.
+    max_instances: int = 0
+    # Calls of one instance at the same time; 0 means one.
+    concurrency: int = 0
+    cpu: float = 0
+    vpc_connector: str = ""
+    vpc_egress: str = ""
+    ingress: str = ""
+    # By the names of variables.
+    secrets: dict[str, SecretReference] = field(default_factory=dict)
+    # Whether Eventarc delivers an event again after a failure.
+    retry_events: bool = False
 
 
 class Cloud2Place(RegionalPlace, frozen=True, kw_only=True):
@@ -156,9 +181,12 @@ def wait_for_operation(
     work: Cloud2Work, interface: str, begun: OperationRow, whose: str
 ) -> OperationRow:
     """Wait until an operation is done. Raises a TransientError if it can be started again."""
+    version = "v1" if interface == EVENTARC else "v2"
 
     def look() -> OperationRow | None:
-        row = work.ask(build_cloud2_call(interface, "GET", f"/v2/{begun.name}"), OperationRow)
+        row = work.ask(
+            build_cloud2_call(interface, "GET", f"/{version}/{begun.name}"), OperationRow
+        )
         return row if row.done else None
 
     row = begun if begun.done else poll_until(look, work.building, work.watch)

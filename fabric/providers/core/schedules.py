@@ -48,9 +48,9 @@ def parse_schedules(text: str) -> dict[str, str]:
     return {pair.rpartition("=")[0]: pair.rpartition("=")[2] for pair in text.split()}
 
 
-def list_stored_schedules(texts: Mapping[str, str]) -> list[str]:
+def list_stored_schedules(texts: Mapping[str, str], kind: str = CLOCKS) -> list[str]:
     """List the ids of all schedules in the stored values."""
-    stored = (text for name, text in texts.items() if name.startswith(CLOCKS))
+    stored = (text for name, text in texts.items() if name.startswith(kind))
     return [ident for text in stored for ident in parse_schedules(text)]
 
 

@@ -21,8 +21,8 @@ export async function framed(root, said) {
   const handler = await prepare({ ...said, folder });
   const routes = routesOf(said.routes);
   const isOfClock = (req) => Boolean(clock) && same(clock, req.headers["x-fabric-clock"] ?? "");
-  const given = async (req) => (isOfClock(req) || !routes.length ? eventAnswer(handler, req) : routedAnswer(handler, routes, req));
-  return (req, res) => given(req).catch(failed).then((answer) => sent(req, res, answer));
+  const answered = async (req) => (isOfClock(req) || !routes.length ? eventAnswer(handler, req) : routedAnswer(handler, routes, req));
+  return (req, res) => answered(req).catch(failed).then((answer) => sent(req, res, answer));
 }
 
 async function routedAnswer(handler, routes, req) {
@@ -40,9 +40,24 @@ async function eventAnswer(handler, req) {
   } catch {
     return message(400, "Bad Request");
   }
-  const isTimed = event?.["detail-type"] === "Scheduled Event";
-  const given = isTimed ? { ...event, id: randomUUID(), time: timeOf(req.headers["x-cloudscheduler-scheduletime"]) } : event;
-  return timed(call(handler, given), handler.said.seconds);
+  return timed(call(handler, given(event, req.headers)), handler.said.seconds);
+}
+
+// An event in the form that handlers receive everywhere.
+function given(event, headers) {
+  if (event?.["detail-type"] === "Scheduled Event") return { ...event, id: randomUUID(), time: timeOf(headers["x-cloudscheduler-scheduletime"]) };
+  const type = headers["ce-type"] ?? "";
+  if (type.startsWith("google.cloud.storage.object.v1.")) return stored(event, type.endsWith(".deleted"));
+  if (!type.startsWith("google.cloud.pubsub.topic.v1.")) return event;
+  return { ...event, message: { attributes: {}, ...event.message } };
+}
+
+function stored({ bucket, name, size, etag, md5Hash, timeCreated, updated }, isRemoved) {
+  const eTag = md5Hash ? Buffer.from(md5Hash, "base64").toString("hex") : etag;
+  const object = { key: encodeURIComponent(name).replace(/%2F/g, "/").replace(/%20/g, "+"), size: Number(size ?? 0), eTag };
+  const eventName = isRemoved ? "ObjectRemoved:Delete" : "ObjectCreated:Put";
+  const row = { eventVersion: "2.1", eventSource: "aws:s3", eventTime: updated ?? timeCreated, eventName, objstore1: { bucket: { name: bucket, arn: `arn:aws:s3:::${bucket}` }, object } };
+  return { Records: [row] };
 }
 
 function same(one, other) {

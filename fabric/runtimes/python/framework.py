@@ -6,12 +6,14 @@ access; their payload is the event itself.
 Standard library only: the files beside this one are all of fabric.
 """
 
+import base64
 import hmac
 import json
 import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
+from urllib.parse import quote_plus
 
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
@@ -78,9 +80,41 @@ def _call_event(function: AnsweringFunction, taken: ServedRequest) -> ServedResp
         event = json.loads(taken.body or b"{}")
     except ValueError:
         return message(400, "Bad Request")
-    if isinstance(event, dict) and event.get("detail-type") == "Scheduled Event":
-        event = {**event, "id": new_id(), "time": _time(taken.header(_DUE))}
-    return function.call(event)
+    return function.call(_convert_event(event, taken) if isinstance(event, dict) else event)
+
+
+def _convert_event(event: dict[str, object], taken: ServedRequest) -> dict[str, object]:
+    """Convert an event to the form that handlers receive everywhere."""
+    if event.get("detail-type") == "Scheduled Event":
+        return {**event, "id": new_id(), "time": _time(taken.header(_DUE))}
+    kind = taken.header("ce-type")
+    if kind.startswith("google.cloud.storage.object.v1."):
+        return {"Records": [_convert_object(event, is_removed=kind.endswith(".deleted"))]}
+    message = event.get("message")
+    if kind.startswith("google.cloud.pubsub.topic.v1.") and isinstance(message, dict):
+        return {**event, "message": {"attributes": {}, **message}}
+    return event
+
+
+def _convert_object(event: dict[str, object], *, is_removed: bool) -> dict[str, object]:
+    checksum = str(event.get("md5Hash") or "")
+    stored = {
+        # Keys are encoded as forms are.
+        "key": quote_plus(str(event.get("name")), safe="/"),
+        "size": int(str(event.get("size") or 0)),
+        "eTag": base64.b64decode(checksum).hex() if checksum else event.get("etag"),
+    }
+    bucket = event.get("bucket")
+    return {
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "eventTime": event.get("updated") or event.get("timeCreated"),
+        "eventName": "ObjectRemoved:Delete" if is_removed else "ObjectCreated:Put",
+        "objstore1": {
+            "bucket": {"name": bucket, "arn": f"arn:aws:s3:::{bucket}"},
+            "object": stored,
+        },
+    }
 
 
 def _time(said: str) -> str:

@@ -13,6 +13,7 @@ from fabric.providers.cloud2.limits import (
 from fabric.providers.cloud2.source import find_source_runtime
 from fabric.providers.cloud2.work import (
     Cloud2Settings,
+    SecretReference,
     build_function_name,
     mark_in,
     parse_revision,
@@ -24,10 +25,16 @@ from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
 _ADDRESS = address("cloud2-functions")
+_BUCKET = {
+    "type": "storage",
+    "bucket": "files",
+    "events": ["objstore1:ObjectCreated:*"],
+    "existingBucket": True,
+}
 
 
-def told(*drafts: FunctionDraft) -> list[str]:
-    found = list(find_unsupported(_ADDRESS, drafts))
+def told(*drafts: FunctionDraft, own: Cloud2Settings = Cloud2Settings()) -> list[str]:  # noqa: B008 - frozen
+    found = list(find_unsupported(_ADDRESS, own, drafts))
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
 
@@ -80,13 +87,13 @@ def test_retired_google_runtime_is_refused() -> None:
 
 
 def test_scheduler_account_must_belong_to_the_project() -> None:
-    own = Cloud2Settings("shop@other-project.iam.gserviceaccount.com")
+    own = Cloud2Settings(service_account="shop@other-project.iam.gserviceaccount.com")
     timed = replace(GOOD, triggers=(trigger("http"), cron("rate(1 hour)")))
     (found,) = find_unsupported_clocks(own, "this-project", (GOOD, timed))
     assert found.trigger == 1
     assert "`this-project`" in found.problem.message
     assert list(find_unsupported_clocks(own, "other-project", (timed,))) == []
-    default = Cloud2Settings("1-compute@developer.gserviceaccount.com")
+    default = Cloud2Settings(service_account="1-compute@developer.gserviceaccount.com")
     assert list(find_unsupported_clocks(default, "this-project", (timed,))) == []
 
 
@@ -101,9 +108,71 @@ def test_a_function_that_is_off_is_not_passed_over() -> None:
     assert "`reservedConcurrency: 0`" in message
 
 
-def test_provisioned_concurrency_is_not_passed_over() -> None:
-    (message,) = told(replace(GOOD, provisioned_concurrency=2))
-    assert "`provisionedConcurrency`" in message
+def test_more_provisioned_than_possible_instances_are_reported() -> None:
+    draft = replace(GOOD, provisioned_concurrency=2)
+    assert told(draft) == []
+    assert told(draft, own=Cloud2Settings(max_instances=2)) == []
+    (message,) = told(draft, own=Cloud2Settings(max_instances=1))
+    assert "`provisionedConcurrency` to more than its maximum of 1" in message
+
+
+def test_reserved_concurrency_does_not_fit_instances_with_several_calls() -> None:
+    draft = with_settings(("concurrency", "reserved=5"))
+    (message,) = told(draft, own=Cloud2Settings(concurrency=80, cpu=1))
+    assert "an instance serves 80 calls" in message
+
+
+def test_variable_and_secret_of_one_name_are_reported() -> None:
+    (message,) = told(GOOD, own=Cloud2Settings(secrets={"MODE": SecretReference("mode")}))
+    assert message.startswith("function `hello` sets `MODE`, which `extensions.cloud2-functions.")
+
+
+def test_function_with_routes_cannot_receive_events() -> None:
+    draft = replace(GOOD, triggers=(trigger("http", path="/"), trigger("pubsub", topic="work")))
+    (message,) = told(draft)
+    assert "every user could send it events" in message
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"type": "pubsub"}, "the topic ``"),
+        ({"type": "pubsub", "topic": "arn:aws:sns:one"}, "not a valid topic name"),
+        ({"type": "pubsub", "topic": "work", "subscription": "mine"}, "`subscription`"),
+        ({"type": "storage", "existingBucket": False}, "does not create buckets"),
+        ({"type": "storage", "prefix": "in/"}, "by `prefix`"),
+        ({"type": "storage", "suffix": ".png"}, "by `suffix`"),
+        ({"type": "storage", "events": ["objstore1:ObjectTagging:*"]}, "does not have"),
+    ],
+)
+def test_part_of_an_event_trigger_that_google_does_not_have_is_reported(
+    fields: dict[str, object], why: str
+) -> None:
+    fields = _BUCKET | fields if fields["type"] == "storage" else fields
+    (message,) = told(replace(GOOD, triggers=(json.dumps(fields),)))
+    assert why in message
+
+
+def test_topics_and_buckets_fit() -> None:
+    whole = trigger("pubsub", topic="projects/other/topics/work")
+    events = ["objstore1:ObjectCreated:*", "objstore1:ObjectRemoved:*"]
+    bucket = json.dumps(_BUCKET | {"events": events})
+    assert told(replace(GOOD, triggers=(whole, bucket, cron("rate(1 hour)")))) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "key"),
+    [
+        (Cloud2Settings(vpc_egress="all-traffic"), "vpcEgress"),
+        (Cloud2Settings(concurrency=2), "concurrency"),
+        (Cloud2Settings(secrets={"PORT": SecretReference("port")}), "secrets"),
+    ],
+)
+def test_invalid_service_setting_is_reported_with_its_config_keys(
+    own: Cloud2Settings, key: str
+) -> None:
+    (found,) = find_setting_problems(own)
+    assert found.keys == ("extensions", "cloud2-functions", key)
 
 
 @pytest.mark.parametrize("name", ["PORT", "K_SERVICE", "FABRIC_MARK", "X_GOOGLE_WORD"])
@@ -120,10 +189,10 @@ def test_tag_that_is_not_a_valid_label_is_reported() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["queue", "storage", "pubsub", "eventbus"])
+@pytest.mark.parametrize("kind", ["queue", "eventbus"])
 def test_a_trigger_that_fabric_does_not_make_there_is_named_with_its_number(kind: str) -> None:
     draft = replace(GOOD, triggers=(cron("rate(1 hour)"), trigger(kind)))
-    (found,) = find_unsupported(_ADDRESS, [draft])
+    (found,) = find_unsupported(_ADDRESS, Cloud2Settings(), [draft])
     assert (f"`{kind}`" in found.problem.message, found.trigger) == (True, 1)
 
 
@@ -142,7 +211,9 @@ def test_an_authorizer_is_not_passed_over() -> None:
     ],
 )
 def test_a_schedule_that_five_fields_cannot_say_is_named(schedule: str, why: str) -> None:
-    (found,) = find_unsupported(_ADDRESS, [replace(GOOD, triggers=(cron(schedule),))])
+    (found,) = find_unsupported(
+        _ADDRESS, Cloud2Settings(), [replace(GOOD, triggers=(cron(schedule),))]
+    )
     assert found.trigger == 0
     assert why in found.problem.message
 
@@ -158,9 +229,10 @@ def test_more_time_than_a_clock_waits_is_named() -> None:
 
 
 def test_invalid_service_account_is_reported_with_its_config_keys() -> None:
-    (found,) = find_setting_problems(Cloud2Settings("shop"))
+    (found,) = find_setting_problems(Cloud2Settings(service_account="shop"))
     assert found.keys == ("extensions", "cloud2-functions", "serviceAccount")
-    assert not list(find_setting_problems(Cloud2Settings("shop@p.iam.gserviceaccount.com")))
+    good = Cloud2Settings(service_account="shop@p.iam.gserviceaccount.com")
+    assert not list(find_setting_problems(good))
 
 
 def test_conflicting_resource_names_are_reported() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.http_handlers import HandlerAnswer, joined
+from tests.support.servers.cloud2 import event_triggers
 from tests.support.servers.cloud2.project import Cloud2Project
 
 
@@ -58,6 +59,29 @@ class Cloud2Server:
         }
         body = base64.b64decode(target["body"])
         return self.http(target["httpMethod"], target["uri"], body, headers).status
+
+    def publish(self, topic: str, text: str) -> list[int]:
+        """A message of a topic: the statuses of the functions that received it."""
+        data = base64.b64encode(text.encode()).decode()
+        message = {"data": data, "messageId": "7", "publishTime": "2026-01-02T03:04:05Z"}
+        body = {"message": message, "subscription": "projects/p/subscriptions/eventarc-1"}
+        return self._delivered(topic, "google.cloud.pubsub.topic.v1.messagePublished", body)
+
+    def store(self, bucket: str, name: str, kind: str = "finalized") -> list[int]:
+        """An event of an object, as Cloud Storage describes it."""
+        body = {
+            "kind": "storage#object",
+            "bucket": bucket,
+            "name": name,
+            "size": "17",
+            "md5Hash": "+7wkvMehiXRY/BMn/Ovrbw==",
+            "timeCreated": "2026-01-02T03:04:05.123Z",
+        }
+        return self._delivered(bucket, f"google.cloud.storage.object.v1.{kind}", body)
+
+    def _delivered(self, source: str, kind: str, body: Mapping[str, Any]) -> list[int]:
+        sent = event_triggers.deliveries(self.project, source, kind, body)
+        return [self.http("POST", *one).status for one in sent]
 
     def jobs(self) -> list[dict[str, Any]]:
         return list(self.project.jobs.values())

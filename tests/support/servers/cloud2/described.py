@@ -30,6 +30,7 @@ class Described:
 class Discovery:
     def __init__(self, file: Path) -> None:
         self._document = json.loads(file.read_text())
+        self._base = self._document.get("servicePath", "")
 
     @cached_property
     def _methods(self) -> list[Described]:
@@ -37,7 +38,7 @@ class Discovery:
 
     def _walked(self, node: Mapping[str, Any]) -> Iterator[Described]:
         for method in node.get("methods", {}).values():
-            path = re.escape(method.get("flatPath") or method["path"])
+            path = re.escape(self._base + (method.get("flatPath") or method["path"]))
             pattern = re.sub(r"\\\{(?:\\\+)?(\w+)\\\}", r"(?P<\1>[^/:]+)", path)
             yield Described(method["id"], method["httpMethod"], re.compile(f"/{pattern}"), method)
         for child in node.get("resources", {}).values():

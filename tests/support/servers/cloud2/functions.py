@@ -78,11 +78,38 @@ def checked(document: Mapping[str, Any]) -> None:
         raise invalid(f"runtime: {build.get('runtime')} is not a supported runtime")
     if not build.get("entryPoint"):
         raise invalid("build_config.entry_point is required")
+    _checked_sizes(service)
     if "PORT" in service.get("environmentVariables", {}):
         raise invalid("environment variable PORT is reserved")
     for name, value in document.get("labels", {}).items():
         if not (_LABEL.fullmatch(name) and _LABEL.fullmatch(value)):
             raise invalid(f"label {name}={value} is not valid")
+
+
+def _checked_sizes(service: Mapping[str, Any]) -> None:
+    if service.get("maxInstanceRequestConcurrency", 1) > 1 and (
+        float(service.get("availableCpu", 0)) < 1
+    ):
+        raise invalid("concurrency greater than 1 requires at least 1 CPU")
+    most = service.get("maxInstanceCount")
+    if most is not None and service.get("minInstanceCount", 0) > most:
+        raise invalid("min_instance_count is greater than max_instance_count")
+    if "vpcConnectorEgressSettings" in service and "vpcConnector" not in service:
+        raise invalid("VPC connector is required to set egress settings")
+    secrets = [one["key"] for one in service.get("secretEnvironmentVariables", ())]
+    if set(secrets) & set(service.get("environmentVariables", {})):
+        raise invalid("a secret environment variable overlaps an environment variable")
+
+
+def _secret_values(project: Cloud2Project, config: Mapping[str, Any]) -> dict[str, str]:
+    """Of one secret manager: its secrets by `project/name/version`."""
+    found = {}
+    for one in config.get("secretEnvironmentVariables", ()):
+        name = f"{one.get('projectId', project.id)}/{one['secret']}/{one['version']}"
+        if name not in project.secrets:
+            raise BuildFailedError(f"Permission denied on secret: {name}")
+        found[one["key"]] = project.secrets[name]
+    return found
 
 
 def begun(project: Cloud2Project, state: FunctionState, document: dict[str, Any]) -> Any:
@@ -118,7 +145,12 @@ def _served(project: Cloud2Project, document: Mapping[str, Any], content: bytes)
     folder.mkdir(parents=True)
     env = dict(config.get("environmentVariables", {}))
     own = {"K_SERVICE": name, "K_REVISION": ident, "FUNCTION_TARGET": "fabric"}
-    instance = Instance(folder, content, document["buildConfig"]["runtime"], {**own, **env})
+    instance = Instance(
+        folder,
+        content,
+        document["buildConfig"]["runtime"],
+        {**own, **env, **_secret_values(project, config)},
+    )
     instance.check()
     service = project.services.setdefault(name, ServiceState(name))
     service.revisions.append(

@@ -93,6 +93,11 @@ class Cloud2Project:
         self.functions: dict[str, FunctionState] = {}
         self.services: dict[str, ServiceState] = {}
         self.jobs: dict[str, dict[str, Any]] = {}
+        self.event_triggers: dict[str, dict[str, Any]] = {}
+        # Topics by name; buckets with their locations; secrets.
+        self.topics: set[str] = set()
+        self.buckets: dict[str, str] = {}
+        self.secrets: dict[str, str] = {}
         self.uploads: dict[str, bytes] = {}
         self.operations: dict[str, Pending] = {}
         self.calls: list[tuple[str, str, int]] = []
@@ -134,6 +139,7 @@ class Cloud2Project:
             "functions": sorted(self.functions),
             "services": sorted(self.services),
             "jobs": sorted(name.rpartition("/")[2] for name in self.jobs),
+            "events": sorted(name.rpartition("/")[2] for name in self.event_triggers),
             "callers": sorted(
                 f"{name}: {member}"
                 for name, one in self.services.items()

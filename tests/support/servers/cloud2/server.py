@@ -12,7 +12,14 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from tests.support import functions_framework
-from tests.support.servers.cloud2 import faults, functions, jobs, services, telemetry
+from tests.support.servers.cloud2 import (
+    event_triggers,
+    faults,
+    functions,
+    jobs,
+    services,
+    telemetry,
+)
 from tests.support.servers.cloud2.described import Described, Discovery
 from tests.support.servers.cloud2.project import Cloud2Project
 from tests.support.servers.cloud2.refusals import CutOffError, RefusedRequestError, invalid
@@ -22,6 +29,7 @@ from tests.support.servers.http_bodies import whole_body
 _FUNCTIONS = "cloudfunctions.projects.locations"
 _RUN = "run.projects.locations.services"
 _JOBS = "cloudscheduler.projects.locations.jobs"
+_TRIGGERS = "eventarc.projects.locations.triggers"
 _ACTS: dict[str, Callable[..., Any]] = {
     f"{_FUNCTIONS}.functions.generateUploadUrl": functions.upload_url,
     f"{_FUNCTIONS}.functions.create": functions.create,
@@ -42,6 +50,14 @@ _ACTS: dict[str, Callable[..., Any]] = {
     f"{_JOBS}.patch": jobs.patch,
     f"{_JOBS}.delete": jobs.delete,
     f"{_JOBS}.list": jobs.listed,
+    f"{_TRIGGERS}.create": event_triggers.create,
+    f"{_TRIGGERS}.get": event_triggers.get,
+    f"{_TRIGGERS}.patch": event_triggers.patch,
+    f"{_TRIGGERS}.delete": event_triggers.delete,
+    f"{_TRIGGERS}.list": event_triggers.listed,
+    # Eventarc has the same path.
+    "cloudscheduler.projects.locations.operations.get": functions.operation,
+    "storage.buckets.get": event_triggers.bucket,
     "logging.entries.list": telemetry.entries,
     "monitoring.projects.timeSeries.list": telemetry.time_series,
     "cloudtrace.projects.traces.list": telemetry.traces,
@@ -127,7 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
         found = hit.found(self.command, path) if hit else None
         if hit is None or found is None:
             raise RefusedRequestError(404, "NOT_FOUND", f"{self.command} {path}")
-        project = self._known(_project_in(found[1]) or telemetry.project_in(body))
+        named = _project_in(found[1]) or telemetry.project_in(body)
+        project = self._known(named) if named else self._known_by_token()
         self._counted(project, path, lambda: self._carried_out(project, hit, found, (query, body)))
 
     def _counted(self, project: Cloud2Project, path: str, act: Callable[[], bytes]) -> None:
@@ -153,6 +170,11 @@ class _Handler(BaseHTTPRequestHandler):
             message = "Request had invalid authentication credentials."
             raise RefusedRequestError(401, "UNAUTHENTICATED", message)
         return project
+
+    def _known_by_token(self) -> Cloud2Project:
+        """Buckets are named without their project."""
+        token = (self.headers.get("Authorization") or "").removeprefix("Bearer tok-")
+        return self._known(token)
 
     def _carried_out(
         self,
