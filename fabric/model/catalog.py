@@ -305,6 +305,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         platform=ProviderPlatform(
             glibc=((0, 36),),
+            release_extensions=("ingress",),
             base_images=(
                 ("nodejs", "docker.io/library/node:{}-slim"),
                 ("python", "docker.io/library/python:{}-slim"),

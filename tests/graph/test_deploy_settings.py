@@ -73,6 +73,18 @@ def test_google_services_without_newer_settings_have_the_same_inputs_as_before()
     assert describe_release_place(places[0]) != describe_release_place(places[1])
 
 
+def test_ingress_settings_of_kubernetes_are_no_input_of_functions() -> None:
+    head = HEAD.replace("cloud1-lambda", "cluster-orchestrator")
+    places = [
+        ServiceUnit(loaded(f"{head}{ONE}extensions: {{cluster-orchestrator: {text}}}\n"), "")
+        for text in ("{hostname: a.test}", "{hostname: a.test, ingress: {labels: {team: shop}}}")
+    ]
+    old = dict(describe_function_place(places[0]))["extensions"]
+    assert old == hash_fields(('{"cluster-orchestrator":{"hostname":"a.test"}}',))
+    assert describe_function_place(places[0]) == describe_function_place(places[1])
+    assert describe_release_place(places[0]) != describe_release_place(places[1])
+
+
 def test_a_function_setting_is_an_option_only_where_it_is_given() -> None:
     plain = dict(build_spec(unit_of(""), unit_of("").config.functions[0])[1])
     unit = unit_of("", "defaults: {tracing: active}\n")

@@ -266,6 +266,61 @@ _EDGE1 = Fields(
     ),
     is_open=True,
 )
+_QUANTITIES = Table(
+    Either((Number(0, 1_000_000), Text(match_whole(r"\d+(?:\.\d+)?[A-Za-z]{0,2}"), "a quantity"))),
+    Text(match_whole("cpu|ephemeral-storage"), "`cpu` or `ephemeral-storage`"),
+    sample="cpu",
+)
+_PROBE = Fields(
+    (
+        Field(
+            "path",
+            Text(match_whole(r"/\S*"), "a path that starts with `/`"),
+            "Path of a route of each function. Default: fabric's server answers.",
+            "/health",
+        ),
+        Field("initialDelaySeconds", Integer(1, 3_600), "Seconds until the first probe.", 10),
+        Field("periodSeconds", Integer(1, 3_600), "Seconds between probes.", 10),
+        Field("timeoutSeconds", Integer(1, 3_600), "Timeout of a probe, in seconds.", 2),
+        Field("failureThreshold", Integer(1, 1_000), "Number of failures that count.", 3),
+    )
+)
+_PROBES = Fields(
+    (
+        Field(
+            "readiness",
+            _PROBE,
+            "Decides whether a pod receives requests. Default: fabric's server answers.",
+            {"path": "/health"},
+        ),
+        Field("liveness", _PROBE, "Decides whether a pod is restarted.", {"periodSeconds": 10}),
+        Field(
+            "startup",
+            _PROBE,
+            "Delays the other probes until it succeeds.",
+            {"failureThreshold": 30},
+        ),
+    )
+)
+_VARIABLE_SOURCE = Fields(
+    (
+        Field("secret", FILLED, "Name of an existing Secret.", "shop-keys"),
+        Field("configMap", FILLED, "Name of an existing ConfigMap.", "shop-settings"),
+        Field("key", FILLED, "Key in it.", "api-key", required=True),
+    ),
+    one_of=("secret", "configMap"),
+)
+_INGRESS = Fields(
+    (
+        Field(
+            "annotations",
+            Table(FILLED, sample="nginx.ingress.kubernetes.io/proxy-body-size"),
+            "Annotations of the Ingress.",
+            {"nginx.ingress.kubernetes.io/proxy-body-size": "8m"},
+        ),
+        Field("labels", Table(FILLED, sample="team"), "Labels of the Ingress.", {"team": "shop"}),
+    )
+)
 _CLUSTER = Fields(
     (
         Field("region", FILLED, "Region to deploy to.", "eu-central-1"),
@@ -303,6 +358,65 @@ _CLUSTER = Fields(
             "registry.example.com/node:22",
         ),
         Field("gatePods", Integer(1, 100), "Number of gateway pods.", 2),
+        Field(
+            "serviceAccount",
+            FILLED,
+            "Name of the ServiceAccount of the pods. Default: none of its permissions.",
+            "shop",
+        ),
+        Field(
+            "secrets",
+            Many(FILLED),
+            "Names of existing Secrets whose keys are variables of all functions.",
+            ["shop-keys"],
+        ),
+        Field(
+            "configMaps",
+            Many(FILLED),
+            "Names of existing ConfigMaps whose keys are variables of all functions.",
+            ["shop-settings"],
+        ),
+        Field(
+            "variables",
+            Table(_VARIABLE_SOURCE, _VARIABLE, sample="API_KEY"),
+            "Variables of all functions from single keys of existing Secrets and ConfigMaps.",
+            {"API_KEY": {"secret": "shop-keys", "key": "api-key"}},
+        ),
+        Field(
+            "resources",
+            Fields(
+                (
+                    Field("requests", _QUANTITIES, "Reserved resources.", {"cpu": "250m"}),
+                    Field("limits", _QUANTITIES, "Maximum resources.", {"cpu": 1}),
+                )
+            ),
+            "CPU and ephemeral storage of a pod. The memory is that of the function.",
+            {"requests": {"cpu": "250m"}},
+        ),
+        Field(
+            "autoscaling",
+            Fields(
+                (
+                    Field("max", Integer(1, 1_000), "Maximum number of pods.", 10, required=True),
+                    Field("min", Integer(1, 1_000), "Minimum number of pods. Default: 1.", 2),
+                    Field(
+                        "cpu",
+                        Integer(1, 1_000),
+                        "Average CPU usage to keep, in percent of the request. Default: 80.",
+                        70,
+                    ),
+                )
+            ),
+            "Number of pods by CPU usage, of functions without `provisionedConcurrency`.",
+            {"min": 2, "max": 10, "cpu": 70},
+        ),
+        Field("probes", _PROBES, "Probes of the pods.", {"readiness": {"path": "/health"}}),
+        Field(
+            "ingress",
+            _INGRESS,
+            "Annotations and labels of the Ingress. Only the release reads them.",
+            {"annotations": {"nginx.ingress.kubernetes.io/proxy-body-size": "8m"}},
+        ),
         Field(
             "rolloutSeconds", Integer(1, 86_400), "Maximum duration of a rollout, in seconds.", 300
         ),

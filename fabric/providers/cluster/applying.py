@@ -9,7 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import ConfigSpot, FabricError, Problem, replace_problems
-from fabric.providers.cluster.client import ClusterSettings, ClusterTool
+from fabric.providers.cluster.client import (
+    ALL_KINDS,
+    AUTOSCALERS,
+    ClusterSettings,
+    ClusterTool,
+)
+from fabric.providers.cluster.object_settings import INGRESS_SETTINGS
 from fabric.providers.cluster.objects import (
     FUNCTION,
     MANAGER,
@@ -46,11 +52,17 @@ class ClusterWork(Struct, frozen=True):
 
     def there(self) -> dict[str, KubeObject]:
         """Return the existing objects of the service, by `Kind/name`."""
-        return group_by_key(
-            one
-            for one in self.tool.list_objects(format_selector(self.address))
-            if self.is_ours(one)
-        )
+        return group_by_key(one for one in self._list_objects() if self.is_ours(one))
+
+    def _list_objects(self) -> list[KubeObject]:
+        """List all kinds of objects. Users without autoscaling need no permission for it."""
+        selector = format_selector(self.address)
+        try:
+            return self.tool.list_objects(selector, ALL_KINDS)
+        except FabricError as error:
+            if self.own.objects.autoscaling or f"`{AUTOSCALERS}" not in error.first.message:
+                raise
+        return self.tool.list_objects(selector)
 
     def is_ours(self, thing: KubeObject) -> bool:
         return is_ours(self.address, thing)
@@ -109,7 +121,12 @@ def _is_as_wanted(there: KubeObject | None, wanted: KubeObject) -> bool:
     """Return whether an object is up to date. An object that differs only in its API version is the
     same one."""
     own = {name: value for name, value in wanted.items() if name != "apiVersion"}
-    return there is not None and _is_kept(there) and has_all_fields(there, own)
+    settings = [
+        read_texts_at(one, "metadata", "annotations").get(INGRESS_SETTINGS)
+        for one in (there, wanted)
+    ]
+    is_equal = settings[0] == settings[1]
+    return there is not None and is_equal and _is_kept(there) and has_all_fields(there, own)
 
 
 def _is_kept(there: KubeObject) -> bool:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
+from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.objects import KubeObject, read_rows_at
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import format_generic_hint
@@ -25,6 +26,8 @@ _PATIENCE = 5.0
 # Of a pod that waits for its image, or has gone between two questions.
 _NO_LOG = ("NotFound", "is waiting to start", "ContainerCreating", "not found")
 _KINDS = "deployments,services,configmaps,secrets,cronjobs,ingresses"
+AUTOSCALERS = "horizontalpodautoscalers"
+ALL_KINDS = f"{_KINDS},{AUTOSCALERS}"
 
 
 def find_kubectl(env: Mapping[str, str]) -> str:
@@ -95,13 +98,14 @@ class ClusterSettings(Struct, frozen=True, rename="camel"):
     hostname: str = ""
     ingress_class: str = ""
     tls_secret: str = ""
-    # Where images of functions are pushed, and the Secrets that nodes pull them with.
+    # Where images of functions are pushed.
     registry: str = ""
-    image_pull_secrets: tuple[str, ...] = ()
     # Sets fields of other field managers.
     take_over: bool = False
     # Limits the wait for new pods.
     rollout_seconds: int = _ROLLOUT_SECONDS
+    # Of the same section.
+    objects: ObjectSettings = ObjectSettings()
 
 
 class ClusterPlace(Struct, frozen=True):

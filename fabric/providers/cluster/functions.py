@@ -21,6 +21,7 @@ from fabric.providers.cluster.archives import (
 from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.images import push_images
 from fabric.providers.cluster.limits import missing_image_problem
+from fabric.providers.cluster.object_settings import AUTOSCALER, build_autoscaler
 from fabric.providers.cluster.objects import (
     ARTIFACT,
     IMAGE,
@@ -104,7 +105,7 @@ def deploy_orders(work: ClusterWork, orders: Sequence[FunctionOrder]) -> tuple[L
 
 
 # What others stand on comes first: a pod that finds no archive waits for it.
-_ORDER = ("ConfigMap", "Secret", "Service", "CronJob", "Deployment")
+_ORDER = ("ConfigMap", "Secret", "Service", "CronJob", "Deployment", AUTOSCALER)
 
 
 def _place(thing: KubeObject) -> int:
@@ -208,6 +209,7 @@ def _build_function_objects(plan: FunctionPlan) -> tuple[KubeObject, ...]:
         *_build_service(plan),
         *build_cron_jobs(pod, order.triggers, plan.minor),
     )
+    beside = (*beside, *_build_autoscaler(plan))
     deployment = _build_deployment(plan, pod, tuple(format_key(one) for one in beside))
     return (*beside, deployment)
 
@@ -227,18 +229,20 @@ def _build_pod_plan(plan: FunctionPlan, runtime: ServerRuntime) -> PodPlan:
         order=order,
         runtime=runtime,
         image=image.pushed if image else plan.own.image or runtime.image,
-        pull_secrets=plan.own.image_pull_secrets,
-        said=format_json(_build_server_settings(order, runtime)),
+        own=plan.own.objects,
+        said=format_json(_build_server_settings(plan, runtime)),
         archives=() if image else list_archive_names(address, order),
         runtime_map=build_runtime_name(address, runtime),
         secret=build_object_name(address, order.name) if order.env.reveal() else "",
     )
 
 
-def _build_server_settings(order: FunctionOrder, runtime: ServerRuntime) -> dict[str, object]:
+def _build_server_settings(plan: FunctionPlan, runtime: ServerRuntime) -> dict[str, object]:
     """Build the settings for the server in the pod: those of a local call, with routes."""
+    order = plan.order
     triggers = [json.loads(text) for text in order.triggers]
-    pods = order.provisioned_concurrency or 1
+    scaling = plan.own.objects.scaling_of(order)
+    pods = scaling.max if scaling else order.provisioned_concurrency or 1
     return {
         **build_handler_settings(order, "cluster-orchestrator", runtime.language),
         "schedule": next(
@@ -260,6 +264,12 @@ def _build_secret(plan: FunctionPlan) -> Iterator[KubeObject]:
     if env:
         data = {name: base64.b64encode(value.encode()).decode() for name, value in env}
         yield {"apiVersion": "v1", "type": "Opaque", **_build_head(plan, "Secret"), "data": data}
+
+
+def _build_autoscaler(plan: FunctionPlan) -> Iterator[KubeObject]:
+    scaling = plan.own.objects.scaling_of(plan.order)
+    if scaling and _is_served(plan.order.triggers):
+        yield build_autoscaler(_build_metadata(plan), scaling)
 
 
 def _build_service(plan: FunctionPlan) -> Iterator[KubeObject]:

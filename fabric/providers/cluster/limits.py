@@ -6,6 +6,7 @@ from functools import partial
 from fabric.model.problems import Problem
 from fabric.providers.cluster.client import ClusterSettings
 from fabric.providers.cluster.images import is_registry, missing_registry_problem
+from fabric.providers.cluster.object_settings import find_object_setting_problems
 from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
@@ -26,6 +27,7 @@ def find_unsupported(
     if images and not is_registry(own.registry):
         keys = ("extensions", "cluster-orchestrator")
         yield Unsupported("", missing_registry_problem(own.registry), keys=keys)
+    yield from find_object_setting_problems(own.objects, functions)
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from find_name_conflicts(
         functions, partial(build_object_name, address), "named `{}` in the cluster"

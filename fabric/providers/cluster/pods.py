@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from fabric.model.image_names import CODE_FOLDER
 from fabric.providers.cluster.archives import format_file_key, format_part_key
+from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.objects import (
     MARK,
     KubeObject,
@@ -38,14 +39,15 @@ CONTAINER_SECURITY: KubeObject = {
     "readOnlyRootFilesystem": True,
     "capabilities": {"drop": ["ALL"]},
 }
+READINESS: KubeObject = {
+    "httpGet": {"path": READY_PATH, "port": "http"},
+    "periodSeconds": 2,
+    "timeoutSeconds": 2,
+}
 # What a Service needs of a container.
 SERVING: KubeObject = {
     "ports": [{"name": "http", "containerPort": SERVER_PORT, "protocol": "TCP"}],
-    "readinessProbe": {
-        "httpGet": {"path": READY_PATH, "port": "http"},
-        "periodSeconds": 2,
-        "timeoutSeconds": 2,
-    },
+    "readinessProbe": READINESS,
 }
 
 
@@ -62,7 +64,7 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     archives: tuple[str, ...]
     runtime_map: str
     secret: str = ""
-    pull_secrets: tuple[str, ...] = ()
+    own: ObjectSettings = ObjectSettings()
 
     @property
     def code(self) -> str:
@@ -71,7 +73,8 @@ class PodPlan(Struct, frozen=True, kw_only=True):
 
 def build_pod_template(plan: PodPlan) -> KubeObject:
     """Build the pod template of a Deployment."""
-    container = {**_build_container(plan, {}), **SERVING}
+    probes = plan.own.build_probes(READINESS)
+    container = {**_build_container(plan, {}), **SERVING, **probes}
     grace = {"terminationGracePeriodSeconds": (read_timeout(plan.order) or 30) + END_SECONDS}
     return _build_template(
         plan,
@@ -100,12 +103,13 @@ def _build_template(plan: PodPlan, labels: dict[str, str], spec: KubeObject) -> 
 def _build_spec(plan: PodPlan, container: KubeObject) -> KubeObject:
     architecture = dict(plan.order.settings).get("architecture", "")
     wanted = _ARCHITECTURES.get(architecture, architecture)
-    secrets = [{"name": one} for one in plan.pull_secrets]
+    secrets = [{"name": one} for one in plan.own.image_pull_secrets]
     nodes = {"nodeSelector": {"kubernetes.io/arch": wanted}} if wanted else {}
     return {
         **nodes,
         **({"imagePullSecrets": secrets} if secrets else {}),
-        "automountServiceAccountToken": False,
+        "automountServiceAccountToken": bool(plan.own.service_account),
+        **({"serviceAccountName": plan.own.service_account} if plan.own.service_account else {}),
         "enableServiceLinks": False,
         "securityContext": POD_SECURITY,
         "containers": [container],
@@ -121,13 +125,16 @@ def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
         "HOME": _WORK,
         **more,
     }
-    source = {"envFrom": [{"secretRef": {"name": plan.secret}}]} if plan.secret else {}
+    # The last one counts.
+    sources = plan.own.build_variable_sources()
+    sources += [{"secretRef": {"name": plan.secret}}] if plan.secret else []
+    variables = [{"name": name, "value": text} for name, text in own.items()]
     return {
         "name": _CONTAINER,
         "image": plan.image,
         "command": list(plan.runtime.start),
-        "env": [{"name": name, "value": text} for name, text in own.items()],
-        **source,
+        "env": [*variables, *plan.own.build_variables()],
+        **({"envFrom": sources} if sources else {}),
         **_build_resources(plan),
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
@@ -141,10 +148,7 @@ def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
 
 def _build_resources(plan: PodPlan) -> KubeObject:
     megabytes = read_memory(plan.order)
-    if not megabytes:
-        return {}
-    memory = {"memory": f"{megabytes}Mi"}
-    return {"resources": {"requests": memory, "limits": memory}}
+    return plan.own.build_resources({"memory": f"{megabytes}Mi"} if megabytes else {})
 
 
 def _build_volumes(plan: PodPlan) -> list[KubeObject]:

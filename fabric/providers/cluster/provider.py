@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fabric.config.yaml.nodes import convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.model.catalog import DeployUnit
@@ -23,6 +25,7 @@ from fabric.providers.cluster.client import (
 )
 from fabric.providers.cluster.functions import deploy_orders, find_function
 from fabric.providers.cluster.limits import find_unsupported
+from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.observe import ClusterObserver
 from fabric.providers.cluster.release import delete_functions, delete_service, release_service
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
@@ -78,7 +81,8 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True, kw_only=Tru
 
 
 def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
-    own = context.read_settings(ClusterSettings)
+    objects = context.read_settings(ObjectSettings)
+    own = replace(context.read_settings(ClusterSettings), objects=objects)
     # A rollout is looked at each second.
     waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
     hide = context.build_redaction()

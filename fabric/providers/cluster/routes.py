@@ -102,10 +102,15 @@ def build_ingress(
     host = {"host": own.hostname} if own.hostname else {}
     chosen = {"ingressClassName": own.ingress_class} if own.ingress_class else {}
     tls = {"tls": [_build_tls(own)]} if own.tls_secret else {}
+    annotations = own.objects.ingress.build_annotations()
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": {"name": build_object_name(address), "labels": build_service_labels(address)},
+        "metadata": {
+            "name": build_object_name(address),
+            "labels": {**own.objects.ingress.labels, **build_service_labels(address)},
+            **({"annotations": annotations} if annotations else {}),
+        },
         "spec": {**chosen, **tls, "rules": [{**host, "http": {"paths": rows}}]},
     }
 

@@ -24,6 +24,7 @@ _PLURALS = {
     "secrets": "Secret",
     "cronjobs": "CronJob",
     "ingresses": "Ingress",
+    "horizontalpodautoscalers": "HorizontalPodAutoscaler",
     "pods": "Pod",
 }
 _OWN_DEFAULTS = {"Service": {"spec": {"clusterIP": "10.0.0.1"}}}

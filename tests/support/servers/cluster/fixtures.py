@@ -20,7 +20,7 @@ from tests.support.servers.cluster.double import CONTEXT, NAMESPACE, ClusterDoub
 from tests.support.servers.cluster.front import front_of, service_of
 
 REAL = "FABRIC_TEST_CLUSTER"
-_KINDS = "deployments,services,configmaps,secrets,cronjobs,ingresses"
+_KINDS = "deployments,services,configmaps,secrets,cronjobs,ingresses,horizontalpodautoscalers"
 _OURS = "app.kubernetes.io/managed-by=fabric"
 _numbers = itertools.count()
 

@@ -106,15 +106,29 @@ class PodProcess:
         container = container_of(self.spec)
         env: dict[str, str] = {}
         for one in container.get("envFrom", []):
-            name = one["secretRef"]["name"]
-            secret = self.look("Secret", name)
-            if secret is None:
-                raise CannotStartError("CreateContainerConfigError", f'secret "{name}" not found')
-            data = secret["data"].items()
-            env |= {key: base64.b64decode(value).decode() for key, value in data}
-        return env | {
-            one["name"]: _swapped(one["value"], mounts) for one in container.get("env", [])
-        }
+            ((kind, reference),) = one.items()
+            env |= self._texts(kind, reference["name"])
+        for one in container.get("env", []):
+            if "valueFrom" in one:
+                ((kind, reference),) = one["valueFrom"].items()
+                found = self._texts(kind.replace("Key", ""), reference["name"])
+                if reference["key"] not in found:
+                    why = f"couldn't find key {reference['key']} in {reference['name']}"
+                    raise CannotStartError("CreateContainerConfigError", why)
+                env[one["name"]] = found[reference["key"]]
+            else:
+                env[one["name"]] = _swapped(one["value"], mounts)
+        return env
+
+    def _texts(self, kind: str, name: str) -> dict[str, str]:
+        """Those of a Secret or a ConfigMap that a container refers to."""
+        found = self.look("Secret" if kind == "secretRef" else "ConfigMap", name)
+        if found is None:
+            word = kind.removesuffix("Ref").lower()
+            raise CannotStartError("CreateContainerConfigError", f'{word} "{name}" not found')
+        if kind == "configMapRef":
+            return dict(found["data"])
+        return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
 
     def _volume(self, volume: Mapping[str, Any]) -> Path:
         target = Path(self.folder, "volumes", volume["name"])

@@ -21,6 +21,7 @@ _KINDS = {
     "Deployment": "apps/v1",
     "CronJob": "batch/v1",
     "Ingress": "networking.k8s.io/v1",
+    "HorizontalPodAutoscaler": "autoscaling/v2",
 }
 
 
@@ -95,8 +96,12 @@ def _pod(spec: Mapping[str, Any], policy: str) -> Iterator[str]:
             if mount["name"] not in volumes:
                 yield f'volumeMounts.name: Not found: "{mount["name"]}"'
         for row in one.get("env", []):
-            if not _VARIABLE.fullmatch(row["name"]) or not isinstance(row["value"], str):
+            value: object = row.get("value", row.get("valueFrom"))
+            if not _VARIABLE.fullmatch(row["name"]) or not isinstance(value, str | Mapping):
                 yield f'env.name: Invalid value: "{row["name"]}"'
+        for kind in ("readinessProbe", "livenessProbe", "startupProbe"):
+            yield from _probe(kind, one[kind]) if kind in one else ()
+        yield from _resources(one.get("resources", {}))
 
 
 def _cron_job(thing: Mapping[str, Any], there: Mapping[str, Any] | None) -> Iterator[str]:
@@ -115,6 +120,35 @@ def _ingress(thing: Mapping[str, Any], there: Mapping[str, Any] | None) -> Itera
                 yield f'spec.rules.http.paths.path: Invalid value: "{row["path"]}"'
 
 
+def _autoscaler(thing: Mapping[str, Any], there: Mapping[str, Any] | None) -> Iterator[str]:
+    spec = thing["spec"]
+    if not 1 <= spec.get("minReplicas", 1) <= spec["maxReplicas"]:
+        yield f"spec.maxReplicas: Invalid value: {spec['maxReplicas']}"
+    if set(spec["scaleTargetRef"]) != {"apiVersion", "kind", "name"}:
+        yield "spec.scaleTargetRef: Required value"
+    for row in spec["metrics"]:
+        if set(row) != {"type", "resource"} or row["resource"]["target"]["type"] != "Utilization":
+            yield "spec.metrics: Invalid value"
+
+
+def _probe(kind: str, probe: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in probe.items():
+        if name != "httpGet" and (not isinstance(value, int) or value < 1):
+            yield f"{kind}.{name}: Invalid value: {value}"
+    if not probe["httpGet"]["path"].startswith("/"):
+        yield f"{kind}.httpGet.path: Invalid value"
+
+
+_QUANTITY = re.compile(r"\d+(\.\d+)?(m|[kMGTPE]|[KMGTPE]i)?")
+
+
+def _resources(rows: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
+    for kind, found in rows.items():
+        for name, text in found.items():
+            if not isinstance(text, str) or not _QUANTITY.fullmatch(text):
+                yield f"resources.{kind}[{name}]: Invalid value: {text!r}"
+
+
 _RULES = {
     "ConfigMap": _config_map,
     "Secret": _secret,
@@ -122,4 +156,5 @@ _RULES = {
     "Deployment": _deployment,
     "CronJob": _cron_job,
     "Ingress": _ingress,
+    "HorizontalPodAutoscaler": _autoscaler,
 }
