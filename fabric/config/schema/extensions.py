@@ -484,8 +484,168 @@ _CLOUD3 = Fields(
     ),
     is_open=True,
 )
+_STATUS = Integer(300, 399)
+_SOURCE = Field(
+    "source",
+    Text(match_whole(r"/\S*"), "a path such as `/docs/:path*`"),
+    "Path with parameters, as in vercel.json.",
+    "/docs/:path*",
+    required=True,
+)
+_CONDITION = Fields(
+    (
+        Field(
+            "type",
+            OneOf(("header", "cookie", "query", "host"), "a condition"),
+            "Part of the request.",
+            "header",
+            required=True,
+        ),
+        Field("key", FILLED, "Name of the header, cookie or query parameter.", "x-team"),
+        Field("value", FILLED, "Expression for the value. Default: any value.", "shop"),
+    )
+)
+_CONDITIONS = (
+    Field("has", Many(_CONDITION), "Conditions of the request.", [{"type": "cookie", "key": "a"}]),
+    Field(
+        "missing",
+        Many(_CONDITION),
+        "Conditions that the request must not fulfill.",
+        [{"type": "cookie", "key": "a"}],
+    ),
+)
+_HOST1 = Fields(
+    (
+        Field("region", FILLED, "Region to deploy to.", "fra1"),
+        Field(
+            "redirects",
+            Many(
+                Fields(
+                    (
+                        _SOURCE,
+                        Field("destination", FILLED, "Path or URL.", "/new", required=True),
+                        Field(
+                            "permanent",
+                            Flag(),
+                            "Status 308 (default) or 307.",
+                            False,  # noqa: FBT003
+                        ),
+                        Field("statusCode", _STATUS, "Another status.", 301),
+                        *_CONDITIONS,
+                    )
+                )
+            ),
+            "Redirects, as in vercel.json. They come before functions.",
+            [{"source": "/old", "destination": "/new"}],
+        ),
+        Field(
+            "headers",
+            Many(
+                Fields(
+                    (
+                        _SOURCE,
+                        Field(
+                            "headers",
+                            Many(
+                                Fields(
+                                    (
+                                        Field("key", FILLED, "Name.", "X-Team", required=True),
+                                        Field("value", Text(), "Value.", "shop", required=True),
+                                    )
+                                )
+                            ),
+                            "Headers of the response.",
+                            [{"key": "X-Frame-Options", "value": "DENY"}],
+                            required=True,
+                        ),
+                        *_CONDITIONS,
+                    )
+                )
+            ),
+            "Headers of responses by path, as in vercel.json.",
+            [{"source": "/(.*)", "headers": [{"key": "X-Frame-Options", "value": "DENY"}]}],
+        ),
+        Field(
+            "rewrites",
+            Many(
+                Fields(
+                    (
+                        _SOURCE,
+                        Field(
+                            "destination",
+                            FILLED,
+                            "URL of another server, which receives the request.",
+                            "https://old.example.com/:path*",
+                            required=True,
+                        ),
+                        *_CONDITIONS,
+                    )
+                )
+            ),
+            "Rewrites to other servers, as in vercel.json, of requests that no function receives.",
+            [{"source": "/:path*", "destination": "https://old.example.com/:path*"}],
+        ),
+    ),
+    is_open=True,
+)
+_TEXTS_OR_ONE = Many(FILLED, least=1)
+_PLAIN = Text(match_whole(r"\S+"), "text without spaces")
 # A site lies where it lies.
-_HOST2 = Fields((), is_open=True)
+_HOST2 = Fields(
+    (
+        Field(
+            "redirects",
+            Many(
+                Fields(
+                    (
+                        Field(
+                            "from",
+                            Text(match_whole(r"/\S*"), "a path such as `/old/*`"),
+                            "Path with parameters, or `*` at its end.",
+                            "/old/*",
+                            required=True,
+                        ),
+                        Field("to", _PLAIN, "Path or URL.", "/new/:splat", required=True),
+                        Field(
+                            "status",
+                            Integer(200, 308),
+                            "Status. Default: 301. With 200, the server of a URL answers.",
+                            302,
+                        ),
+                        Field(
+                            "force",
+                            Flag(),
+                            "Whether it also applies to files.",
+                            True,  # noqa: FBT003
+                        ),
+                        Field(
+                            "query",
+                            Table(_PLAIN, sample="id"),
+                            "Required query parameters.",
+                            {"id": ":id"},
+                        ),
+                        Field(
+                            "conditions",
+                            Table(
+                                _TEXTS_OR_ONE,
+                                Text(
+                                    match_whole("Country|Language|Role|Cookie"),
+                                    "`Country`, `Language`, `Role` or `Cookie`",
+                                ),
+                                sample="Country",
+                            ),
+                            "Conditions of the request.",
+                            {"Country": ["at", "de"]},
+                        ),
+                    )
+                )
+            ),
+            "Redirects, as in netlify.toml, of requests that no function receives.",
+            [{"from": "/old/*", "to": "/new/:splat"}],
+        ),
+    ),
+    is_open=True,
+)
 _OTHER = Fields((Field("region", FILLED, "Region to deploy to.", "europe-west1"),), is_open=True)
 
 
@@ -497,6 +657,7 @@ _OWN = {
     "cloud4-fc": _CLOUD4,
     "edge1-workers": _EDGE1,
     "cluster-orchestrator": _CLUSTER,
+    "host1": _HOST1,
     "host2": _HOST2,
     "host3-machines": _HOST3,
 }

@@ -1,10 +1,11 @@
 """Functions that a platform finds by their files, and the services of several sources."""
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from fabric.config.rules.config import stage_problem
+from fabric.config.rules.late_settings import find_extension_problems
 from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.yaml.nodes import Mapping, Node
 from fabric.importing.context import Context
@@ -13,6 +14,8 @@ from fabric.importing.draft import Fields
 from fabric.importing.packaging import NODE_SUFFIXES
 from fabric.importing.source import At
 from fabric.importing.surroundings import Surroundings
+from fabric.model.outcomes.json_struct import Json
+from fabric.providers.core.contract import Unsupported
 
 # Names of functions contain it, with at most 64 characters.
 _LONGEST_SERVICE = 40
@@ -53,6 +56,31 @@ def replace_credentials(credentials: Credentials, root: Node, lost: tuple[str, .
     entries = replaced.entries if isinstance(replaced, Mapping) else ()
     named = {one.key: one for one in entries}
     return root._replace(entries=tuple({**named, **kept}[one.key] for one in root.entries))
+
+
+FindProblems: TypeAlias = Callable[[Json], Iterable[Unsupported]]
+
+
+class RuleTarget(NamedTuple):
+    """A list in `extensions` with rules of paths. `find` finds the rules that have no effect."""
+
+    provider_id: str
+    key: str
+    find: FindProblems
+
+
+def put_rule(context: Context, at: At, config: Fields, target: RuleTarget) -> str:
+    """Put a rule as it is written, or return why fabric does not support it."""
+    section: Json = {target.key: [at.value]}
+    for problem in find_extension_problems(target.provider_id, section):
+        return problem.message
+    for unsupported in target.find(section):
+        return unsupported.problem.message
+    found = context.read(at)
+    if found is not None:
+        config.child("extensions").child(target.provider_id).add(target.key, found, at)
+        context.ledger.carry(at)
+    return ""
 
 
 def check_schedule(context: Context, at: At, text: str) -> bool:

@@ -1,8 +1,11 @@
 """A config of Netlify (netlify.toml) with its functions to a config of fabric."""
 
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
+
+from msgspec import convert
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
@@ -15,6 +18,7 @@ from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.web.code_config import find_config
 from fabric.importing.web.functions import (
+    RuleTarget,
     add_route,
     check_schedule,
     check_stage,
@@ -23,9 +27,13 @@ from fabric.importing.web.functions import (
     is_node_file,
     name_function,
     place_file,
+    put_rule,
     put_service,
     replace_credentials,
 )
+from fabric.model.outcomes.json_struct import Json
+from fabric.providers.core.contract import Unsupported
+from fabric.providers.host2.redirects import SiteRules, find_redirect_problems
 
 _PROVIDER, _RUNTIME = "host2", "nodejs22.x"
 _DEFAULT_FOLDER = "netlify/functions"
@@ -66,7 +74,7 @@ def convert_netlify(root: Node, surroundings: Surroundings, file: str) -> Import
     rules: Rules = {
         **_RULES,
         "functions": lambda context, at, _: _put_settings(context, at, functions, config),
-        "redirects": lambda context, at, _: _put_redirects(context, at, functions),
+        "redirects": lambda context, at, _: _put_redirects(context, at, functions, config),
     }
     apply_rules(context, source, rules, config)
     _put_own_routes(context, source, functions)
@@ -202,8 +210,8 @@ _FUNCTION_RULES: Rules = {
 }
 
 
-def _put_redirects(context: Context, at: At, functions: list[_Function]) -> None:
-    """Put redirects to functions with status 200, which are routes."""
+def _put_redirects(context: Context, at: At, functions: list[_Function], config: Fields) -> None:
+    """Put redirects to functions with status 200 as routes, and others as redirects."""
     for one in at.list_items():
         path = convert_pattern(one.get("from").text)
         target = _ADDRESS.fullmatch(one.get("to").text)
@@ -212,22 +220,33 @@ def _put_redirects(context: Context, at: At, functions: list[_Function]) -> None
             for entry in one.list_entries()
             if entry.key not in ("from", "to", "status", "force")
         ]
+        if target is None:
+            reason = put_rule(context, one, config, _REDIRECTS)
+            if reason:
+                where = f"the redirect of `{one.get('from').text}` is not supported"
+                context.ledger.lose(one, f"{where}: {reason}")
+            continue
         selected = _select(functions, target)
         if others or path is None or one.get("status").text != "200" or not selected:
             reason = f"the redirect of `{one.get('from').text}` is not a route of a function"
             context.ledger.lose(one, reason)
             continue
-        is_splat = target is not None and target[1] == ":splat"
+        is_splat = target[1] == ":splat"
         for function in selected:
             own = path.removesuffix("/{proxy+}") + f"/{function.name}" if is_splat else path
             add_route(function.fields, own)
         context.ledger.carry(one)
 
 
-def _select(functions: list[_Function], target: re.Match[str] | None) -> list[_Function]:
+def _find_problems(section: Json) -> Iterator[Unsupported]:
+    return find_redirect_problems(convert(section, SiteRules))
+
+
+_REDIRECTS = RuleTarget(_PROVIDER, "redirects", _find_problems)
+
+
+def _select(functions: list[_Function], target: re.Match[str]) -> list[_Function]:
     """Select the functions of an address, such as `/.netlify/functions/:splat`."""
-    if target is None:
-        return []
     return [one for one in functions if target[1] in (":splat", one.name)]
 
 
@@ -288,7 +307,10 @@ def _lose_edge_functions(context: Context, at: At, _: Fields) -> None:
 
 def _lose_headers(context: Context, at: At, _: Fields) -> None:
     for one in at.list_items():
-        context.ledger.lose(one, f"headers of `{one.get('for').text}` are not supported")
+        reason = (
+            f"headers of `{one.get('for').text}` apply only to files, which fabric does not deploy"
+        )
+        context.ledger.lose(one, reason)
 
 
 def _lose_plugins(context: Context, at: At, _: Fields) -> None:

@@ -2,8 +2,11 @@
 
 import json
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
+
+from msgspec import convert
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
@@ -22,6 +25,7 @@ from fabric.importing.rules import (
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.web.functions import (
+    RuleTarget,
     add_route,
     check_schedule,
     choose_service,
@@ -31,10 +35,14 @@ from fabric.importing.web.functions import (
     list_files,
     name_function,
     place_file,
+    put_rule,
     put_service,
     replace_credentials,
 )
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.providers.core.contract import Unsupported
+from fabric.providers.host1.path_rules import PathRules, find_rule_problems
 
 _PROVIDER, _RUNTIME = "host1", "nodejs22.x"
 _EDGE = re.compile(r"""runtime\s*[:=]\s*["'](?:experimental-)?edge["']""")
@@ -42,8 +50,9 @@ _EDGE = re.compile(r"""runtime\s*[:=]\s*["'](?:experimental-)?edge["']""")
 _NO_CODE = re.compile(
     r"\.(?:json|md|txt|ya?ml|toml|lock|map|html|css|sql|csv|png|svg|ico)$|\.d\.[cm]?ts$|\.test\.[jt]s$"
 )
+_URL = re.compile(r"https?://")
 _PARAMETER = re.compile(r"\{([\w-]+)\+?\}")
-_LOST = ("build", "headers", "redirects", "builds")
+_LOST = ("build", "builds")
 _ENGINES = ("20", "22", "24")
 
 
@@ -205,15 +214,19 @@ def _put_crons(context: Context, at: At, api: _Api) -> None:
 
 
 def _convert_rewrites(api: _Api) -> Rule:
-    """Convert rewrites, and routes of the older form, to functions."""
+    """Convert rewrites, and routes of the older form, to functions. Rewrites to other servers stay
+    rewrites."""
 
-    def rule(context: Context, at: At, _: Fields) -> None:
+    def rule(context: Context, at: At, config: Fields) -> None:
         for one in at.list_items():
             source = one.get("source") if one.get("src").is_missing else one.get("src")
             target = one.get("destination") if one.get("dest").is_missing else one.get("dest")
             known = ("source", "src", "destination", "dest", "methods")
             others = [entry.key for entry in one.list_entries() if entry.key not in known]
             function = api.find_target(target.text)
+            if function is None and _URL.match(target.text) and one.get("src").is_missing:
+                _put_rule(context, one, config, "rewrites")
+                continue
             path = _name_parameters(convert_pattern(source.text), target.text, function)
             if others or path is None or function is None:
                 reason = _explain_rewrite(source.text, target.text, function)
@@ -279,12 +292,22 @@ def _put_command(context: Context, at: At, config: Fields) -> None:
     put_build_step(context, at, context.read_text(at), config)
 
 
-def _lose_each(what: str) -> Rule:
-    def rule(context: Context, at: At, _: Fields) -> None:
+def _put_each(key: str) -> Rule:
+    def rule(context: Context, at: At, config: Fields) -> None:
         for one in at.list_items():
-            context.ledger.lose(one, f"{what} are not supported")
+            _put_rule(context, one, config, key)
 
     return rule
+
+
+def _put_rule(context: Context, at: At, config: Fields, key: str) -> None:
+    reason = put_rule(context, at, config, RuleTarget(_PROVIDER, key, _find_problems))
+    if reason:
+        context.ledger.lose(at, reason)
+
+
+def _find_problems(section: Json) -> Iterator[Unsupported]:
+    return find_rule_problems(convert(section, PathRules))
 
 
 _PAGES = lose_because("fabric deploys functions, and no pages")
@@ -294,8 +317,8 @@ _RULES: Rules = {
     "env": _put_environment,
     "build": lose_because("variables of builds are not in fabric.yml", "set them in the shell"),
     "buildCommand": _put_command,
-    "headers": _lose_each("headers of paths"),
-    "redirects": _lose_each("redirects"),
+    "headers": _put_each("headers"),
+    "redirects": _put_each("redirects"),
     "builds": lose_because("builders of version 2 are not supported", "put functions below `api`"),
     **share(
         ("cleanUrls", "trailingSlash", "images", "outputDirectory", "framework", "middleware"),

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
@@ -30,6 +30,7 @@ from fabric.providers.host1.client import (
     list_function_clocks,
     mark_in,
 )
+from fabric.providers.host1.path_rules import PathRules
 from fabric.providers.host1.routes import build_route_row, build_vercel_routes
 
 # They are data here: what is in them runs at host1 alone.
@@ -94,7 +95,9 @@ def _build_config(
         {"path": clock.path, "schedule": convert_own_cron(clock.schedule, clock.zone)}
         for _, clock in clocks
     ]
-    return {"version": 3, "routes": [*timed, *met], "crons": crons}
+    rules = convert(json.loads(address.extension), PathRules)
+    first, last = rules.build_first(), rules.build_last()
+    return {"version": 3, "routes": [*first, *timed, *met, *last], "crons": crons}
 
 
 def _build_function_files(

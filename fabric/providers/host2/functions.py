@@ -26,6 +26,8 @@ class DeployRow(Struct, frozen=True):
     title: str | None = None
     # Hashes of functions that Netlify still needs.
     required_functions: tuple[str, ...] | None = None
+    # Hashes of files that Netlify still needs.
+    required: tuple[str, ...] | None = None
     error_message: str | None = None
 
     @property
@@ -150,9 +152,9 @@ def create_deploy(work: Host2Work, wanted: DesiredDeploy) -> DeployRow:
     return work.patient(act)
 
 
-def is_required(work: Host2Work, ident: str, sha256: str) -> bool:
+def is_required(work: Host2Work, ident: str, digest: str) -> bool:
     row = work.api.once(build_fetch_call(work, ident), DeployRow)
-    return sha256 in (row.required_functions or ())
+    return digest in (*(row.required_functions or ()), *(row.required or ()))
 
 
 def publish_deploy(work: Host2Work, ident: str) -> None:

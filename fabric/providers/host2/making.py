@@ -30,6 +30,7 @@ from fabric.providers.host2.functions import (
     is_required,
     list_newest_deploys,
 )
+from fabric.providers.host2.redirects import hash_file
 from fabric.providers.host2.uploads import DeployPlan, FunctionUpload, plan_deploy
 
 _BYTES = "application/octet-stream"
@@ -47,6 +48,7 @@ def deploy_orders(
             refuse_without_version(order)
         row = create_deploy(work, plan.wanted)
     _upload_functions(work, plan, row)
+    _upload_files(work, plan, row)
     await_deploy(work, row)
     work.watch.hear(f"the deploy {row.ident} is ready and receives no traffic yet")
     return build_live_functions(address, orders, work.site, row.ident)
@@ -105,16 +107,30 @@ def _upload_functions(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None
     run_parallel(lambda one: _bring(work, row.ident, one), uploads)
 
 
+def _upload_files(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:
+    for path, content in plan.files.items():
+        digest = hash_file(content)
+        if digest in (row.required or ()):
+            query = f"?size={len(content)}"
+            call = ProviderCall("PUT", f"/deploys/{row.ident}/files{path}{query}", content, _BYTES)
+            with work.convert_errors(f"the file `{path}`"):
+                _bring_content(work, row.ident, digest, call)
+
+
 def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
     path = f"/deploys/{ident}/functions/{upload.name}"
     query = f"?runtime={upload.runtime}&size={len(upload.content)}"
     call = ProviderCall("PUT", path + query, upload.content, _BYTES)
+    with attach_error_spot(upload.function), work.convert_errors(f"function `{upload.function}`"):
+        _bring_content(work, ident, upload.sha256, call)
+
+
+def _bring_content(work: Host2Work, ident: str, digest: str, call: ProviderCall) -> None:
     tries = itertools.count()
 
     def act() -> None:
-        """Upload the file unless an earlier try with a lost response did."""
-        if next(tries) == 0 or is_required(work, ident, upload.sha256):
+        """Upload the content unless an earlier try with a lost response did."""
+        if next(tries) == 0 or is_required(work, ident, digest):
             work.api.once(call, object)
 
-    with attach_error_spot(upload.function), work.convert_errors(f"function `{upload.function}`"):
-        work.patient(act)
+    work.patient(act)

@@ -5,10 +5,10 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
@@ -29,6 +29,7 @@ from fabric.providers.host2.client import (
     convert_own_cron,
 )
 from fabric.providers.host2.functions import DesiredDeploy
+from fabric.providers.host2.redirects import SiteRules, hash_file
 from fabric.providers.host2.routes import FunctionRoutes, plan_function_routes
 
 # They are data here: what is in them runs at host2 alone.
@@ -151,6 +152,8 @@ _SCOPES = ("builds", "functions", "runtime")
 class DeployPlan(Struct, frozen=True):
     wanted: DesiredDeploy
     uploads: tuple[FunctionUpload, ...]
+    # By path.
+    files: Mapping[str, bytes] = {}
 
 
 def plan_deploy(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> DeployPlan:
@@ -158,19 +161,22 @@ def plan_deploy(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> 
     uploads = build_uploads(address, orders)
     config = _build_config(address, orders)
     marks = sorted((order.name, order.mark) for order in orders)
+    files = convert(json.loads(address.extension), SiteRules).build_files()
+    digests: JsonObject = {path: hash_file(content) for path, content in files.items()}
+    own = (format_json(digests),) if digests else ()
     mark = hash_fields(
-        (hash_server_files(), format_json(config), *(part for one in marks for part in one))
+        (hash_server_files(), format_json(config), *own, *(part for one in marks for part in one))
     )
     document: JsonObject = {
-        "files": {},
+        "files": digests,
         "functions": {one.name: one.sha256 for one in uploads},
         "draft": True,
         "environment": environment,
         **config,
     }
     title = build_service_owner(address).title(mark, marks)
-    digests = frozenset(one.sha256 for one in uploads)
-    return DeployPlan(DesiredDeploy(title, document, digests), uploads)
+    hashes = frozenset(one.sha256 for one in uploads)
+    return DeployPlan(DesiredDeploy(title, document, hashes), uploads, files)
 
 
 def _build_config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:

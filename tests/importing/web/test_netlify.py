@@ -66,7 +66,8 @@ def test_redirects_with_status_200_to_functions_are_routes() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('[[redirects]]\nfrom = "/a"\nto = "/b"\n', "redirect of `/a`"),
+        ('[[redirects]]\nfrom = "/*"\nto = "/index.html"\nstatus = 200\n', "redirect of `/*`"),
+        ('[[redirects]]\nfrom = "/a"\nto = "/b"\nsigned = "KEY"\n', "signed"),
         ('[[redirects]]\nfrom = "/a"\nto = "/.netlify/functions/hello"\n', "redirect of `/a`"),
         ('[[headers]]\nfor = "/*"\n[headers.values]\nX = "y"\n', "headers of `/*`"),
         ('[[plugins]]\npackage = "p"\n', "plugin `p`"),
@@ -79,6 +80,22 @@ def test_redirects_with_status_200_to_functions_are_routes() -> None:
 )
 def test_what_fabric_cannot_express_is_reported(text: str, reason: str) -> None:
     assert any(reason in one for one in netlify(text).reasons())
+
+
+def test_redirects_to_other_places_are_carried_as_they_are() -> None:
+    done = netlify(
+        '[[redirects]]\nfrom = "/old/*"\nto = "/new/:splat"\nstatus = 302\nforce = true\n'
+        '[[redirects]]\nfrom = "/"\nto = "/de"\n[redirects.conditions]\nCountry = ["at"]\n'
+    )
+    assert done.config["extensions"] == {
+        "host2": {
+            "redirects": [
+                {"from": "/old/*", "to": "/new/:splat", "status": 302, "force": True},
+                {"from": "/", "to": "/de", "conditions": {"Country": ["at"]}},
+            ]
+        }
+    }
+    assert done.reasons() == []
 
 
 def test_settings_of_functions_are_carried() -> None:

@@ -83,8 +83,10 @@ def test_routes_of_the_older_form_have_methods() -> None:
             "`/index.html` is not the path",
         ),
         ({"rewrites": [{"source": "/a", "destination": "/api/hello", "has": []}]}, "`has`"),
-        ({"headers": [{"source": "/a"}]}, "headers of paths"),
-        ({"redirects": [{"source": "/a"}]}, "redirects"),
+        ({"headers": [{"source": "/a"}]}, "headers"),
+        ({"redirects": [{"source": "/a"}]}, "destination"),
+        ({"redirects": [{"source": "/a(", "destination": "/b"}]}, "invalid source `/a(`"),
+        ({"redirects": [{"source": "/a", "destination": "/b", "env": ["A"]}]}, "env"),
         ({"cleanUrls": True}, "no pages"),
         ({"functions": {"api/none.ts": {"memory": 1}}}, "no function below"),
         ({"functions": {"api/hello.ts": {"runtime": "x@1"}}}, "other runtimes"),
@@ -161,10 +163,20 @@ def test_files_of_unknown_languages_are_reported_and_data_is_not() -> None:
 
 
 def test_credentials_that_are_not_carried_are_not_reported_as_changed() -> None:
-    headers = [{"source": "/a", "headers": [{"key": "X", "password": "hunter2"}]}]
-    done = vercel(build={"env": {"API_TOKEN": "hunter2"}}, headers=headers)
+    done = vercel(build={"env": {"API_TOKEN": "hunter2"}})
     assert done.reasons(Fate.CHANGED) == []
-    assert len(done.reasons()) == 2
+    assert len(done.reasons()) == 1
+
+
+def test_redirects_headers_and_rewrites_to_other_servers_are_carried_as_they_are() -> None:
+    rules: dict[str, Any] = {
+        "redirects": [{"source": "/old/:id", "destination": "/new/:id", "permanent": False}],
+        "headers": [{"source": "/(.*)", "headers": [{"key": "X-Frame-Options", "value": "DENY"}]}],
+        "rewrites": [{"source": "/:path*", "destination": "https://old.test/:path*"}],
+    }
+    done = vercel(**rules)
+    assert done.config["extensions"] == {"host1": rules}
+    assert done.reasons() == []
 
 
 def test_schedules_that_fabric_does_not_have_are_reported() -> None:

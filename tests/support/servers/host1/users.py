@@ -19,11 +19,26 @@ def answered(
         return Passed(b"DEPLOYMENT_NOT_FOUND", [("content-type", "text/plain")], 404)
     path = target.partition("?")[0]
     routes = project.config(deployment).get("routes", [])
-    taken = next((one for one in routes if _takes(one, method, path)), None)
-    name = str(taken["dest"] if taken else path).strip("/")
+    headers: list[tuple[str, str]] = []
+    taken = None
+    for one in (row for row in routes if "handle" not in row):
+        found = _taken(one, method, path)
+        if found is None:
+            continue
+        if not one.get("continue"):
+            taken = (one, found)
+            break
+        headers += _filled_headers(one, found)
+    if taken and "status" in taken[0]:
+        return Passed(b"Redirecting...", _filled_headers(*taken), taken[0]["status"])
+    whole = _filled(taken[0]["dest"], taken[1]) if taken else path
+    if whole.startswith("https://"):
+        return Passed(f"proxied to {whole}".encode(), headers)
+    name = whole.strip("/")
     if name not in deployment.functions:
         return _NOTHING
-    return asked_of(instances, project, deployment, name).ask(method, target, given)
+    answer = asked_of(instances, project, deployment, name).ask(method, target, given)
+    return Passed(answer.content, [*answer.headers, *headers], answer.status)
 
 
 def asked_of(
@@ -44,9 +59,17 @@ def timed(instances: Instances, project: HostProject, path: str) -> Passed:
     return answered(instances, project, "GET", path, Passed(b"", _CLOCK))
 
 
-def _takes(route: dict[str, Any], method: str, path: str) -> bool:
+def _filled(text: str, found: re.Match[str]) -> str:
+    return re.sub(r"\$(\d+)", lambda one: found[int(one[1])] or "", text)
+
+
+def _filled_headers(route: dict[str, Any], found: re.Match[str]) -> list[tuple[str, str]]:
+    return [(name, _filled(text, found)) for name, text in route["headers"].items()]
+
+
+def _taken(route: dict[str, Any], method: str, path: str) -> re.Match[str] | None:
     flags = 0 if route.get("caseSensitive") else re.IGNORECASE
     source = route["src"]
     whole = f"{'' if source.startswith('^') else '^'}{source}{'' if source.endswith('$') else '$'}"
     is_method = method in route.get("methods", (method,))
-    return is_method and re.match(whole, path, flags) is not None
+    return re.match(whole, path, flags) if is_method else None

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tests.support.servers.host2.redirects import parse_redirects
 from tests.support.servers.host2.sites import Site, SiteDeploy, new_id
 from tests.support.servers.planned_faults import RefusedError
 
@@ -40,8 +41,12 @@ def _create(site: Site, _names: Names, query: Query, body: Any) -> Any:
     if size > _ENVIRONMENT_BYTES:
         raise RefusedError(422, "the environment is larger than 4 KB")
     need = sorted({one for one in functions.values() if one not in site.blobs})
-    made = SiteDeploy(new_id(), query.get("title"), body, need, looks=site.looks)
+    files = sorted({one for one in body.get("files", {}).values() if one not in site.blobs})
+    made = SiteDeploy(new_id(), query.get("title"), body, need, files, looks=site.looks)
     made.error = site.failure
+    known = body.get("files", {}).get("/_redirects")
+    if known in site.blobs:
+        made.redirects = parse_redirects(site.blobs[known].decode())
     site.deploys[made.id] = made
     _settled(site, made)
     return made.shown()
@@ -59,7 +64,7 @@ def _check_schedules(body: Any, functions: Mapping[str, str]) -> None:
 
 def _settled(site: Site, deploy: SiteDeploy) -> None:
     """On the way to what it ends as; each look brings it nearer."""
-    if deploy.state in ("ready", "error") or deploy.required:
+    if deploy.state in ("ready", "error") or deploy.required or deploy.required_files:
         return
     if deploy.looks > 0:
         deploy.state = "processing"
@@ -109,6 +114,21 @@ def _upload(site: Site, names: Names, query: Query, body: bytes) -> Any:
     return {"id": sha256, "name": name, "sha": sha256}
 
 
+def _upload_file(site: Site, names: Names, query: Query, body: bytes) -> Any:
+    deploy, path = _found(site, names), f"/{names['path']}"
+    sha1 = deploy.body.get("files", {}).get(path)
+    if deploy.state != "uploading" or sha1 not in deploy.required_files:
+        raise RefusedError(422, "nobody asked for this file")
+    if hashlib.sha1(body, usedforsecurity=False).hexdigest() != sha1:
+        raise RefusedError(422, "the content is not what was announced")
+    if path == "/_redirects":
+        deploy.redirects = parse_redirects(body.decode())
+    site.blobs[sha1] = body
+    deploy.required_files.remove(sha1)
+    _settled(site, deploy)
+    return {"id": path, "path": path, "sha": sha1, "size": int(query.get("size", len(body)))}
+
+
 def _restore(site: Site, names: Names, _query: Query, _body: Any) -> Any:
     found = _found(site, names)
     if found.state != "ready":
@@ -132,6 +152,7 @@ OPERATIONS: dict[str, Operation] = {
     "getSiteDeploy": _look,
     "listSiteDeploys": _list,
     "uploadDeployFunction": _upload,
+    "uploadDeployFile": _upload_file,
     "restoreSiteDeploy": _restore,
     "deleteDeploy": _delete,
 }

@@ -5,6 +5,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.servers.host2.redirects import Redirect
 from tests.support.servers.planned_faults import PlannedFaults
 
 
@@ -16,10 +17,12 @@ class SiteDeploy:
     title: str | None
     body: dict[str, Any]
     required: list[str]
+    required_files: list[str] = field(default_factory=list)
     state: str = "uploading"
     looks: int = 0
     error: str = ""
     runtimes: dict[str, str] = field(default_factory=dict)
+    redirects: list[Redirect] = field(default_factory=list)
 
     @property
     def functions(self) -> dict[str, str]:
@@ -31,7 +34,7 @@ class SiteDeploy:
             "state": self.state,
             "title": self.title,
             "draft": bool(self.body.get("draft")),
-            "required": [],
+            "required": list(self.required_files),
             "required_functions": list(self.required),
             "error_message": self.error or None,
             "function_schedules": self.body.get("function_schedules", []),

@@ -36,11 +36,23 @@ _NOTHING = UserAnswer(404, [("content-type", "text/html")], b"Not Found")
 def answered(children: Children, site: Site, asked: UserRequest) -> UserAnswer:
     deploy = site.shown_deploy
     name = _function(deploy, asked) if deploy else ""
-    if deploy is None or not name:
+    if deploy is None:
         return _NOTHING
+    if not name:
+        return _redirected(deploy, asked)
     if any(one["name"] == name for one in deploy.body.get("function_schedules", [])):
         return UserAnswer(403, [], b"a scheduled function has no address")
     return _as_http(_called(children, site, (deploy, name), _event(site, asked)))
+
+
+def _redirected(deploy: SiteDeploy, asked: UserRequest) -> UserAnswer:
+    for one in deploy.redirects:
+        target = one.filled(asked.path, asked.query)
+        if target is not None and one.status == 200:
+            return UserAnswer(200, [], f"proxied to {target}".encode())
+        if target is not None:
+            return UserAnswer(one.status, [("location", target)], b"Redirecting")
+    return _NOTHING
 
 
 def timed(children: Children, site: Site, name: str) -> dict[str, Any]:
