@@ -22,6 +22,10 @@ class Host1Site(WholeSite):
     denied: ClassVar[str] = "403 Not authorized"
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.extension
+
+    @property
     def host1(self) -> Host1Server:
         assert isinstance(self.server, Host1Server)
         return self.server

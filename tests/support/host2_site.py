@@ -22,6 +22,10 @@ class Host2Site(WholeSite):
     denied: ClassVar[str] = "401 Access Denied"
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.extension
+
+    @property
     def host2(self) -> Host2Server:
         assert isinstance(self.server, Host2Server)
         return self.server

@@ -11,6 +11,7 @@ from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.work import ApiWork
 from fabric.providers.host1.client import Host1Api, MissingFilesError, classify_refusal, mark_in
 from fabric.providers.host1.output import BuildFile, DesiredDeployment
+from fabric.providers.host1.path_rules import PathRules
 
 _PAGE = 100
 _BYTES = "application/octet-stream"
@@ -61,6 +62,7 @@ class _DeploymentPage(Struct, frozen=True):
 
 class Host1Work(ApiWork[Host1Api], frozen=True, kw_only=True):
     title: str = "Vercel"
+    rules: PathRules = PathRules()
     judged: Judged = classify_refusal
 
     @property

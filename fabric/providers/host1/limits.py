@@ -1,11 +1,8 @@
 """Settings that Vercel or fabric does not support there, found without an API call."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-
-from msgspec import convert
 
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
@@ -26,7 +23,6 @@ from fabric.providers.core.triggers import list_schedules, parse_routes
 from fabric.providers.core.whole_service import build_function_name
 from fabric.providers.host1.client import OWN_PATHS, choose_vercel_runtime, convert_own_cron
 from fabric.providers.host1.output import ENVIRONMENT
-from fabric.providers.host1.path_rules import PathRules, find_rule_problems
 from fabric.providers.host1.routes import find_route_conflicts
 
 _SECONDS = 800
@@ -52,7 +48,6 @@ def find_unsupported(
             UNFIT, f"`{address.region}` is not a Vercel region", "use a region such as fra1"
         )
         yield Unsupported("", problem, keys=("provider", "region"))
-    yield from find_rule_problems(convert(json.loads(address.extension), PathRules))
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from find_name_conflicts(
         functions, partial(build_function_name, address), "named `{}` at Vercel"

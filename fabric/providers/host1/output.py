@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
@@ -71,10 +71,16 @@ class BuildFile(Struct, frozen=True, dict=True):
 
 
 def build_output(
-    address: DeploymentAddress, orders: Sequence[FunctionOrder]
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], rules: PathRules
 ) -> tuple[BuildFile, ...]:
     routes = [row for one in orders for row in parse_routes(one.name, one.triggers)]
-    config = _build_json_file(f"{_OUTPUT}/config.json", _build_config(address, orders, routes))
+    own = _build_own_routes(address, orders, routes)
+    document: JsonObject = {
+        "version": 3,
+        "routes": [*rules.build_first(), *own, *rules.build_last()],
+        "crons": _build_crons(address, orders),
+    }
+    config = _build_json_file(f"{_OUTPUT}/config.json", document)
     table = json.dumps([build_route_row(one) for one in routes], sort_keys=True)
     return (
         config,
@@ -82,22 +88,22 @@ def build_output(
     )
 
 
-def _build_config(
+def _build_own_routes(
     address: DeploymentAddress, orders: Sequence[FunctionOrder], routes: Sequence[HttpRoute]
-) -> JsonObject:
-    clocks = [(one, clock) for one in orders for clock in list_function_clocks(address, one)]
-    timed: list[JsonObject] = [
-        {"src": f"^{clock.path}$", "dest": f"/{build_function_name(address, one.name)}"}
-        for one, clock in clocks
-    ]
-    met = build_vercel_routes(routes, lambda name: build_function_name(address, name))
-    crons = [
+) -> Iterator[JsonObject]:
+    """Build the routes of schedules, and those of functions."""
+    for one in orders:
+        for clock in list_function_clocks(address, one):
+            yield {"src": f"^{clock.path}$", "dest": f"/{build_function_name(address, one.name)}"}
+    yield from build_vercel_routes(routes, lambda name: build_function_name(address, name))
+
+
+def _build_crons(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> list[JsonObject]:
+    return [
         {"path": clock.path, "schedule": convert_own_cron(clock.schedule, clock.zone)}
-        for _, clock in clocks
+        for one in orders
+        for clock in list_function_clocks(address, one)
     ]
-    rules = convert(json.loads(address.extension), PathRules)
-    first, last = rules.build_first(), rules.build_last()
-    return {"version": 3, "routes": [*first, *timed, *met, *last], "crons": crons}
 
 
 def _build_function_files(
@@ -198,12 +204,12 @@ class DesiredDeployment(Struct, frozen=True):
 
 
 def plan_deployment(
-    address: DeploymentAddress, orders: Sequence[FunctionOrder]
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], rules: PathRules
 ) -> DesiredDeployment:
     """Plan the deployment, independent of the order of functions."""
     orders = sorted(orders, key=lambda one: one.name)
     env = dict(pair for order in orders for pair in order.env.reveal())
-    files = build_output(address, orders)
+    files = build_output(address, orders, rules)
     marks = [(order.name, order.mark) for order in orders]
     rows = ((one.path, one.sha1, str(one.mode)) for one in files)
     mark = hash_fields([part for one in (*marks, *rows) for part in one])

@@ -169,7 +169,7 @@ def deploy_orders(
     work: Host1Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
     with mark_untouched():
-        wanted = plan_deployment(address, orders)
+        wanted = plan_deployment(address, orders, work.rules)
     project = require_own_project(work)
     fetch_own_production(work, wanted.owner, fetch_domain(work))
     row = _find_earlier_deployment(work, wanted, orders)

@@ -25,6 +25,7 @@ from fabric.providers.host1.client import Host1Account, Host1Api, classify_refus
 from fabric.providers.host1.functions import Host1Work
 from fabric.providers.host1.limits import find_unsupported
 from fabric.providers.host1.output import ENVIRONMENT
+from fabric.providers.host1.path_rules import PathRules, find_rule_problems
 from fabric.providers.host1.projects import deploy_orders, fetch_identity
 from fabric.providers.host1.release import (
     ONE_DOMAIN,
@@ -59,20 +60,22 @@ class Host1Projects(WholeDeployer[Host1Work], frozen=True, kw_only=True):
     )
     environment: SharedEnvironment = ENVIRONMENT
     connect: Callable[[], Host1Api]
+    own: PathRules
 
     def _open_work(self, scope: CallScope) -> Host1Work:
-        return Host1Work(api=self.connect(), scope=scope)
+        return Host1Work(api=self.connect(), scope=scope, rules=self.own)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
-        return tuple(find_unsupported(address, functions))
+        return (*find_rule_problems(self.own), *find_unsupported(address, functions))
 
 
 def open_host1_deployer(context: ProviderContext) -> Host1Projects:
     env = context.env
     return Host1Projects(
         connect=partial(context.connect, _read_account, Host1Api),
+        own=context.read_settings(PathRules),
         place=CurrentOwner(PROJECT, _PROJECT, env.get(_PROJECT, "")),
         hide=context.build_redaction(env.get(_TOKEN, "")),
     )

@@ -12,6 +12,7 @@ from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.work import ApiWork
 from fabric.providers.host2.client import Host2Api, classify_refusal
+from fabric.providers.host2.redirects import SiteRules
 
 _PAGE = 100
 _READY = "ready"
@@ -56,6 +57,7 @@ class SiteRow(Struct, frozen=True):
 
 class Host2Work(ApiWork[Host2Api], frozen=True, kw_only=True):
     title: str = "Netlify"
+    rules: SiteRules = SiteRules()
     judged: Judged = classify_refusal
 
     @property

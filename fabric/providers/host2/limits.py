@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from msgspec import convert
-
 from fabric.model.problems import Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
@@ -23,7 +21,6 @@ from fabric.providers.core.limits import (
 )
 from fabric.providers.core.triggers import parse_routes
 from fabric.providers.host2.client import convert_own_cron
-from fabric.providers.host2.redirects import SiteRules, find_redirect_problems
 from fabric.providers.host2.routes import ANY, METHODS, find_collisions
 from fabric.providers.host2.uploads import (
     ENVIRONMENT,
@@ -47,7 +44,6 @@ _OWN_PATHS = "/.netlify/"
 def find_unsupported(
     address: DeploymentAddress, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
-    yield from find_redirect_problems(convert(json.loads(address.extension), SiteRules))
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from _find_name_conflicts(address, functions)
     yield from _find_route_problems(functions)

@@ -40,7 +40,7 @@ def deploy_orders(
     work: Host2Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
     with mark_untouched():
-        plan = plan_deploy(address, orders)
+        plan = plan_deploy(address, orders, work.rules)
     require_own_site(work, build_service_owner(address))
     row = _find_earlier_deploy(work, address, plan, orders)
     if row is None:

@@ -19,6 +19,7 @@ from fabric.providers.host2.client import Host2Account, Host2Api, classify_refus
 from fabric.providers.host2.functions import Host2Work, fetch_identity
 from fabric.providers.host2.limits import find_unsupported
 from fabric.providers.host2.making import deploy_orders
+from fabric.providers.host2.redirects import SiteRules, find_redirect_problems
 from fabric.providers.host2.release import (
     ONE_DEPLOY,
     SITE,
@@ -52,20 +53,22 @@ class Host2Sites(WholeDeployer[Host2Work], frozen=True, kw_only=True):
     )
     environment: SharedEnvironment = ENVIRONMENT
     connect: Callable[[], Host2Api]
+    own: SiteRules
 
     def _open_work(self, scope: CallScope) -> Host2Work:
-        return Host2Work(api=self.connect(), scope=scope)
+        return Host2Work(api=self.connect(), scope=scope, rules=self.own)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
-        return tuple(find_unsupported(address, functions))
+        return (*find_redirect_problems(self.own), *find_unsupported(address, functions))
 
 
 def open_host2_deployer(context: ProviderContext) -> Host2Sites:
     env = context.env
     return Host2Sites(
         connect=partial(context.connect, _read_account, Host2Api),
+        own=context.read_settings(SiteRules),
         place=CurrentOwner(SITE, _SITE, env.get(_SITE, "")),
         hide=context.build_redaction(env.get(_TOKEN, "")),
     )

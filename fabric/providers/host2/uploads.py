@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
@@ -156,12 +156,14 @@ class DeployPlan(Struct, frozen=True):
     files: Mapping[str, bytes] = {}
 
 
-def plan_deploy(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> DeployPlan:
+def plan_deploy(
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], rules: SiteRules
+) -> DeployPlan:
     environment = _build_environment(orders)
     uploads = build_uploads(address, orders)
     config = _build_config(address, orders)
     marks = sorted((order.name, order.mark) for order in orders)
-    files = convert(json.loads(address.extension), SiteRules).build_files()
+    files = rules.build_files()
     digests: JsonObject = {path: hash_file(content) for path, content in files.items()}
     own = (format_json(digests),) if digests else ()
     mark = hash_fields(
