@@ -40,16 +40,23 @@ async function eventAnswer(handler, req) {
   } catch {
     return message(400, "Bad Request");
   }
-  return timed(call(handler, given(event, req.headers)), handler.said.seconds);
+  return timed(call(handler, given(event, req.headers, handler.convention)), handler.said.seconds);
 }
 
 // An event in the form that handlers receive everywhere.
-function given(event, headers) {
+function given(event, headers, convention) {
   if (event?.["detail-type"] === "Scheduled Event") return { ...event, id: randomUUID(), time: timeOf(headers["x-cloudscheduler-scheduletime"]) };
   const type = headers["ce-type"] ?? "";
+  if (type && convention === "cloud-event") return { ...attributes(headers), datacontenttype: "application/json", data: event };
   if (type.startsWith("google.cloud.storage.object.v1.")) return stored(event, type.endsWith(".deleted"));
   if (!type.startsWith("google.cloud.pubsub.topic.v1.")) return event;
   return { ...event, message: { attributes: {}, ...event.message } };
+}
+
+// Those of a CloudEvent, which are headers of its request.
+function attributes(headers) {
+  const own = Object.entries(headers).filter(([name]) => name.startsWith("ce-"));
+  return Object.fromEntries(own.map(([name, text]) => [name.slice(3), text]));
 }
 
 function stored({ bucket, name, size, etag, md5Hash, timeCreated, updated }, isRemoved) {

@@ -80,14 +80,22 @@ def _call_event(function: AnsweringFunction, taken: ServedRequest) -> ServedResp
         event = json.loads(taken.body or b"{}")
     except ValueError:
         return message(400, "Bad Request")
-    return function.call(_convert_event(event, taken) if isinstance(event, dict) else event)
+    is_native = function.handler.convention == "cloud-event"
+    return function.call(
+        _convert_event(event, taken, is_native=is_native) if isinstance(event, dict) else event
+    )
 
 
-def _convert_event(event: dict[str, object], taken: ServedRequest) -> dict[str, object]:
-    """Convert an event to the form that handlers receive everywhere."""
+def _convert_event(
+    event: dict[str, object], taken: ServedRequest, *, is_native: bool
+) -> dict[str, object]:
+    """Convert an event to the form that handlers receive everywhere, or to a CloudEvent."""
     if event.get("detail-type") == "Scheduled Event":
         return {**event, "id": new_id(), "time": _time(taken.header(_DUE))}
     kind = taken.header("ce-type")
+    if kind and is_native:
+        own = {name[3:]: text for name, text in taken.headers if name.startswith("ce-")}
+        return {**own, "datacontenttype": "application/json", "data": event}
     if kind.startswith("google.cloud.storage.object.v1."):
         return {"Records": [_convert_object(event, is_removed=kind.endswith(".deleted"))]}
     message = event.get("message")

@@ -1,6 +1,7 @@
 """Events of topics and buckets, through the triggers of Eventarc, in the real functions
 framework."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -12,7 +13,7 @@ from fabric.providers.core.contract import FunctionOrder
 from tests.support.cloud2_site import Cloud2Site
 from tests.support.function_archive import archive
 from tests.support.orders import trigger
-from tests.support.service_site import EVERY_HOUR
+from tests.support.service_site import EVERY_HOUR, LostAnswer
 
 pytestmark = pytest.mark.slow
 
@@ -71,17 +72,27 @@ def test_handler_receives_messages_and_objects(site: Cloud2Site, language: str) 
 @pytest.mark.parametrize(
     ("file", "source"),
     [
-        ("index_js", "exports.handler = (cloudEvent) => console.log(cloudEvent.type);"),
-        ("index_py", "def handler(cloud_event):\n    print(cloud_event['type'])\n"),
+        (
+            "index_js",
+            "exports.handler = (cloudEvent) => console.log(cloudEvent.type, cloudEvent.data.name);",
+        ),
+        (
+            "index_py",
+            "def handler(cloud_event):\n"
+            "    print(cloud_event['type'], cloud_event.data.get('name'))\n",
+        ),
     ],
 )
 def test_native_handler_receives_a_cloud_event(site: Cloud2Site, file: str, source: str) -> None:
     ordered(site, "nodejs")
-    order = site.order_of("hello", archive(**{file: source}), _TOPIC)
+    order = site.order_of("hello", archive(**{file: source}), _TOPIC, bucket(_CREATED))
     runtime = "python3.11" if file.endswith("py") else "nodejs"
     site.up(replace(order, artifact=replace(order.artifact, runtime=runtime)))
     assert site.cloud2.publish("work", "hey") == [200]
-    assert "google.cloud.pubsub.topic.v1.messagePublished" in site.cloud2.log(_NAME)
+    assert site.cloud2.store("files", "a b") == [200]
+    log = site.cloud2.log(_NAME)
+    assert "google.cloud.pubsub.topic.v1.messagePublished" in log
+    assert "google.cloud.storage.object.v1.finalized a b" in log
 
 
 def test_failed_event_is_reported_as_failed(site: Cloud2Site) -> None:
@@ -143,6 +154,28 @@ def test_trigger_of_an_interrupted_release_is_deleted_later(site: Cloud2Site) ->
     site.gives_up = False
     site.up(ordered(site, "nodejs"))
     assert site.cloud2.project.event_triggers == {}
+
+
+def test_lost_answer_of_each_call_leaves_one_trigger(site: Cloud2Site) -> None:
+    """What a second run makes of it."""
+    orders = [ordered(site, "nodejs", _TOPIC, bucket(_CREATED))]
+    for skip in range(40):
+        site.gives_up = True
+        site.lose(LostAnswer.AFTER, skip)
+        with contextlib.suppress(FabricError):
+            site.up(*orders)
+        is_met = site.cloud2.project.faults[0].get("times", 1) == 0
+        site.reset()
+        site.gives_up = False
+        site.up(*orders)
+        assert site.cloud2.publish("work", "hey") == [200]
+        assert site.cloud2.store("files", "a") == [200]
+        site.dissolve()
+        assert site.left() == {}
+        site.record = None
+        if not is_met:
+            return
+    pytest.fail("a deploy has fewer calls")
 
 
 def test_trigger_of_another_owner_is_not_changed(site: Cloud2Site) -> None:
