@@ -1,6 +1,7 @@
 """What of a config cloud2 would refuse, or fabric cannot do there: told without a call."""
 
 import json
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -10,6 +11,7 @@ from fabric.providers.cloud2.limits import (
     find_unsupported,
     find_unsupported_clocks,
 )
+from fabric.providers.cloud2.revisions import UPDATED, Cloud2Plan, build_function_document
 from fabric.providers.cloud2.source import find_source_runtime
 from fabric.providers.cloud2.work import (
     Cloud2Settings,
@@ -19,7 +21,7 @@ from fabric.providers.cloud2.work import (
     parse_revision,
     place_in,
 )
-from fabric.providers.core.contract import FunctionDraft
+from fabric.providers.core.contract import Artifact, FunctionDraft, FunctionOrder
 from fabric.providers.core.ownership import build_owner
 from tests.support.orders import address, trigger
 
@@ -261,3 +263,20 @@ def test_job_description_identifies_its_owner() -> None:
 
 def test_ids_that_say_nothing_are_empty() -> None:
     assert (parse_revision("f"), place_in("f"), mark_in("x").mark) == ("", None, "")
+
+
+def test_a_config_without_newer_settings_updates_the_same_fields_as_before() -> None:
+    """Everything else that is set manually is kept."""
+    order = FunctionOrder("hello", Artifact(Path("a.zip"), "", 0, "index.handler", "nodejs22.x"))
+    plan = Cloud2Plan(order, "hello", build_owner(_ADDRESS, "hello"), mark_in("a:b:c"))
+    assert plan.update_mask == ",".join(UPDATED)
+    document = build_function_document(plan, {})
+    assert document["labels"] == {"fabric-owner": plan.owner.label}
+    assert document["serviceConfig"] == {
+        "environmentVariables": {"FABRIC_MARK": "a:b:c"},
+        "allTrafficOnLatestRevision": False,
+        "maxInstanceRequestConcurrency": 1,
+    }
+    given = replace(plan, own=Cloud2Settings(cpu=2), settings_before=frozenset(("vpcConnector",)))
+    more = "serviceConfig.availableCpu,serviceConfig.vpcConnector"
+    assert given.update_mask == f"{plan.update_mask},{more}"
