@@ -160,10 +160,6 @@ def _find_bucket_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
     if not trigger.get("existingBucket"):
         why = f"watches the bucket `{bucket}`, and fabric does not create buckets at Google Cloud"
         yield function_problem(function, why, "create the bucket, and set `existingBucket: true`")
-    for name in ("prefix", "suffix"):
-        if trigger.get(name):
-            why = f"filters the bucket `{bucket}` by `{name}`, which Eventarc does not support"
-            yield function_problem(function, why, "check the key in the handler")
     events = trigger.get("events")
     for event in events if isinstance(events, list) else ():
         if not convert_bucket_event(str(event)):

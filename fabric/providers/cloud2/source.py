@@ -4,8 +4,10 @@ framework."""
 import functools
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.sources import (
     SourceRuntime,
@@ -67,4 +69,15 @@ def _list_python_files() -> Texts:
 def build_function_source(order: FunctionOrder, region: str) -> bytes:
     runtime = RUNTIMES.require(order)
     said = build_server_settings(order, "cloud2-functions", runtime.language, region)
-    return pack_source(order, runtime, said)
+    buckets = list_bucket_filters(order.triggers)
+    return pack_source(order, runtime, {**said, **({"buckets": buckets} if buckets else {})})
+
+
+def list_bucket_filters(triggers: Sequence[str]) -> list[JsonObject]:
+    """List the filters of buckets, which Eventarc does not have. Empty if none filters."""
+    rows: list[JsonObject] = [
+        {name: one.get(name) or "" for name in ("bucket", "prefix", "suffix")}
+        for one in map(json.loads, triggers)
+        if one.get("type") == "storage"
+    ]
+    return rows if any(one["prefix"] or one["suffix"] for one in rows) else []

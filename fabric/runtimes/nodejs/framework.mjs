@@ -40,6 +40,7 @@ async function eventAnswer(handler, req) {
   } catch {
     return message(400, "Bad Request");
   }
+  if (isFiltered(handler.said.buckets ?? [], event, req.headers)) return message(200, "no trigger has this key");
   return timed(call(handler, given(event, req.headers, handler.convention)), handler.said.seconds);
 }
 
@@ -51,6 +52,12 @@ function given(event, headers, convention) {
   if (type.startsWith("google.cloud.storage.object.v1.")) return stored(event, type.endsWith(".deleted"));
   if (!type.startsWith("google.cloud.pubsub.topic.v1.")) return event;
   return { ...event, message: { attributes: {}, ...event.message } };
+}
+
+// Eventarc does not filter objects by their names.
+function isFiltered(buckets, event, headers) {
+  if (!buckets.length || !(headers["ce-type"] ?? "").startsWith("google.cloud.storage.object.v1.")) return false;
+  return !buckets.some(({ bucket, prefix, suffix }) => bucket === event.bucket && event.name.startsWith(prefix) && event.name.endsWith(suffix));
 }
 
 // Those of a CloudEvent, which are headers of its request.

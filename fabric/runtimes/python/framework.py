@@ -16,7 +16,6 @@ from typing import Protocol
 from urllib.parse import quote_plus
 
 from fabric.runtimes.python.calling.context import new_id
-from fabric.runtimes.python.serving_answers import AnsweringFunction
 from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 from fabric.runtimes.python.serving_open import OpenFunction
 
@@ -52,11 +51,12 @@ def make_framework_handler(
     own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
     function = FrameworkFunction({**document, "folder": folder})
+    buckets: list[dict[str, str]] = document.get("buckets") or []  # type: ignore[assignment]
 
     def answer_request(request: FrameworkRequest) -> _Answer:
         taken = _convert_request(request)
         is_event = not function.routes or _is_of_clock(taken, own[0])
-        given = _call_event(function, taken) if is_event else function.answer(taken)
+        given = _call_event(function, taken, buckets) if is_event else function.answer(taken)
         return given.body, given.status, given.headers
 
     return answer_request
@@ -75,14 +75,31 @@ def _is_of_clock(taken: ServedRequest, clock: str) -> bool:
     return bool(clock) and hmac.compare_digest(said.encode(), clock.encode())
 
 
-def _call_event(function: AnsweringFunction, taken: ServedRequest) -> ServedResponse:
+def _call_event(
+    function: FrameworkFunction, taken: ServedRequest, buckets: list[dict[str, str]]
+) -> ServedResponse:
     try:
         event = json.loads(taken.body or b"{}")
     except ValueError:
         return message(400, "Bad Request")
+    if isinstance(event, dict) and _is_filtered(buckets, event, taken):
+        return message(200, "no trigger has this key")
     is_native = function.handler.convention == "cloud-event"
     return function.call(
         _convert_event(event, taken, is_native=is_native) if isinstance(event, dict) else event
+    )
+
+
+def _is_filtered(
+    buckets: list[dict[str, str]], event: dict[str, object], taken: ServedRequest
+) -> bool:
+    """Return whether no trigger has this key: Eventarc does not filter objects by their names."""
+    if not buckets or not taken.header("ce-type").startswith("google.cloud.storage.object.v1."):
+        return False
+    bucket, name = event.get("bucket"), str(event.get("name"))
+    return not any(
+        one["bucket"] == bucket and name.startswith(one["prefix"]) and name.endswith(one["suffix"])
+        for one in buckets
     )
 
 

@@ -95,6 +95,19 @@ def test_native_handler_receives_a_cloud_event(site: Cloud2Site, file: str, sour
     assert "google.cloud.storage.object.v1.finalized a b" in log
 
 
+@pytest.mark.parametrize("language", ["nodejs", "python"])
+def test_keys_that_no_trigger_has_do_not_reach_the_handler(site: Cloud2Site, language: str) -> None:
+    fields = {"bucket": "files", "events": [_CREATED], "existingBucket": True}
+    images = trigger("storage", **fields, prefix="in/", suffix=".png")
+    texts = trigger("storage", **fields, suffix=".txt")
+    site.up(ordered(site, language, images, texts))
+    assert len(site.cloud2.project.event_triggers) == 1
+    for name in ("in/a.png", "out/a.png", "in/a.gif", "b.txt"):
+        assert site.cloud2.store("files", name) == [200]
+    keys = [one["Records"][0]["objstore1"]["object"]["key"] for one in received(site)]
+    assert keys == ["in/a.png", "b.txt"]
+
+
 def test_failed_event_is_reported_as_failed(site: Cloud2Site) -> None:
     ordered(site, "nodejs")
     source = 'exports.handler = async () => { throw new Error("no event"); };'

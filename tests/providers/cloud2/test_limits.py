@@ -142,8 +142,6 @@ def test_function_with_routes_cannot_receive_events() -> None:
         ({"type": "pubsub", "topic": "arn:aws:sns:one"}, "not a valid topic name"),
         ({"type": "pubsub", "topic": "work", "subscription": "mine"}, "`subscription`"),
         ({"type": "storage", "existingBucket": False}, "does not create buckets"),
-        ({"type": "storage", "prefix": "in/"}, "by `prefix`"),
-        ({"type": "storage", "suffix": ".png"}, "by `suffix`"),
         ({"type": "storage", "events": ["objstore1:ObjectTagging:*"]}, "does not have"),
     ],
 )
