@@ -105,6 +105,19 @@ def encode_function_extensions(config: Config) -> str:
     return encode_canonical({**sections, provider_id: own})
 
 
+def find_first_function(config: Config) -> str:
+    """Return the function that is deployed before the others, because they use something of it;
+    empty if there is none."""
+    facts = find_provider_facts(config.provider.id)
+    path = facts.platform.first_function if facts else ()
+    if not path or f'"{path[-2]}"' not in config.provider.extensions:
+        return ""
+    found: object = json.loads(config.provider.extensions).get(config.provider.id)
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def list_deploy_secrets(config: Config, function: Function) -> Pairs:
     """List the secrets, only for providers that send them differently."""
     facts = find_provider_facts(config.provider.id)

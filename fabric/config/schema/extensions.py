@@ -1,6 +1,7 @@
 """The keys of provider-specific settings. Other keys are passed on with a warning."""
 
 from fabric.config.schema.cloud1_http import CLOUD1_HTTP
+from fabric.config.schema.edge1_bindings import BINDINGS
 from fabric.config.schema.shapes import (
     Either,
     Field,
@@ -206,6 +207,12 @@ _EDGE1 = Fields(
             FILLED,
             "Compatibility date of the Workers. Default: the date that fabric tests with.",
             "2026-04-01",
+        ),
+        Field(
+            "bindings",
+            BINDINGS,
+            "Bindings of the Workers, with the names that Wrangler uses.",
+            {"kv_namespaces": [{"binding": "CACHE", "create": True}]},
         ),
     ),
     is_open=True,

@@ -5,7 +5,7 @@ import io
 import json
 import posixpath
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,13 +54,18 @@ class Upload(Struct, frozen=True):
     modules: tuple[WorkerModule, ...]
     # Contain variable values and must not be shown.
     bindings: tuple[JsonObject, ...] = ()
+    # Of a Worker with Durable Objects: those to apply, and the name of the last one.
+    migrations: JsonObject = {}
+    migration: str = ""
 
     @property
     def tag(self) -> str:
         return self.owner.tag(extend_mark(self.mark, self.date))
 
     def metadata(self) -> JsonObject:
+        pending: JsonObject = {"migrations": self.migrations} if self.migrations else {}
         return {
+            **pending,
             "main_module": MAIN,
             "compatibility_date": self.date,
             "compatibility_flags": list(FLAGS),
@@ -68,7 +73,7 @@ class Upload(Struct, frozen=True):
             "observability": {"enabled": True},
             "annotations": {
                 "workers/tag": self.tag,
-                "workers/message": format_version_message(self.owner, self.archive),
+                "workers/message": format_version_message(self.owner, self.archive, self.migration),
             },
         }
 
@@ -91,31 +96,55 @@ def _encode_form_part(module: WorkerModule) -> bytes:
 
 
 def build_function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
+    def write_main(module: str, export: str) -> str:
+        said = json.dumps(_build_worker_settings(order, export))
+        return _MAIN.format(module=module, said=said)
+
+    return _build_archive_upload(order, owner, date, write_main)
+
+
+def build_objects_upload(
+    order: FunctionOrder, owner: Owner, date: str, classes: Sequence[str]
+) -> Upload:
+    """Build the Worker that exports the classes of a function's module, and has no address."""
+
+    def write_main(module: str, _export: str) -> str:
+        named = "".join(_CLASS.format(name=one, text=json.dumps(one)) for one in classes)
+        return _OBJECTS.format(module=module, classes=named)
+
+    return _build_archive_upload(order, owner, date, write_main)
+
+
+def _build_archive_upload(
+    order: FunctionOrder, owner: Owner, date: str, write_main: Callable[[str, str], str]
+) -> Upload:
+    """Build a version of the modules of an archive, behind a main module of fabric."""
     modules = tuple(_unpack_modules(order))
     names = frozenset(one.name for one in modules)
     path, _, export = order.artifact.handler.rpartition(".")
     main = next((f"{path}{end}" for end in (".js", ".mjs", ".cjs") if f"{path}{end}" in names), "")
     if not main:
         raise FabricError(_archive_problem(order, f"its archive has no module `{path}`", NO_MODULE))
-    text = _MAIN.format(
-        module=json.dumps(f"../{main}"), said=json.dumps(_build_worker_settings(order, export))
-    )
+    text = write_main(json.dumps(f"../{main}"), export)
     shim = (
         _read_own_module("function.mjs"),
         _read_own_module("http.mjs"),
         _read_own_module("routes.mjs"),
     )
-    bindings = tuple(_build_binding(order, *pair) for pair in order.env.reveal())
-    main_module = WorkerModule(MAIN, _ES_MODULE, text.encode())
-    modules = (main_module, *shim, *modules)
     return Upload(
         owner=owner,
         mark=order.mark,
         date=date,
         archive=order.artifact.sha256,
-        modules=modules,
-        bindings=bindings,
+        modules=(WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim, *modules),
+        bindings=tuple(_build_binding(order, *pair) for pair in order.env.reveal()),
     )
+
+
+def build_reserved_upload(owner: Owner, date: str) -> Upload:
+    """Build a Worker that only reserves its name, so that others can bind to it."""
+    main = WorkerModule(MAIN, _ES_MODULE, _RESERVED.encode())
+    return Upload(owner=owner, mark="reserved", date=date, archive="", modules=(main,))
 
 
 def extend_mark(mark: str, date: str) -> str:
@@ -140,17 +169,32 @@ export default worker(found, {said});
 """
 
 
+_CLASS = """export const {name} = classOf(found, {text});
+"""
+_OBJECTS = """\
+import * as found from {module};
+import {{ classOf }} from "./function.mjs";
+{classes}export default {{ fetch: () => new Response(null, {{ status: 404 }}) }};
+"""
+_RESERVED = """\
+export default { fetch: () => new Response(null, { status: 503 }) };
+"""
+
+
 def _build_worker_settings(order: FunctionOrder, export: str) -> JsonObject:
     routes = [
         {"method": one.get("method") or "GET", "path": one.get("path") or "/"}
         for one in map(json.loads, order.triggers)
         if one.get("type") == "http"
     ]
+    queues = [one for one in map(json.loads, order.triggers) if one.get("type") == "queue"]
+    reporting = [one["queue"] for one in queues if one.get("functionResponseType")]
     return {
         "function": order.name,
         "name": export,
         "routes": list(routes),
         "timeout": read_timeout(order),
+        **({"reporting": reporting} if reporting else {}),
     }
 
 

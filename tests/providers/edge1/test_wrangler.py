@@ -77,6 +77,56 @@ def test_wrangler_lists_versions_we_deploy(site: Edge1Site, runs: Runs) -> None:
     assert "shop/dev/hello" in listed
 
 
+def test_bindings_and_consumers_are_those_of_wrangler(
+    site: Edge1Site, runs: Runs, tmp_path: Path
+) -> None:
+    account = f"/accounts/{site.edge1.account}"
+    namespace = site.edge1.api("POST", f"{account}/storage/kv/namespaces", {"title": "cache"})
+    database = site.edge1.api("POST", f"{account}/d1/database", {"name": "shop"})
+    queues = [
+        site.edge1.api("POST", f"{account}/queues", {"queue_name": name})
+        for name in ("jobs", "dead")
+    ]
+    site.edge1.api("POST", f"{account}/r2/buckets", {"name": "shop-files"})
+    consumer = {"queue": "jobs", "max_retries": 4, "dead_letter_queue": "dead", "retry_delay": 7}
+    simple = {"limit": 2, "period": 60}
+    bindings = {
+        "kv_namespaces": [{"binding": "CACHE", "id": namespace["id"]}],
+        "r2_buckets": [{"binding": "FILES", "bucket_name": "shop-files"}],
+        "d1_databases": [
+            {"binding": "DB", "database_name": "shop", "database_id": database["uuid"]}
+        ],
+        "ratelimits": [{"name": "LIMIT", "namespace_id": "1001", "simple": simple}],
+        "analytics_engine_datasets": [{"binding": "EVENTS", "dataset": "shop"}],
+        "version_metadata": {"binding": "VERSION"},
+        "ai": {"binding": "AI"},
+    }
+    producers = [{"binding": "JOBS", "queue": "jobs", "delivery_delay": 5}]
+    theirs_reads = {**consumer, "max_batch_size": 5, "max_batch_timeout": 2}
+    file = tmp_path / "theirs" / "wrangler.json"
+    queues_of = {"producers": producers, "consumers": [theirs_reads]}
+    file.write_text(json.dumps({**_CONFIG, **bindings, "queues": queues_of}))
+    runs("deploy")
+    consumers = f"{account}/queues/{queues[0]['queue_id']}/consumers"
+    (theirs,), (reader,) = site.edge1.uploads(), site.edge1.api("GET", consumers)
+    site.edge1.api("DELETE", f"{consumers}/{reader['consumer_id']}")
+    site.edge1.reset()
+    site.service = "other"
+    section = {**bindings, "queues": {"producers": producers, "consumers": [consumer]}}
+    site.extension["bindings"] = section
+    reads = trigger("queue", queue="jobs", batchSize=5, maximumBatchingWindowSeconds=2)
+    site.up(site.order("hello", HTTP, reads, MODE="dark"))
+    ours = site.edge1.uploads()[0]
+    assert _by_name(ours["bindings"]) == _by_name(theirs["bindings"])
+    (own,) = site.edge1.api("GET", consumers)
+    for key in ("settings", "dead_letter_queue", "type"):
+        assert own[key] == reader[key]
+
+
+def _by_name(bindings: list[dict[str, object]]) -> dict[object, dict[str, object]]:
+    return {one["name"]: one for one in bindings}
+
+
 def test_an_upload_is_made_as_wrangler_makes_it(site: Edge1Site, runs: Runs) -> None:
     runs("deploy")
     (theirs,) = site.edge1.uploads()
