@@ -387,9 +387,7 @@ def _hooks(services: Services, unit: ServiceUnit, functions: Sequence[Function])
     deploys = tuple(_deploy(services, unit, functions))
     [release] = _release(services, unit, functions)
     aside = ("hook", "deploy")
-    before = (
-        need for one in deploys for need in one.needs if parse_task_kind(need) not in aside
-    )
+    before = (need for one in deploys for need in one.needs if parse_task_kind(need) not in aside)
     yield from build_hook_tasks(unit, StepEvent.BEFORE_DEPLOY, deploys, before)
     before = (need for need in release.needs if not is_kind(need, "hook"))
     yield from build_hook_tasks(unit, StepEvent.BEFORE_RELEASE, (release,), before)

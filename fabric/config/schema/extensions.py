@@ -209,6 +209,24 @@ _EDGE1 = Fields(
             "2026-04-01",
         ),
         Field(
+            "compatibilityFlags",
+            Many(FILLED),
+            "Compatibility flags of the Workers, in addition to `nodejs_compat`.",
+            ["global_fetch_strictly_public"],
+        ),
+        Field(
+            "placement",
+            Fields((Field("mode", OneOf(("smart",), "a mode"), "Mode.", "smart", required=True),)),
+            "Placement of the Workers: near their users, or with `smart` near what they call.",
+            {"mode": "smart"},
+        ),
+        Field(
+            "limits",
+            Fields((Field("cpu_ms", Integer(1, 300_000), "CPU time of a call, in ms.", 50),)),
+            "Limits of a call.",
+            {"cpu_ms": 50},
+        ),
+        Field(
             "bindings",
             BINDINGS,
             "Bindings of the Workers, with the names that Wrangler uses.",

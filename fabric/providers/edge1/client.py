@@ -177,8 +177,22 @@ class Edge1Settings(Struct, frozen=True, rename="camel"):
 
     hostname: str = ""
     compatibility_date: str = COMPATIBILITY_DATE
+    compatibility_flags: tuple[str, ...] = ()
     # With the names of Wrangler, checked by the schema.
+    placement: JsonObject = {}
+    limits: JsonObject = {}
     bindings: JsonObject = {}
+
+    @property
+    def metadata(self) -> JsonObject:
+        """The settings of every version of a function, in addition to those of fabric."""
+        added = [one for one in self.compatibility_flags if one not in FLAGS]
+        found: JsonObject = {
+            "compatibility_flags": [*FLAGS, *added] if added else [],
+            "placement": self.placement,
+            "limits": self.limits,
+        }
+        return {name: value for name, value in found.items() if value}
 
 
 class Edge1Place(Struct, frozen=True):

@@ -1,8 +1,11 @@
 """Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
 to it."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
+from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
@@ -16,7 +19,7 @@ from fabric.providers.edge1.client import (
 )
 from fabric.providers.edge1.objects import deploy_objects
 from fabric.providers.edge1.resources import resolve_bindings
-from fabric.providers.edge1.uploads import build_function_upload, extend_mark
+from fabric.providers.edge1.uploads import Upload, build_function_upload, extend_mark
 from fabric.providers.edge1.versions import (
     VersionRow,
     check_ownership,
@@ -65,7 +68,7 @@ def deploy_function(
             upload = build_function_upload(order, owner, date)
         bindings = resolve_bindings(work, address, order.name)
         deploy_objects(work, address, order, bindings)
-        ident = upload_version(work, name, replace(upload, bindings=(*upload.bindings, *bindings)))
+        ident = upload_version(work, name, _complete(work, upload, bindings))
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
         order.name,
@@ -75,6 +78,11 @@ def deploy_function(
         mark=order.mark,
         triggers=order.triggers,
     )
+
+
+def _complete(work: Edge1Work, upload: Upload, bindings: Sequence[JsonObject]) -> Upload:
+    joined = (*upload.bindings, *bindings)
+    return replace(upload, bindings=joined, settings=work.own.metadata)
 
 
 def find_by_mark(

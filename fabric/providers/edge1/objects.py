@@ -63,7 +63,8 @@ def deploy_objects(
         upload = build_objects_upload(
             order, build_objects_owner(address), work.own.compatibility_date, plan.classes
         )
-    upload = replace(upload, bindings=(*upload.bindings, *bindings), migration=plan.tag)
+    joined = (*upload.bindings, *bindings)
+    upload = replace(upload, bindings=joined, settings=work.own.metadata, migration=plan.tag)
     with work.convert_errors(f"the Worker `{name}` with the Durable Objects"):
         applied = work.patient(lambda: _apply_migrations(work, name, plan, upload))
         if applied:

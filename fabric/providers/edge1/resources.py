@@ -118,9 +118,7 @@ def find_or_create(work: Edge1Work, resource: Resource, kept: ReleaseState) -> s
 def find_queue_id(work: Edge1Work, queue: Resource, kept: ReleaseState) -> str:
     """Return the id of a queue for the calls of its consumers."""
     stored = _read_stored(kept.sure(queue.key) or "")
-    return stored or work.api.resources.find(
-        queue.key, lambda: _require(queue, _look(work, queue))
-    )
+    return stored or work.api.resources.find(queue.key, lambda: _require(queue, _look(work, queue)))
 
 
 def look_for_queue(work: Edge1Work, queue: Resource, kept: ReleaseState) -> str:

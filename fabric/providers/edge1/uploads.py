@@ -54,6 +54,8 @@ class Upload(Struct, frozen=True):
     modules: tuple[WorkerModule, ...]
     # Contain variable values and must not be shown.
     bindings: tuple[JsonObject, ...] = ()
+    # Settings of the config.
+    settings: JsonObject = {}
     # Of a Worker with Durable Objects: those to apply, and the name of the last one.
     migrations: JsonObject = {}
     migration: str = ""
@@ -71,6 +73,7 @@ class Upload(Struct, frozen=True):
             "compatibility_flags": list(FLAGS),
             "bindings": list(self.bindings),
             "observability": {"enabled": True},
+            **self.settings,
             "annotations": {
                 "workers/tag": self.tag,
                 "workers/message": format_version_message(self.owner, self.archive, self.migration),

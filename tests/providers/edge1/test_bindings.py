@@ -86,7 +86,7 @@ def test_a_binding_has_the_names_of_the_api(
 
 
 def test_a_created_resource_is_named_by_service_stage_and_binding() -> None:
-    section = {
+    section: dict[str, Any] = {
         "kv_namespaces": [{"binding": "MY_CACHE", "create": True}],
         "r2_buckets": [{"binding": "FILES", "create": True}],
         "d1_databases": [{"binding": "DB", "create": True, "database_name": "orders"}],
@@ -96,7 +96,8 @@ def test_a_created_resource_is_named_by_service_stage_and_binding() -> None:
 
 
 def test_all_settings_of_a_consumer_are_sent() -> None:
-    section = {"queues": {"consumers": [{"queue": "jobs", "max_retries": 0, "retry_delay": 7}]}}
+    consumer = {"queue": "jobs", "max_retries": 0, "retry_delay": 7}
+    section: dict[str, Any] = {"queues": {"consumers": [consumer]}}
     rows = [{"type": "queue", "queue": "jobs", "maximumBatchingWindowSeconds": 0}]
     (one,) = plan_consumers(section, rows)
     assert one.settings == {
@@ -108,7 +109,7 @@ def test_all_settings_of_a_consumer_are_sent() -> None:
 
 
 def test_migrations_are_pending_after_the_applied_one() -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"tag": "v1", "new_sqlite_classes": ["A", "B"]},
         {"tag": "v2", "renamed_classes": [{"from": "A", "to": "C"}], "deleted_classes": ["B"]},
         {"tag": "v3", "new_classes": ["D"]},

@@ -77,20 +77,21 @@ def test_wrangler_lists_versions_we_deploy(site: Edge1Site, runs: Runs) -> None:
     assert "shop/dev/hello" in listed
 
 
-def test_bindings_and_consumers_are_those_of_wrangler(
-    site: Edge1Site, runs: Runs, tmp_path: Path
-) -> None:
+_RUNTIME = {"placement": {"mode": "smart"}, "limits": {"cpu_ms": 50}}
+_PRODUCERS = [{"binding": "JOBS", "queue": "jobs", "delivery_delay": 5}]
+_CONSUMER = {"queue": "jobs", "max_retries": 4, "dead_letter_queue": "dead", "retry_delay": 7}
+
+
+def make_resources(site: Edge1Site) -> dict[str, object]:
+    """Bindings of resources that exist."""
     account = f"/accounts/{site.edge1.account}"
     namespace = site.edge1.api("POST", f"{account}/storage/kv/namespaces", {"title": "cache"})
     database = site.edge1.api("POST", f"{account}/d1/database", {"name": "shop"})
-    queues = [
-        site.edge1.api("POST", f"{account}/queues", {"queue_name": name})
-        for name in ("jobs", "dead")
-    ]
     site.edge1.api("POST", f"{account}/r2/buckets", {"name": "shop-files"})
-    consumer = {"queue": "jobs", "max_retries": 4, "dead_letter_queue": "dead", "retry_delay": 7}
+    for name in ("jobs", "dead"):
+        site.edge1.api("POST", f"{account}/queues", {"queue_name": name})
     simple = {"limit": 2, "period": 60}
-    bindings = {
+    return {
         "kv_namespaces": [{"binding": "CACHE", "id": namespace["id"]}],
         "r2_buckets": [{"binding": "FILES", "bucket_name": "shop-files"}],
         "d1_databases": [
@@ -101,26 +102,32 @@ def test_bindings_and_consumers_are_those_of_wrangler(
         "version_metadata": {"binding": "VERSION"},
         "ai": {"binding": "AI"},
     }
-    producers = [{"binding": "JOBS", "queue": "jobs", "delivery_delay": 5}]
-    theirs_reads = {**consumer, "max_batch_size": 5, "max_batch_timeout": 2}
+
+
+def test_bindings_and_consumers_are_those_of_wrangler(
+    site: Edge1Site, runs: Runs, tmp_path: Path
+) -> None:
+    bindings = make_resources(site)
+    queue = site.edge1.api("GET", f"/accounts/{site.edge1.account}/queues?name=jobs")[0]
+    consumers = f"/accounts/{site.edge1.account}/queues/{queue['queue_id']}/consumers"
+    reads = {**_CONSUMER, "max_batch_size": 5, "max_batch_timeout": 2}
+    queues = {"producers": _PRODUCERS, "consumers": [reads]}
     file = tmp_path / "theirs" / "wrangler.json"
-    queues_of = {"producers": producers, "consumers": [theirs_reads]}
-    file.write_text(json.dumps({**_CONFIG, **bindings, "queues": queues_of}))
+    file.write_text(json.dumps({**_CONFIG, **_RUNTIME, **bindings, "queues": queues}))
     runs("deploy")
-    consumers = f"{account}/queues/{queues[0]['queue_id']}/consumers"
     (theirs,), (reader,) = site.edge1.uploads(), site.edge1.api("GET", consumers)
     site.edge1.api("DELETE", f"{consumers}/{reader['consumer_id']}")
     site.edge1.reset()
     site.service = "other"
-    section = {**bindings, "queues": {"producers": producers, "consumers": [consumer]}}
-    site.extension["bindings"] = section
-    reads = trigger("queue", queue="jobs", batchSize=5, maximumBatchingWindowSeconds=2)
-    site.up(site.order("hello", HTTP, reads, MODE="dark"))
-    ours = site.edge1.uploads()[0]
+    queues = {"producers": _PRODUCERS, "consumers": [_CONSUMER]}
+    site.extension.update(_RUNTIME, bindings={**bindings, "queues": queues})
+    jobs = trigger("queue", queue="jobs", batchSize=5, maximumBatchingWindowSeconds=2)
+    site.up(site.order("hello", HTTP, jobs, MODE="dark"))
+    ours, (own,) = site.edge1.uploads()[0], site.edge1.api("GET", consumers)
+    assert set(_RUNTIME) <= set(ours["members"]) & set(theirs["members"])
     assert _by_name(ours["bindings"]) == _by_name(theirs["bindings"])
-    (own,) = site.edge1.api("GET", consumers)
-    for key in ("settings", "dead_letter_queue", "type"):
-        assert own[key] == reader[key]
+    keys = ("settings", "dead_letter_queue", "type")
+    assert [own[key] for key in keys] == [reader[key] for key in keys]
 
 
 def _by_name(bindings: list[dict[str, object]]) -> dict[object, dict[str, object]]:
