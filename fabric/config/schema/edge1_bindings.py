@@ -323,7 +323,7 @@ BINDINGS = Fields(
                     ),
                 )
             ),
-            "Bindings of types without keys of their own.",
+            "Bindings of other types.",
             {"bindings": [{"name": "MEDIA", "type": "media"}]},
         ),
     )

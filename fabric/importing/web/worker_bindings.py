@@ -70,7 +70,7 @@ def _put_objects(context: Context, at: At, extension: Fields) -> None:
         target.add("bindings", row, one)
         if not row.has("script_name"):
             target.put("function", FUNCTION)
-            reason = "the classes are in a Worker of their own, with new objects"
+            reason = "the classes are in a separate Worker, with new objects"
             context.ledger.remark(one, reason, "durable_objects.function")
 
 
@@ -91,7 +91,9 @@ def put_queues(function: Fields, context: Context, at: At, extension: Fields) ->
         target.add("producers", row, one)
     for one in at.get("consumers").list_items():
         if one.get("type").text not in ("", "worker"):
-            context.ledger.lose(one, f"a consumer of type `{one.get('type').text}` is no function")
+            context.ledger.lose(
+                one, f"a consumer of type `{one.get('type').text}` is not a function"
+            )
             continue
         function.add("triggers", _convert_trigger(context, one), one)
         context.ledger.carry(one.get("type"))

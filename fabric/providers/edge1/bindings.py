@@ -455,7 +455,7 @@ def _read_renames(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def plan_objects(section: JsonObject) -> ObjectsPlan | None:
-    """Plan the classes of the service; None if it has none of its own."""
+    """Plan the classes of the service; None if it has no classes."""
     objects, given = _read_map(section, "durable_objects"), dict[str, Any](section)
     rows = [one for one in objects.get("bindings") or () if not one.get("script_name")]
     if not rows:

@@ -194,7 +194,7 @@ def _list_created(work: Edge1Work, address: DeploymentAddress) -> dict[str, Reso
 
 
 class StoredResources(Struct, frozen=True):
-    """What a release stores of resources, and the outputs with their ids."""
+    """The values that a release stores of resources, and the outputs with their ids."""
 
     texts: dict[str, str]
     outputs: dict[str, str]

@@ -100,8 +100,8 @@ def _encode_form_part(module: WorkerModule) -> bytes:
 
 def build_function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
     def write_main(module: str, export: str) -> str:
-        said = json.dumps(_build_worker_settings(order, export))
-        return _MAIN.format(module=module, said=said)
+        settings = json.dumps(_build_worker_settings(order, export))
+        return _MAIN.format(module=module, settings=settings)
 
     return _build_archive_upload(order, owner, date, write_main)
 
@@ -166,16 +166,16 @@ def _hash_surroundings(date: str) -> str:
 
 
 _MAIN = """\
-import * as found from {module};
+import * as source from {module};
 import {{ worker }} from "./function.mjs";
-export default worker(found, {said});
+export default worker(source, {settings});
 """
 
 
-_CLASS = """export const {name} = classOf(found, {text});
+_CLASS = """export const {name} = classOf(source, {text});
 """
 _OBJECTS = """\
-import * as found from {module};
+import * as source from {module};
 import {{ classOf }} from "./function.mjs";
 {classes}export default {{ fetch: () => new Response(null, {{ status: 404 }}) }};
 """

@@ -1,4 +1,4 @@
-"""Versions of Workers: lists, uploads, and the one that receives traffic."""
+"""Versions of Workers: list, upload and activate them."""
 
 from msgspec import Struct, field
 
