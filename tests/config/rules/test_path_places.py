@@ -64,3 +64,12 @@ def test_problems_are_in_the_order_of_the_file() -> None:
     paths = [FunctionPath("a", "y.txt", ("include",), 1), FunctionPath("a", "a.ts", ("entry",))]
     rows = [(one, Problem("x/y", one.path)) for one in paths]
     assert [one.message for one in with_places(config(), TEXT.encode(), rows)] == ["a.ts", "y.txt"]
+
+
+def test_numbers_are_items_of_lists() -> None:
+    text = HEAD + "extensions: {edge1-workers: {bindings: {r2_buckets: [{binding: A},\n{binding: B}]}}}\n"
+    keys = ("extensions", "edge1-workers", "bindings", "r2_buckets", "1")
+    path = FunctionPath("", "", keys)
+    (found,) = with_places(loaded(text), text.encode(), [(path, Problem("x/y", "z"))])
+    assert found.where is not None
+    assert found.where.line == text[: text.index("{binding: B}")].count("\n") + 1
