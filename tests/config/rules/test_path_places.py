@@ -3,7 +3,7 @@
 from fabric.config.rules.path_places import FunctionPath, list_function_paths, with_places
 from fabric.config.values import Config
 from fabric.model.problems import Problem
-from tests.support.config_texts import HEAD, loaded
+from tests.support.config_texts import HEAD, ONE, loaded
 
 TEXT = (
     HEAD
@@ -67,7 +67,11 @@ def test_problems_are_in_the_order_of_the_file() -> None:
 
 
 def test_numbers_are_items_of_lists() -> None:
-    text = HEAD + "extensions: {edge1-workers: {bindings: {r2_buckets: [{binding: A},\n{binding: B}]}}}\n"
+    text = (
+        HEAD
+        + ONE
+        + "extensions: {edge1-workers: {bindings: {r2_buckets: [{binding: A},\n{binding: B}]}}}\n"
+    )
     keys = ("extensions", "edge1-workers", "bindings", "r2_buckets", "1")
     path = FunctionPath("", "", keys)
     (found,) = with_places(loaded(text), text.encode(), [(path, Problem("x/y", "z"))])
