@@ -13,6 +13,7 @@ from fabric.graph.bundling import (
     build_command_env,
     find_first_function,
     group_variants,
+    list_static_patterns,
     with_handlers,
 )
 from fabric.graph.deploy_settings import (
@@ -503,7 +504,7 @@ def build_task_inputs(unit: ServiceUnit, function: Function, apart: str = "") ->
         root=unit.root,
         entry=function.entry,
         runtime=choose_runtime(unit, function),
-        include=function.include,
+        include=(*function.include, *list_static_patterns(unit.config, function)),
         ignore=build.ignore,
         command=build.command,
         env=build_command_env(unit.config, function) if build.is_custom else (),

@@ -25,6 +25,7 @@ extensions:
       durable_objects: {function: api, bindings: [{name: ROOMS, class_name: Room}]}
       migrations: [{tag: v1, new_sqlite_classes: [Room]}]
       services: [{binding: PRICES, function: prices, functions: [api]}]
+    assets: {directory: public, function: api, html_handling: none}
 functions:
   - {name: api, entry: api.mjs, triggers: [{type: http, route: "GET:/{id}"}]}
   - {name: prices, entry: prices.mjs}
@@ -60,7 +61,13 @@ _SECRET = "correct-horse"  # noqa: S105 - of the test
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Project:
-    sources = {"api.mjs": _API, "prices.mjs": _PRICES, "jobs.mjs": _JOBS, ".env": f"KEY={_SECRET}"}
+    sources = {
+        "public/file.txt": "a file",
+        "api.mjs": _API,
+        "prices.mjs": _PRICES,
+        "jobs.mjs": _JOBS,
+        ".env": f"KEY={_SECRET}",
+    }
     made = project(tmp_path, _CONFIG, sources)
     (made.root / "node_modules").symlink_to(wrangler.installed() / "node_modules")
     return made
@@ -70,6 +77,7 @@ def test_functions_share_bindings_and_state_outlives_edits(shop: Project) -> Non
     with served(shop, "--watch") as server:
         assert server.get("/a").json == f"WORD 1 dark {len(_SECRET)}"
         assert server.get("/price").json == "7"
+        assert server.get("/file.txt").body == b"a file"
         assert server.get("/send").status == 200
         server.until_answer(
             "/seen", json.dumps(json.dumps({"id": "send"}, separators=(",", ":"))).encode()

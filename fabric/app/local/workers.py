@@ -37,7 +37,7 @@ def describe_workers(
     if config.provider.id != _PROVIDER:
         return FoundWorkers()
     section = json.loads(config.provider.extensions).get(_PROVIDER) or {}
-    if "bindings" not in section:
+    if not {"bindings", "assets"} & section.keys():
         return FoundWorkers()
     miniflare = find_miniflare(artifacts.root)
     if miniflare is None:
@@ -55,7 +55,8 @@ def describe_workers(
     orders = tuple(_list_orders(config, artifacts, triggers))
     found = describe_local_service(section, address, orders, triggers)
     folder = artifacts.root / ".fabric" / "workers"
-    file = _write(folder, {"miniflare": str(miniflare), **to_builtins(found)})
+    root = {"miniflare": str(miniflare), "root": str(artifacts.root)}
+    file = _write(folder, {**root, **to_builtins(found)})
     variables = {name: dict(one.reveal()) for name, one in values.items()}
     return FoundWorkers(
         LocalWorkers(str(file), Secret(variables)), tuple(_list_warnings(found.missing))

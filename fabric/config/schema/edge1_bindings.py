@@ -2,6 +2,7 @@
 
 from fabric.config.schema.shapes import (
     Anything,
+    Either,
     Field,
     Fields,
     Flag,
@@ -146,6 +147,34 @@ _MIGRATION = Fields(
             ),
             "Classes of another Worker to take over with their data.",
             [{"from": "Room", "from_script": "old-rooms", "to": "Room"}],
+        ),
+    )
+)
+ASSETS = Fields(
+    (
+        _text("directory", "Directory of the files.", "public", required=True),
+        _text("function", "Function of the files. Default: the only function.", "app"),
+        Field("binding", _NAME, "Name of the files in the `env` of the function.", "ASSETS"),
+        Field(
+            "html_handling",
+            OneOf(
+                ("auto-trailing-slash", "force-trailing-slash", "drop-trailing-slash", "none"),
+                "a handling of HTML",
+            ),
+            "Addresses of HTML files. Default: auto-trailing-slash.",
+            "none",
+        ),
+        Field(
+            "not_found_handling",
+            OneOf(("none", "404-page", "single-page-application"), "a handling of missing files"),
+            "Response if no file matches. Default: none, which calls the function.",
+            "single-page-application",
+        ),
+        Field(
+            "run_worker_first",
+            Either((Flag(), Many(FILLED, least=1))),
+            "Whether the function is called before the files: always, or for these paths.",
+            ["/api/*"],
         ),
     )
 )

@@ -1,7 +1,7 @@
 """The keys of provider-specific settings. Other keys are passed on with a warning."""
 
 from fabric.config.schema.cloud1_http import CLOUD1_HTTP
-from fabric.config.schema.edge1_bindings import BINDINGS
+from fabric.config.schema.edge1_bindings import ASSETS, BINDINGS
 from fabric.config.schema.shapes import (
     Either,
     Field,
@@ -225,6 +225,12 @@ _EDGE1 = Fields(
             Fields((Field("cpu_ms", Integer(1, 300_000), "CPU time of a call, in ms.", 50),)),
             "Limits of a call.",
             {"cpu_ms": 50},
+        ),
+        Field(
+            "assets",
+            ASSETS,
+            "Static files that are served beside a function.",
+            {"directory": "public", "binding": "ASSETS"},
         ),
         Field(
             "bindings",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from fabric.config.schema.edge1_bindings import BINDINGS
+from fabric.config.schema.edge1_bindings import ASSETS, BINDINGS
 from fabric.config.schema.shapes import Fields as KnownKeys
 from fabric.config.schema.shapes import Many
 from fabric.importing.context import Context
@@ -122,6 +122,13 @@ def _convert_consumer(context: Context, at: At, rest: list[At]) -> Fields:
     return row
 
 
+def _put_assets(context: Context, at: At, extension: Fields) -> None:
+    known = [name for name in ASSETS.index if name != "function"]
+    row = _convert_row(context, at, known)
+    row.put("function", FUNCTION)
+    extension.put("assets", row, at)
+
+
 def put_variable(context: Context, at: At, extension: Fields) -> None:
     """Put a value that is not text."""
     variables = extension.child("bindings").child("vars", at)
@@ -134,4 +141,5 @@ BINDING_RULES: Rules = {
     **_SECTIONS,
     "durable_objects": _put_objects,
     "unsafe": _put_unsafe,
+    "assets": _put_assets,
 }

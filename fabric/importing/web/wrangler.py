@@ -227,7 +227,7 @@ _COMMON: Rules = {
     **BINDING_RULES,
     **share(_UNNAMED, _lose_bindings),
     "containers": lose_because("containers of Cloudflare are not supported"),
-    **share(("assets", "site"), lose_because("static files are not supported")),
+    "site": lose_because("the format of old static files", "use `assets`"),
     **share(
         ("wasm_modules", "text_blobs", "data_blobs"), lose_because("the format of old Workers")
     ),

@@ -181,6 +181,7 @@ class Edge1Settings(Struct, frozen=True, rename="camel"):
     # With the names of Wrangler, checked by the schema.
     placement: JsonObject = {}
     limits: JsonObject = {}
+    assets: JsonObject = {}
     bindings: JsonObject = {}
 
     @property

@@ -10,6 +10,13 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
 from fabric.providers.core.sources import TOO_LARGE
+from fabric.providers.edge1.assets import (
+    find_static_folder,
+    has_assets,
+    list_asset_bindings,
+    read_static_files,
+    upload_assets,
+)
 from fabric.providers.edge1.client import (
     Owner,
     build_worker_name,
@@ -65,10 +72,16 @@ def deploy_function(
     if then is None or then.tag != owner.tag(extend_mark(order.mark, date)):
         refuse_without_version(order)
         with mark_untouched():
-            upload = build_function_upload(order, owner, date)
+            static = find_static_folder(work.own.assets)
+            upload = build_function_upload(order, owner, date, static)
+            files = read_static_files(order, static) if static else ()
         bindings = resolve_bindings(work, address, order.name)
         deploy_objects(work, address, order, bindings)
-        ident = upload_version(work, name, _complete(work, upload, bindings))
+        named = list_asset_bindings(work.own.assets, order.name)
+        upload = _complete(work, upload, (*bindings, *named))
+        if files and has_assets(work.own.assets, order.name):
+            upload = replace(upload, assets=upload_assets(work, name, files))
+        ident = upload_version(work, name, upload)
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
         order.name,

@@ -8,6 +8,7 @@ from msgspec import Struct, convert
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.edge1.assets import find_static_folder, has_assets
 from fabric.providers.edge1.bindings import (
     Binding,
     build_objects_name,
@@ -66,10 +67,14 @@ def describe_local_service(
         {
             **_describe(
                 build_function_upload(
-                    order, build_worker_owner(address, order.name), own.compatibility_date
+                    order,
+                    build_worker_owner(address, order.name),
+                    own.compatibility_date,
+                    find_static_folder(own.assets),
                 ),
                 own,
             ),
+            "assets": own.assets if has_assets(own.assets, order.name) else None,
             "function": order.name,
             "name": build_worker_name(address, order.name),
             "bindings": _list_local(bindings, order.name),
@@ -92,7 +97,11 @@ def _describe_objects(
     if plan is None or order is None:
         return None
     upload = build_objects_upload(
-        order, build_worker_owner(address), own.compatibility_date, plan.classes
+        order,
+        build_worker_owner(address),
+        own.compatibility_date,
+        plan.classes,
+        find_static_folder(own.assets),
     )
     return {
         **_describe(upload, own),

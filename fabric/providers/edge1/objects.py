@@ -14,6 +14,7 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, Liv
 from fabric.providers.core.errors import mark_untouched
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.release_state import ReleaseState
+from fabric.providers.edge1.assets import find_static_folder
 from fabric.providers.edge1.bindings import ObjectsPlan, build_objects_name, plan_objects
 from fabric.providers.edge1.client import Owner, build_worker_owner
 from fabric.providers.edge1.uploads import Upload, build_objects_upload, extend_mark
@@ -61,7 +62,11 @@ def deploy_objects(
     name = build_objects_name(address)
     with mark_untouched():
         upload = build_objects_upload(
-            order, build_objects_owner(address), work.own.compatibility_date, plan.classes
+            order,
+            build_objects_owner(address),
+            work.own.compatibility_date,
+            plan.classes,
+            find_static_folder(work.own.assets),
         )
     joined = (*upload.bindings, *bindings)
     upload = replace(upload, bindings=joined, settings=work.own.metadata, migration=plan.tag)

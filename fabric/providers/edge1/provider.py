@@ -22,6 +22,7 @@ from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.work import CallScope
+from fabric.providers.edge1.assets import find_asset_problems
 from fabric.providers.edge1.bindings import find_binding_problems
 from fabric.providers.edge1.client import (
     Edge1Account,
@@ -117,7 +118,8 @@ class Edge1Workers(VersionedDeployer[Edge1Work], frozen=True, kw_only=True):
     ) -> Sequence[Unsupported]:
         settings = find_setting_problems(self.own, self.place)
         bindings = find_binding_problems(self.own.bindings, address, functions)
-        return (*find_unsupported(address, functions), *settings, *bindings)
+        assets = find_asset_problems(self.own.assets, functions)
+        return (*find_unsupported(address, functions), *settings, *bindings, *assets)
 
     def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
         with self._call(f"`{address.service}`", address) as work:

@@ -35,6 +35,8 @@ _KINDS = {
 }
 _DATA = "application/octet-stream"
 _PACKAGES = "node_modules"
+# Compressed.
+_LARGEST = 10 << 20
 
 
 class WorkerModule(Struct, frozen=True):
@@ -56,6 +58,8 @@ class Upload(Struct, frozen=True):
     bindings: tuple[JsonObject, ...] = ()
     # Settings of the config.
     settings: JsonObject = {}
+    # The static files, with a token of their upload.
+    assets: JsonObject = {}
     # Of a Worker with Durable Objects: those to apply, and the name of the last one.
     migrations: JsonObject = {}
     migration: str = ""
@@ -68,6 +72,7 @@ class Upload(Struct, frozen=True):
         pending: JsonObject = {"migrations": self.migrations} if self.migrations else {}
         return {
             **pending,
+            **({"assets": self.assets} if self.assets else {}),
             "main_module": MAIN,
             "compatibility_date": self.date,
             "compatibility_flags": list(FLAGS),
@@ -98,16 +103,20 @@ def _encode_form_part(module: WorkerModule) -> bytes:
     return head.encode() + b"\r\n\r\n" + module.content
 
 
-def build_function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
+def build_function_upload(
+    order: FunctionOrder, owner: Owner, date: str, static: str = ""
+) -> Upload:
+    """Build a version of a function. `static` is the directory of files that are not modules."""
+
     def write_main(module: str, export: str) -> str:
         settings = json.dumps(_build_worker_settings(order, export))
         return _MAIN.format(module=module, settings=settings)
 
-    return _build_archive_upload(order, owner, date, write_main)
+    return _build_archive_upload(order, owner, date, _Content(write_main, static))
 
 
 def build_objects_upload(
-    order: FunctionOrder, owner: Owner, date: str, classes: Sequence[str]
+    order: FunctionOrder, owner: Owner, date: str, classes: Sequence[str], static: str = ""
 ) -> Upload:
     """Build the Worker that exports the classes of a function's module, and has no address."""
 
@@ -115,20 +124,28 @@ def build_objects_upload(
         named = "".join(_CLASS.format(name=one, text=json.dumps(one)) for one in classes)
         return _OBJECTS.format(module=module, classes=named)
 
-    return _build_archive_upload(order, owner, date, write_main)
+    return _build_archive_upload(order, owner, date, _Content(write_main, static))
+
+
+class _Content(Struct, frozen=True):
+    """The main module, as a function of the module and the export of the handler; and the
+    directory of files that are not modules."""
+
+    write_main: Callable[[str, str], str]
+    static: str = ""
 
 
 def _build_archive_upload(
-    order: FunctionOrder, owner: Owner, date: str, write_main: Callable[[str, str], str]
+    order: FunctionOrder, owner: Owner, date: str, content: _Content
 ) -> Upload:
     """Build a version of the modules of an archive, behind a main module of fabric."""
-    modules = tuple(_unpack_modules(order))
+    modules = tuple(_unpack_modules(order, content.static))
     names = frozenset(one.name for one in modules)
     path, _, export = order.artifact.handler.rpartition(".")
     main = next((f"{path}{end}" for end in (".js", ".mjs", ".cjs") if f"{path}{end}" in names), "")
     if not main:
         raise FabricError(_archive_problem(order, f"its archive has no module `{path}`", NO_MODULE))
-    text = write_main(json.dumps(f"../{main}"), export)
+    text = content.write_main(json.dumps(f"../{main}"), export)
     shim = (
         _read_own_module("function.mjs"),
         _read_own_module("http.mjs"),
@@ -267,10 +284,16 @@ def _build_binding(order: FunctionOrder, name: str, value: str) -> JsonObject:
     return {"type": kind, "name": name, "text": value}
 
 
-def _unpack_modules(order: FunctionOrder) -> Iterator[WorkerModule]:
+def _unpack_modules(order: FunctionOrder, static: str) -> Iterator[WorkerModule]:
     """Yield code modules and all other files, which functions read below `/bundle`."""
     with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
-        names = sorted(one.filename for one in archive.infolist() if not one.is_dir())
+        files = [one for one in archive.infolist() if not one.is_dir()]
+        files = [one for one in files if not static or not one.filename.startswith(f"{static}/")]
+        size = sum(one.compress_size for one in files)
+        if size > _LARGEST:
+            why = f"its code has {size:,} bytes; the maximum is {_LARGEST:,}"
+            raise FabricError(_archive_problem(order, why, "include fewer files or packages"))
+        names = sorted(one.filename for one in files)
         packages = sorted({one.split(f"{_PACKAGES}/", 1)[1] for one in names if _is_package(one)})
         if packages:
             package = "/".join(packages[0].split("/")[: 2 if packages[0].startswith("@") else 1])

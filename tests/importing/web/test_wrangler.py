@@ -147,6 +147,16 @@ dead_letter_queue = "dead"
     assert done.reasons() == []
 
 
+def test_static_files_belong_to_the_function() -> None:
+    done = wrangler('[assets]\ndirectory = "./public"\nbinding = "FILES"\n')
+    assert settings(done)["assets"] == {
+        "directory": "./public",
+        "binding": "FILES",
+        "function": "app",
+    }
+    assert done.reasons() == []
+
+
 def test_classes_of_objects_are_those_of_the_function() -> None:
     done = wrangler(
         """\
@@ -209,7 +219,7 @@ id = "abc"
         ('[[queues.consumers]]\nqueue = "x"\ntype = "http_pull"\n', "type `http_pull`"),
         ('[[queues.consumers]]\nqueue = "x"\nvisibility_timeout_ms = 1\n', "of a consumer"),
         ('[[d1_databases]]\nbinding = "X"\nmigrations_dir = "m"\n', "applies no migrations"),
-        ('[assets]\ndirectory = "x"\n', "static files"),
+        ('[site]\nbucket = "x"\n', "old static files"),
         ('[[tail_consumers]]\nservice = "x"\n', "tail consumers"),
         ('[placement]\nregion = "x"\n', "placement: unknown key"),
         ("something_new = 1\n", "unknown key"),

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
+from fabric.providers.core.contract import FunctionOrder
+from fabric.providers.kit.provider_site import pack_files
 from tests.support.edge1_site import Edge1Site
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP, trigger
@@ -245,3 +247,32 @@ def test_objects_keep_their_state_over_releases_and_functions_roll_back(bound: E
     assert bound.said() == "d5"
     bound.dissolve()
     assert bound.left() == {}
+
+
+def test_static_files_are_served_beside_a_function(bound: Edge1Site) -> None:
+    bound.extension["bindings"] = {"kv_namespaces": [{"binding": "CACHE", "create": True}]}
+    bound.extension["assets"] = {
+        "directory": "web/public",
+        "binding": "FILES",
+        "html_handling": "none",
+    }
+    source = """export const handler = async (event, { env }) => {
+      const file = await env.FILES.fetch("https://files.test/words.txt");
+      return { statusCode: 200, body: "by the function: " + (await file.text()) };
+    };"""
+    every = (trigger("http", method="ANY", path="/{proxy+}"),)
+
+    def order(words: str) -> FunctionOrder:
+        files = {"index.mjs": source, "web/public/words.txt": words, "web/public/a/b.html": "<b>"}
+        return bound.order_of("hello", pack_files({**files, "web/public/_headers": "/*\n"}), *every)
+
+    bound.up(order("one"))
+    assert bound.said("/words.txt") == "one"
+    assert bound.said("/a/b.html") == "<b>"
+    assert bound.said("/_headers") == "by the function: one"
+    assert "2 of 2 static files were uploaded" in "\n".join(bound.talk)
+    bound.up(order("two"))
+    assert bound.said("/words.txt") == "two"
+    assert "1 of 2 static files were uploaded" in "\n".join(bound.talk)
+    bound.up(order("one"))
+    assert bound.said("/words.txt") == "one"

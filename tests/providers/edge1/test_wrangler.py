@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
+from fabric.providers.kit.provider_site import pack_files
 from fabric.runtimes.nodejs.toolchain import find_node
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
@@ -132,6 +133,32 @@ def test_bindings_and_consumers_are_those_of_wrangler(
 
 def _by_name(bindings: list[dict[str, object]]) -> dict[object, dict[str, object]]:
     return {one["name"]: one for one in bindings}
+
+
+def test_static_files_are_uploaded_as_wrangler_uploads_them(
+    site: Edge1Site, runs: Runs, tmp_path: Path
+) -> None:
+    folder = tmp_path / "theirs" / "public"
+    folder.mkdir()
+    (folder / "words.txt").write_text("words")
+    (folder / "_headers").write_text("/*\n  x-one: two\n")
+    assets = {"directory": "public", "binding": "FILES", "run_worker_first": ["/api/*"]}
+    file = tmp_path / "theirs" / "wrangler.json"
+    file.write_text(json.dumps({**_CONFIG, "assets": {**assets, "html_handling": "none"}}))
+    runs("deploy")
+    runs("versions", "upload")
+    first, second = site.edge1.uploads()
+    site.edge1.reset()
+    site.service = "other"
+    site.extension["assets"] = {**assets, "html_handling": "none"}
+    handler = "export const handler = async () => 1;"
+    files = {"index.mjs": handler, "public/words.txt": "words"}
+    content = pack_files({**files, "public/_headers": "/*\n  x-one: two\n"})
+    site.up(site.order_of("hello", content, HTTP))
+    ours = site.edge1.uploads()[0]
+    assert ours["assets"] == first["assets"] == second["assets"]
+    assert {"name": "FILES", "type": "assets"} in ours["bindings"]
+    assert {"name": "FILES", "type": "assets"} in first["bindings"]
 
 
 def test_an_upload_is_made_as_wrangler_makes_it(site: Edge1Site, runs: Runs) -> None:

@@ -6,9 +6,17 @@ import { Buffer } from "node:buffer";
 import { rmSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 
 const [socket, folder] = process.argv.slice(2);
 const { Miniflare } = createRequire(`${folder}/package.json`)(folder);
+// A request over a binding meets the static files of a Worker, and one to the Worker does not.
+const FRONT = `export default { fetch(request, env) {
+  const name = request.headers.get("x-fabric-worker");
+  const headers = new Headers(request.headers);
+  headers.delete("x-fabric-worker");
+  return env[name].fetch(new Request(request, { headers }));
+} };`;
 const GRACE = 500;
 // Lines come over a pipe, a little later than the answer.
 const LINES_AFTER = 30;
@@ -32,6 +40,8 @@ async function register({ digest, service, variables }) {
   if (wanted === known) return;
   described = service;
   const workers = [...service.workers, ...(service.objects ? [service.objects] : [])].map((one) => optionsOf(one, variables[one.function] ?? {}));
+  const services = Object.fromEntries(workers.map(({ name }) => [name, { name }]));
+  workers.unshift({ name: "fabric", modules: true, script: FRONT, compatibilityDate: "2026-01-01", serviceBindings: services });
   const options = { workers, cf: false, structuredWorkerdLogs: true, handleStructuredLogs: heard, ...persisted(service.state) };
   lines = [];
   try {
@@ -71,11 +81,19 @@ function optionsOf(worker, variables) {
     d1Databases: named(of(bindings, "d1"), (one) => one.id),
     queueProducers: named(of(bindings, "queue"), (one) => ({ queueName: one.queue_name, ...(one.delivery_delay ? { deliveryDelay: one.delivery_delay } : {}) })),
     queueConsumers: worker.consumers,
+    ...assetsOf(worker.assets),
     ratelimits: named(of(bindings, "ratelimit"), (one) => ({ simple: one.simple })),
     analyticsEngineDatasets: named(of(bindings, "analytics_engine"), (one) => ({ dataset: one.dataset })),
     durableObjects: named(objects, (one) => ({ className: one.class_name, useSQLite: true, unsafeUniqueKey: `${one.script_name}-${one.class_name}`, ...(one.script_name === worker.name ? {} : { scriptName: one.script_name }) })),
     serviceBindings: named(of(bindings, "service"), (one) => (there.has(one.service) ? { name: one.service, ...(one.entrypoint ? { entrypoint: one.entrypoint } : {}) } : () => missing(one))),
   };
+}
+
+function assetsOf(said) {
+  if (!said) return {};
+  const { directory, binding, html_handling, not_found_handling, run_worker_first: first } = said;
+  const routerConfig = { has_user_worker: true, invoke_user_worker_ahead_of_assets: first === true };
+  return { assets: { directory: join(described.root, directory), binding, routerConfig, assetConfig: { html_handling, not_found_handling } } };
 }
 
 function missing({ name, service }) {
@@ -90,10 +108,10 @@ function heard(line) {
 }
 
 const ACTS = {
-  async fetch(worker, { url, method, headers, body }) {
+  async fetch(_worker, { name, url, method, headers, body }) {
     const isBodiless = method === "GET" || method === "HEAD" || !body;
-    const asked = { method, headers, redirect: "manual", body: isBodiless ? undefined : Buffer.from(body, "base64") };
-    const answer = await worker.fetch(url, asked);
+    const asked = { method, headers: [...headers, ["x-fabric-worker", name]], redirect: "manual", body: isBodiless ? undefined : Buffer.from(body, "base64") };
+    const answer = await miniflare.dispatchFetch(url, asked);
     return { status: answer.status, headers: [...answer.headers].filter(([name]) => !name.startsWith("mf-")), body: Buffer.from(await answer.arrayBuffer()).toString("base64") };
   },
   async scheduled(worker, { cron, scheduledTime }) {
@@ -109,7 +127,7 @@ async function called({ kind, worker: name, ...given }) {
   const from = lines.length;
   let answer;
   try {
-    answer = { answer: await ACTS[kind](worker, given) };
+    answer = { answer: await ACTS[kind](worker, { name, ...given }) };
   } catch (error) {
     answer = { error: { name: error?.name ?? "Error", message: String(error?.message ?? error) } };
   }

@@ -17,7 +17,7 @@ export function accountOfZone(id) {
 }
 
 function opened(id) {
-  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), monitors: new Map(), pools: new Map(), balancers: new Map(), records: new Map(), namespaces: new Map(), buckets: new Map(), databases: new Map(), queues: new Map(), world: null, subdomain: "probe", events: [], tails: new Map(), calls: [], faults: [], uploads: [], rate: null };
+  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), monitors: new Map(), pools: new Map(), balancers: new Map(), records: new Map(), namespaces: new Map(), buckets: new Map(), databases: new Map(), queues: new Map(), assets: { files: new Map(), sessions: new Map() }, world: null, subdomain: "probe", events: [], tails: new Map(), calls: [], faults: [], uploads: [], rate: null };
 }
 
 export function close(account) {

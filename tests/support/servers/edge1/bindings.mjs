@@ -1,4 +1,5 @@
 // Bindings of uploads: that what they name is there, and as options of the runtime.
+import { assetsOf } from "./assets.mjs";
 import { no } from "./refusals.mjs";
 import { queueNamed } from "./resources.mjs";
 
@@ -35,6 +36,7 @@ export function optionsOf(version, entry) {
   const { bindings } = version.metadata;
   const objects = of(bindings, "durable_object_namespace").filter((one) => entry || !one.script_name || one.script_name === version.worker);
   return {
+    ...assetsOf(version),
     kvNamespaces: named(of(bindings, "kv_namespace"), (one) => one.namespace_id),
     r2Buckets: named(of(bindings, "r2_bucket"), (one) => one.bucket_name),
     d1Databases: named(of(bindings, "d1"), (one) => one.id ?? one.database_id),

@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 import http from "node:http";
 
 import { accountOf, accountOfZone, close, left } from "./accounts.mjs";
+import { assetCalls } from "./assets.mjs";
 import { balancerCalls } from "./balancers.mjs";
 import { counted, planned, refuse } from "./faults.mjs";
 import { recordCalls } from "./records.mjs";
@@ -19,7 +20,7 @@ import { telemetryCalls } from "./telemetry.mjs";
 import { scriptAt, zoneCalls } from "./zones.mjs";
 
 const API = "/client/v4";
-const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls, ...recordCalls, ...resourceCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
+const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls, ...recordCalls, ...resourceCalls, ...assetCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
 
 async function interfaceOf(request) {
   const { path, method } = request;
@@ -62,7 +63,9 @@ function tokenOf(request) {
 function checkToken(request, account) {
   const token = tokenOf(request);
   if (!token) no(400, 9106, "Missing X-Auth-Key, X-Auth-Email or Authorization headers"); // (docs)
-  if (!/^tok-acc/.test(token)) no(403, 10000, "Authentication error"); // (docs)
+  if (!/^(tok-acc|jwt-)/.test(token)) no(403, 10000, "Authentication error"); // (docs)
+  // Static files are uploaded with the token of their session.
+  if (account && token.startsWith("jwt-") && account.assets.sessions.has(token) && request.path.endsWith("/assets/upload")) return;
   if (account && token !== account.token) no(403, 10000, "Authentication error"); // (docs)
 }
 

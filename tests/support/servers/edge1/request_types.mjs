@@ -8,7 +8,7 @@ const { types } = JSON.parse(readFileSync(new URL("request-types.json", import.m
 const NUMBERS = { int: "number", float: "number", str: "string", bool: "boolean" };
 // wrangler sends these, and the SDK does not know them.
 const BESIDES = { queue: ["delivery_delay"], inherit: [] };
-const BESIDES_OF_VERSIONS = ["placement", "tail_consumers", "limits", "observability", "migrations"];
+const BESIDES_OF_VERSIONS = ["placement", "tail_consumers", "limits", "observability", "migrations", "assets"];
 
 export function checkBody(name, body) {
   const why = misfit({ ref: name }, body, "the body");

@@ -48,8 +48,8 @@ async function using(account, version, act, isTried = false) {
 
 async function shared(account, version) {
   account.world ??= new World(account, common);
-  const worker = await account.world.of(version);
-  return { dispatchFetch: (url, asked) => worker.fetch(url, asked), getWorker: () => worker };
+  const { worker, front } = await account.world.of(version);
+  return { dispatchFetch: front, getWorker: () => worker };
 }
 
 // Queues deliver to what is met now.

@@ -1,6 +1,7 @@
 // The form of an upload, read strictly: its metadata, its modules, its bindings.
 import { Buffer } from "node:buffer";
 
+import { filesOf } from "./assets.mjs";
 import { checkThere } from "./bindings.mjs";
 import { no } from "./refusals.mjs";
 import { checkMetadata } from "./request_types.mjs";
@@ -30,14 +31,14 @@ export async function readUpload(request, account, name, { isVersion, migrated }
   checkBindings(metadata.bindings ?? []);
   checkThere(account, metadata.bindings ?? [], name, classes);
   account.uploads.push(outline(form, metadata));
-  return { metadata: { bindings: [], annotations: {}, ...metadata }, modules, classes };
+  return { metadata: { bindings: [], annotations: {}, ...metadata }, modules, classes, files: filesOf(account, metadata.assets) };
 }
 
 // How it was made, so that two clients can be compared.
 function outline(form, metadata) {
   const files = [...form.entries()].filter(([name]) => name !== "metadata").map(([, value]) => value);
   const isNamedTwice = [...form.entries()].every(([name, value]) => name === "metadata" || value.name === name);
-  return { members: Object.keys(metadata).sort(), bindings: metadata.bindings ?? [], kinds: [...new Set(files.map((one) => one.type))], fields: { isNamedTwice, metadata: typeof form.get("metadata") } };
+  return { members: Object.keys(metadata).sort(), bindings: metadata.bindings ?? [], assets: metadata.assets?.config, kinds: [...new Set(files.map((one) => one.type))], fields: { isNamedTwice, metadata: typeof form.get("metadata") } };
 }
 
 async function formOf({ body, type }) {

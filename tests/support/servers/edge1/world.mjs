@@ -4,6 +4,12 @@ import { createRequire } from "node:module";
 
 import { isShared, optionsOf } from "./bindings.mjs";
 
+const FRONT = `export default { fetch(request, env) {
+  const name = request.headers.get("x-front-worker");
+  const headers = new Headers(request.headers);
+  headers.delete("x-front-worker");
+  return env[name].fetch(new Request(request, { headers }));
+} };`;
 const { Miniflare } = createRequire(process.env.WRANGLER_MODULES)("miniflare");
 
 export class World {
@@ -26,6 +32,9 @@ export class World {
     this.isStale = false;
     const workers = this.met().map((version) => this.worker(version));
     if (!workers.length) return;
+    // A request over a binding meets the static files of a Worker, and one to the Worker does not.
+    const names = Object.fromEntries(workers.map(({ name }) => [name, { name }]));
+    workers.unshift({ name: "front", modules: true, script: FRONT, compatibilityDate: "2026-01-01", serviceBindings: names });
     const options = { workers, cf: false, structuredWorkerdLogs: true, handleStructuredLogs: (line) => this.hear(line) };
     if (this.miniflare) await this.miniflare.setOptions(options);
     else this.miniflare = new Miniflare(options);
@@ -61,7 +70,9 @@ export class World {
 
   async of(version) {
     await this.refresh();
-    return this.miniflare.getWorker(nameOf(version));
+    const worker = await this.miniflare.getWorker(nameOf(version));
+    const front = (url, asked) => this.miniflare.dispatchFetch(url, { ...asked, headers: [...asked.headers, ["x-front-worker", nameOf(version)]] });
+    return { worker, front };
   }
 
   async close() {
