@@ -105,6 +105,34 @@ def encode_function_extensions(config: Config) -> str:
     return encode_canonical({**sections, provider_id: own})
 
 
+def list_static_patterns(config: Config, function: Function) -> tuple[str, ...]:
+    """List the pattern of the static files that the archive of a function contains."""
+    facts = find_provider_facts(config.provider.id)
+    key = facts.platform.static_files if facts else ""
+    if not key or f'"{key}"' not in config.provider.extensions:
+        return ()
+    section = json.loads(config.provider.extensions).get(config.provider.id)
+    given = section.get(key) if isinstance(section, dict) else None
+    folder = given.get("directory") if isinstance(given, dict) else None
+    only = config.functions[0].name if len(config.functions) == 1 else ""
+    if not isinstance(folder, str) or (given or {}).get("function", only) != function.name:
+        return ()
+    return (f"{folder.rstrip('/')}/**",)
+
+
+def find_first_function(config: Config) -> str:
+    """Return the function that is deployed before the others, because they use something of it;
+    empty if there is none."""
+    facts = find_provider_facts(config.provider.id)
+    path = facts.platform.first_function if facts else ()
+    if not path or f'"{path[-2]}"' not in config.provider.extensions:
+        return ""
+    found: object = json.loads(config.provider.extensions).get(config.provider.id)
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def list_deploy_secrets(config: Config, function: Function) -> Pairs:
     """List the secrets, only for providers that send them differently."""
     facts = find_provider_facts(config.provider.id)

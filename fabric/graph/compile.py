@@ -11,7 +11,9 @@ from fabric.graph.bundling import (
     add_bundler_settings,
     add_command_settings,
     build_command_env,
+    find_first_function,
     group_variants,
+    list_static_patterns,
     with_handlers,
 )
 from fabric.graph.deploy_settings import (
@@ -52,7 +54,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.names import CACHED_EVENTS, StepEvent, Verb
 from fabric.model.records.record import Mode
 from fabric.model.task import Task
-from fabric.model.task_id import TaskId, build_task_id, is_kind, release_id
+from fabric.model.task_id import TaskId, build_task_id, is_kind, parse_task_kind, release_id
 from fabric.model.task_inputs import (
     BuildInputs,
     DeployInputs,
@@ -317,7 +319,10 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
         ),
         *list_hook_ids(unit.config, StepEvent.BEFORE_DEPLOY),
     )
+    first = find_first_function(unit.config)
+    is_first_there = any(one.name == first for one in functions)
     for name, together in _group_deploy_units(unit, functions):
+        is_later = is_first_there and bool(name) and name != first
         specs = tuple(build_spec(unit, function) for function in together)
         chosen = {function.name for function in together}
         others = tuple(one.name for one in unit.config.functions if one.name not in chosen)
@@ -336,6 +341,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
                 *(build_layer_id(unit, used.layer) for used in list_used_layers(unit, together)),
                 *_list_image_ids(services, unit, together),
                 *list_stack_ids(unit, "before"),
+                *((_deploy_id(unit, first),) if is_later else ()),
                 *waits,
             ),
         )
@@ -381,7 +387,8 @@ def _hooks(services: Services, unit: ServiceUnit, functions: Sequence[Function])
         return
     deploys = tuple(_deploy(services, unit, functions))
     [release] = _release(services, unit, functions)
-    before = (need for one in deploys for need in one.needs if not is_kind(need, "hook"))
+    aside = ("hook", "deploy")
+    before = (need for one in deploys for need in one.needs if parse_task_kind(need) not in aside)
     yield from build_hook_tasks(unit, StepEvent.BEFORE_DEPLOY, deploys, before)
     before = (need for need in release.needs if not is_kind(need, "hook"))
     yield from build_hook_tasks(unit, StepEvent.BEFORE_RELEASE, (release,), before)
@@ -497,7 +504,7 @@ def build_task_inputs(unit: ServiceUnit, function: Function, apart: str = "") ->
         root=unit.root,
         entry=function.entry,
         runtime=choose_runtime(unit, function),
-        include=function.include,
+        include=(*function.include, *list_static_patterns(unit.config, function)),
         ignore=build.ignore,
         command=build.command,
         env=build_command_env(unit.config, function) if build.is_custom else (),

@@ -67,7 +67,8 @@ def hash_declared_values(env: Pairs, salt: str) -> Pairs:
 def build_wanted(
     inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
 ) -> DesiredFunction:
-    """Build the desired function. Only its own archive and outputs of other services count."""
+    """Build the desired function. Its own archive and outputs of other services count, and not a
+    deploy of its service that comes first."""
     name, settings, env = spec
     own = (package_id(inputs.service, name), image_id(inputs.service, name))
     is_stack_used = any(setting == "stack" for setting, _ in settings)
@@ -75,7 +76,11 @@ def build_wanted(
         pair
         for pair in upstream
         if pair[0] in own
-        or not (_is_archive(pair[0]) or (_is_own_stack(pair[0], inputs) and not is_stack_used))
+        or not (
+            _is_archive(pair[0])
+            or is_kind(pair[0], "deploy")
+            or (_is_own_stack(pair[0], inputs) and not is_stack_used)
+        )
     )
     entries = (*code, *inputs.entries_of(spec))
     plain = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)

@@ -76,6 +76,11 @@ class ProviderPlatform(Struct, frozen=True):
     deploy_extensions: tuple[str, ...] = ()
     # Those of releases only. A section with no others counts as missing for deploys.
     release_extensions: tuple[str, ...] = ()
+    # The key of a section with a `directory` of static files, which the archive of its `function`
+    # contains.
+    static_files: str = ""
+    # The path of a key with a function that is deployed before the others of its service.
+    first_function: tuple[str, ...] = ()
     # Runtimes without built-in builds: `build.preset` or `build.command` makes their archives.
     command_runtimes: tuple[str, ...] = ()
     # The base image of each family, with `{}` for the version. Empty if it deploys no images.
@@ -319,7 +324,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         common_names=("cloudflare", "workers", "cloudflare-workers", "wrangler"),
         title="Cloudflare Workers",
         prefix="EDGE1",
-        triggers=_WEB,
+        triggers=_WEB | {TriggerKind.QUEUE},
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _group_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
@@ -329,8 +334,13 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             packages=("httpx",),
             endpoints=("EDGE1_WORKERS_URL",),
         ),
-        limits=ProviderLimits(name_length=63, archive_bytes=10 * _KB * _KB),
-        platform=ProviderPlatform(families=("nodejs",), node_packages=("cloudflare:*",)),
+        limits=ProviderLimits(name_length=63),
+        platform=ProviderPlatform(
+            families=("nodejs",),
+            node_packages=("cloudflare:*",),
+            first_function=("bindings", "durable_objects", "function"),
+            static_files="assets",
+        ),
         traits=ProviderTraits(hides_secrets=True),
     ),
     ProviderFacts(

@@ -19,11 +19,15 @@ FABRIC=${FABRIC:-fabric}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-export FABRIC_REAL_DEPLOY=1
+prefix=$(echo "$provider" | cut -d- -f1 | tr a-z A-Z)
+export "FABRIC_${prefix}_REAL_DEPLOY=1"
 
+# Settings of the provider for this account, as JSON.
+extensions=${EXTENSIONS:-}
 cat > fabric.yml <<YAML
 service: acceptance
-provider: {name: $provider, runtime: nodejs22.x}
+provider: {name: $provider, runtime: ${runtime:-nodejs22.x}}
+extensions: {$provider: ${extensions:-{\}}}
 env: {MODE: plain}
 functions:
   - {name: hello, entry: hello.ts, triggers: [{type: http, path: /hello}$triggers]}
@@ -34,19 +38,28 @@ write() {
   echo "export const handler = async () => ({ statusCode: 200, body: \"$2 \" + process.env.MODE });" > "$1.ts"
 }
 
+# A new address needs time until it resolves.
 expect() {
-  url=$("$FABRIC" outputs --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["result"]["services"][0]["outputs"]["url"])')
-  # A new address needs time until it resolves.
-  for try in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    found=$(curl -sS --max-time 20 "$url/$1" || true)
-    if [ "$found" = "$2" ]; then
-      echo "ok: /$1 answers: $2"
-      return
-    fi
-    sleep 10
-  done
-  echo "failed: /$1 answers: $found, expected: $2 (try $try)" >&2
-  exit 1
+  "$FABRIC" outputs --json | WAIT="${WAIT:-120}" python3 -c '
+import json, os, sys, time, urllib.error, urllib.request
+
+function, wanted = sys.argv[1:]
+outputs = json.load(sys.stdin)["result"]["services"][0]["outputs"]
+url = outputs.get("url_" + function) or outputs["url"]
+url = url if url.endswith("/" + function) else url.rstrip("/") + "/" + function
+end = time.monotonic() + float(os.environ["WAIT"])
+while True:
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            found = answer.read().decode()
+    except (OSError, urllib.error.HTTPError) as error:
+        found = str(error)
+    if found == wanted:
+        sys.exit(print("ok:", url, "answers:", found))
+    if time.monotonic() > end:
+        sys.exit("failed: " + url + " answers: " + found + ", expected: " + wanted)
+    time.sleep(2)
+' "$1" "$2"
 }
 
 remove() {

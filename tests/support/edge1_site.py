@@ -12,7 +12,7 @@ from fabric.providers.core.provider import Connections
 from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.edge1.provider import Edge1Workers
 from fabric.providers.registry import open_deployer
-from tests.support.orders import around, context
+from tests.support.orders import around, context, trigger
 from tests.support.servers.edge1.client import Edge1Server, Met
 from tests.support.service_site import LostAnswer, ServiceSite
 
@@ -63,8 +63,16 @@ class Edge1Site(ServiceSite):
         return self.edge1.http("GET", self.known().endpoint + path, headers=headers)
 
     def full_orders(self) -> Iterable[FunctionOrder]:
+        """With a created namespace, and a queue that a function reads."""
         self._has_zone()
-        return super().full_orders()
+        created = {"create": True, "onRemove": "delete"}
+        self.extension["bindings"] = {
+            "kv_namespaces": [{"binding": "CACHE", **created}],
+            "queues": {"consumers": [{"queue": "jobs", **created}]},
+        }
+        jobs = trigger("queue", queue="jobs")
+        hello, *rest = super().full_orders()
+        return (replace(hello, triggers=(*hello.triggers, jobs)), *rest)
 
     def moved_orders(self) -> Iterable[FunctionOrder]:
         self._has_zone()

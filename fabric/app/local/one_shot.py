@@ -16,6 +16,7 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
 from fabric.engine.bus import MakeListeners
+from fabric.graph.bundling import find_first_function
 from fabric.local.routes import Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.queried import InvokeOutcome
@@ -40,7 +41,9 @@ def invoke_local(
     project = open_project(request.where, settings)
     config = project.units[0].config
     name, event = _select_function(call, config, settings)
-    one = replace(request, functions=frozenset({name}))
+    # A function can use something of another one, as classes of Durable Objects.
+    needed = {name, find_first_function(config)} - {""}
+    one = replace(request, functions=frozenset(needed))
     artifacts = build_artifacts(one, settings, make_listeners)
     service = build_local_service(project, artifacts, settings)
     warnings = (*artifacts.warnings, *service.warnings)

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from fabric.app.invoking.function_clients import build_simulated_caller
 from fabric.app.invoking.installed_packages import add_layers, find_installed_packages
 from fabric.app.invoking.layer_folders import unpack_layers
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
+from fabric.app.local.workers import describe_workers
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement
 from fabric.app.records.placed_deployers import list_function_names
@@ -27,7 +29,13 @@ from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.own_arns import fill_stand_in_arns
 from fabric.providers.core.redaction import build_redaction
-from fabric.runtimes.calls.function import CodeArchive, InstalledPackages, LocalFunction
+from fabric.runtimes.calls.function import (
+    CallingProvider,
+    CodeArchive,
+    InstalledPackages,
+    LocalFunction,
+    LocalWorkers,
+)
 from fabric.system.disk import read_bytes
 
 if TYPE_CHECKING:
@@ -65,6 +73,7 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     redaction = build_redaction(
         config.document.secret_values.reveal(), _list_variables(given.values)
     )
+    workers = describe_workers(config, artifacts, given.values)
     functions = {
         one.name: LocalFunction(
             name=one.name,
@@ -75,7 +84,7 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
             timeout=float(one.capacity.timeout or facts.timeout),
             memory=one.capacity.memory,
             installed=_add_layers(installed[found[one.name]], one, artifacts),
-            caller=build_simulated_caller(config, one),
+            caller=_add_workers(build_simulated_caller(config, one), workers.workers),
             hide=redaction.over,
         )
         for one in chosen
@@ -88,8 +97,12 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
         routes=tuple(list_routes(config, chosen)),
         memory={one.name: one.capacity.memory for one in chosen},
         broken=broken,
-        warnings=given.warnings,
+        warnings=(*given.warnings, *workers.warnings),
     )
+
+
+def _add_workers(caller: CallingProvider, workers: LocalWorkers | None) -> CallingProvider:
+    return replace(caller, calls=replace(caller.calls, workers=workers)) if workers else caller
 
 
 def _list_functions_without_layer(

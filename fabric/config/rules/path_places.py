@@ -58,12 +58,22 @@ def with_places(
     return ConfigPlaces(config, text).sort_problems(found)
 
 
+def _find_below(node: Node | None, keys: Sequence[str]) -> Node | None:
+    """Find the value below keys and numbers of list items."""
+    for key in keys:
+        if isinstance(node, nodes.Sequence) and key.isdecimal():
+            node = node.items[int(key)] if int(key) < len(node.items) else None
+        else:
+            node = find_child(node, key)
+    return node
+
+
 def _place(root: Mapping, path: FunctionPath) -> Place:
     """Return the place, or only the file if the function's name comes from a binding."""
     function = dict(list_named_entries(find_child(root, "functions"))).get(path.function)
     if function is None and path.function:
         return Place("")
-    node: Node | None = find_child(function, *path.keys) or find_child(root, *path.keys)
+    node = _find_below(function, path.keys) or _find_below(root, path.keys)
     if isinstance(node, nodes.Sequence) and path.number < len(node.items):
         node = node.items[path.number]
     return Place("") if node is None else place_of(node)

@@ -1,6 +1,7 @@
 """The keys of provider-specific settings. Other keys are passed on with a warning."""
 
 from fabric.config.schema.cloud1_http import CLOUD1_HTTP
+from fabric.config.schema.edge1_bindings import ASSETS, BINDINGS
 from fabric.config.schema.shapes import (
     Either,
     Field,
@@ -262,6 +263,36 @@ _EDGE1 = Fields(
             FILLED,
             "Compatibility date of the Workers. Default: the date that fabric tests with.",
             "2026-04-01",
+        ),
+        Field(
+            "compatibilityFlags",
+            Many(FILLED),
+            "Compatibility flags of the Workers, in addition to `nodejs_compat`.",
+            ["global_fetch_strictly_public"],
+        ),
+        Field(
+            "placement",
+            Fields((Field("mode", OneOf(("smart",), "a mode"), "Mode.", "smart", required=True),)),
+            "Placement of the Workers: near their users, or with `smart` near what they call.",
+            {"mode": "smart"},
+        ),
+        Field(
+            "limits",
+            Fields((Field("cpu_ms", Integer(1, 300_000), "CPU time of a call, in ms.", 50),)),
+            "Limits of a call.",
+            {"cpu_ms": 50},
+        ),
+        Field(
+            "assets",
+            ASSETS,
+            "Static files that are served beside a function.",
+            {"directory": "public", "binding": "ASSETS"},
+        ),
+        Field(
+            "bindings",
+            BINDINGS,
+            "Bindings of the Workers, with the names that Wrangler uses.",
+            {"kv_namespaces": [{"binding": "CACHE", "create": True}]},
         ),
     ),
     is_open=True,

@@ -1,9 +1,8 @@
 """A config of Wrangler (Cloudflare Workers) to a config of fabric.
 
-An environment of Wrangler becomes a stage. Bindings to other products are reported by name.
+An environment of Wrangler becomes a stage.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -20,6 +19,7 @@ from fabric.importing.rules import (
     apply_rules,
     copy_as,
     drop_because,
+    inside,
     is_false,
     is_true,
     lose_because,
@@ -28,6 +28,12 @@ from fabric.importing.rules import (
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.web.functions import check_schedule, check_stage, choose_service, put_service
+from fabric.importing.web.worker_bindings import (
+    BINDING_RULES,
+    FUNCTION,
+    put_queues,
+    put_variable,
+)
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_shapes
 
@@ -37,19 +43,8 @@ _ROUTES = ("ANY:/", "ANY:/{proxy+}")
 _HOST = re.compile(r"([A-Za-z0-9.-]+)/\*")
 _VARIABLE = re.compile(r"^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=", re.MULTILINE)
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]+$")
-# Sections of bindings, and the key of their names.
-_BINDINGS = {
-    **dict.fromkeys(
-        (
-            *("kv_namespaces", "r2_buckets", "d1_databases", "vectorize", "hyperdrive", "services"),
-            *("workflows", "analytics_engine_datasets", "mtls_certificates", "pipelines"),
-            *("dispatch_namespaces", "ai", "browser", "images", "media", "version_metadata"),
-            *("secrets_store_secrets", "worker_loaders", "vpc_services"),
-        ),
-        "binding",
-    ),
-    **dict.fromkeys(("send_email", "ratelimits"), "name"),
-}
+# Bindings of products that fabric does not name.
+_UNNAMED = ("media", "worker_loaders", "vpc_services")
 _LOADERS = {"Text": "text", "Data": "binary"}
 
 
@@ -78,7 +73,7 @@ def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Impor
     config = Fields()
     put_service(context, source.get("name"), config, _PROVIDER, _RUNTIME)
     function = Fields(source.get("main"))
-    function.put("name", "app")
+    function.put("name", FUNCTION)
     extension = Fields()
     _put_entry(context, source.get("main"), function)
     for route in _ROUTES:
@@ -123,22 +118,21 @@ def _put_secrets(context: Context, config: Fields) -> None:
             config.child("env").put(name, f"${{secret:{name}}}")
 
 
-def _put_variables(target: Fields, context: Context, at: At, _: Fields) -> None:
+def _put_variables(target: Fields, context: Context, at: At, extension: Fields) -> None:
     for one in at.list_entries():
-        if one.is_map or one.is_list:
-            text = json.dumps(one.value)
-            target.child("env", at).put(one.key, text, one)
-            context.ledger.change(one, "the value is text with JSON", text)
-        else:
+        if isinstance(one.value, str):
             context.copy_variable(one, target.child("env", at))
+        else:
+            put_variable(context, one, extension)
 
 
-def _put_flags(context: Context, at: At, _: Fields) -> None:
+def _put_flags(context: Context, at: At, extension: Fields) -> None:
     for one in at.list_items():
         if one.text in ("nodejs_compat", "nodejs_compat_v2"):
             context.ledger.drop(one, "fabric always sets nodejs_compat")
         else:
-            context.ledger.lose(one, f"the compatibility flag `{one.text}` is not supported")
+            extension.add("compatibilityFlags", context.read_text(one), one)
+            context.ledger.carry(one)
 
 
 def _put_crons(function: Fields, context: Context, at: At, _: Fields) -> None:
@@ -168,37 +162,11 @@ def _put_routes(context: Context, at: At, extension: Fields) -> None:
             context.ledger.change(one.get("custom_domain"), reason, found[1])
 
 
-def _lose_bindings(key: str) -> Rule:
-    def rule(context: Context, at: At, _: Fields) -> None:
-        for one in at.list_items():
-            name = one.get(key).text or one.get("binding").text or at.key
-            kind = f"the binding `{name}` ({at.key})"
-            context.ledger.lose(one, f"{kind} is not supported")
-
-    return rule
-
-
-def _lose_named(inner: str, key: str) -> Rule:
-    """Report bindings that are listed below a key."""
-
-    def rule(context: Context, at: At, _: Fields) -> None:
-        for one in at.get(inner).list_items():
-            reason = f"the binding `{one.get(key).text}` ({at.key}) is not supported"
-            context.ledger.lose(one, reason)
-        for one in at.list_entries():
-            if one.key != inner:
-                context.ledger.lose(one, f"`{one.key}` of {at.key} is not supported")
-
-    return rule
-
-
-def _lose_queues(context: Context, at: At, _: Fields) -> None:
-    for one in at.get("producers").list_items():
-        reason = f"the binding `{one.get('binding').text}` (queues.producers) is not supported"
-        context.ledger.lose(one, reason)
-    for one in at.get("consumers").list_items():
-        reason = f"the consumer of queue `{one.get('queue').text}` is not supported"
-        context.ledger.lose(one, reason)
+def _lose_bindings(context: Context, at: At, _: Fields) -> None:
+    for one in at.list_items() if at.is_list else (at,):
+        name = one.get("binding").text or at.key
+        hint = "declare it below `bindings.unsafe`"
+        context.ledger.lose(one, f"the binding `{name}` ({at.key}) is not supported", hint)
 
 
 def _put_build_command(config: Fields, context: Context, at: At, _: Fields) -> None:
@@ -256,19 +224,16 @@ _COMMON: Rules = {
     "compatibility_date": copy_as("compatibilityDate"),
     "compatibility_flags": _put_flags,
     **share(("route", "routes"), _put_routes),
-    **{name: _lose_bindings(key) for name, key in _BINDINGS.items()},
-    "durable_objects": _lose_named("bindings", "name"),
-    "queues": _lose_queues,
-    "unsafe": _lose_named("bindings", "name"),
-    "migrations": lose_because("migrations of durable objects are not supported"),
+    **BINDING_RULES,
+    **share(_UNNAMED, _lose_bindings),
     "containers": lose_because("containers of Cloudflare are not supported"),
-    **share(("assets", "site"), lose_because("static files are not supported")),
+    "site": lose_because("the format of old static files", "use `assets`"),
     **share(
         ("wasm_modules", "text_blobs", "data_blobs"), lose_because("the format of old Workers")
     ),
     "tail_consumers": lose_because("tail consumers are not supported"),
-    "placement": lose_because("a placement is not supported"),
-    "limits": lose_because("limits of CPU time are not supported"),
+    "placement": inside("placement", {"mode": copy_as("mode")}),
+    "limits": inside("limits", {"cpu_ms": copy_as("cpu_ms")}),
     "logpush": lose_because("Logpush is not supported"),
     "observability": _note_observability,
     "workers_dev": _note_address,
@@ -291,6 +256,7 @@ def _build_rules(config: Fields, function: Fields) -> Rules:
         **_COMMON,
         "vars": partial(_put_variables, config),
         "triggers": partial(_put_crons, function),
+        "queues": partial(put_queues, function),
         "build": partial(_put_build_command, config),
         "rules": partial(_put_modules, config),
         "minify": _put_below(config, "minify"),
@@ -315,7 +281,7 @@ def _convert_stage(context: Context, at: At, config: Fields, hostname: str) -> N
     if function.has("triggers"):
         for route in _ROUTES:
             function.add("triggers", {"type": "http", "route": route})
-        stage.child("functions").put("app", function)
+        stage.child("functions").put(FUNCTION, function)
     if not extension.is_empty:
         stage.child("extensions").put(_PROVIDER, extension)
     if hostname and not extension.has("hostname"):

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.hashing import hash_fields
+from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import DeploymentAddress
@@ -48,6 +49,7 @@ class Edge1Api(TokenApi[Edge1Account]):
     def __init__(self, account: Edge1Account, http: Http | None = None) -> None:
         super().__init__(account, http)
         self.rate = RateBudget()
+        self.resources = FoundResources()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
@@ -58,6 +60,28 @@ class Edge1Api(TokenApi[Edge1Account]):
         if not (reply.ok and envelope.success):
             raise Edge1RefusedError(reply.status, envelope.errors or (), call.title)
         return decode_reply(call, replace(reply, content=bytes(envelope.result)), kind)
+
+
+class FoundResources:
+    """The resources that a run found or created, by kind and name. Thread-safe: functions that
+    share a resource are deployed at the same time, and one of them creates it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._found: dict[str, str] = {}
+
+    def find(self, key: str, look: Callable[[], str]) -> str:
+        with self._guard:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._found:
+                self._found[key] = look()
+            return self._found[key]
+
+    def forget(self, key: str) -> None:
+        with self._guard:
+            self._found.pop(key, None)
 
 
 class RateBudget:
@@ -145,7 +169,7 @@ FLAGS = ("nodejs_compat",)
 _NAME_LENGTH = 63
 _OTHERS = re.compile(r"[^a-z0-9-]+")
 _OWNER_LENGTH = 16
-_MESSAGE = re.compile(r"archive ([0-9a-f]{64});")
+_MESSAGE = re.compile(r"archive ([0-9a-f]{64})(?:, migration ([^;]*))?;")
 
 
 class Edge1Settings(Struct, frozen=True, rename="camel"):
@@ -153,6 +177,23 @@ class Edge1Settings(Struct, frozen=True, rename="camel"):
 
     hostname: str = ""
     compatibility_date: str = COMPATIBILITY_DATE
+    compatibility_flags: tuple[str, ...] = ()
+    # With the names of Wrangler, checked by the schema.
+    placement: JsonObject = {}
+    limits: JsonObject = {}
+    assets: JsonObject = {}
+    bindings: JsonObject = {}
+
+    @property
+    def metadata(self) -> JsonObject:
+        """The settings of every version of a function, in addition to those of fabric."""
+        added = [one for one in self.compatibility_flags if one not in FLAGS]
+        found: JsonObject = {
+            "compatibility_flags": [*FLAGS, *added] if added else [],
+            "placement": self.placement,
+            "limits": self.limits,
+        }
+        return {name: value for name, value in found.items() if value}
 
 
 class Edge1Place(Struct, frozen=True):
@@ -211,14 +252,21 @@ def build_worker_owner(address: DeploymentAddress, function: str = "") -> Owner:
     return Owner(address.service, address.stage, function)
 
 
-def format_version_message(owner: Owner, archive: str) -> str:
+def format_version_message(owner: Owner, archive: str, migration: str = "") -> str:
     """Format a version message for people, archive hash first: a long text is cut at its end."""
-    return f"archive {archive}; {owner.title}, deployed by fabric"
+    migrated = f", migration {migration}" if migration else ""
+    return f"archive {archive}{migrated}; {owner.title}, deployed by fabric"
 
 
 def read_archive_hash(message: str) -> str:
     found = _MESSAGE.match(message)
     return found[1] if found else ""
+
+
+def read_migration(message: str) -> str:
+    """Return the migration of a version's Durable Objects; empty if it has none."""
+    found = _MESSAGE.match(message)
+    return (found[2] or "") if found else ""
 
 
 def format_worker_version_id(account: str, worker: str, version: str) -> str:

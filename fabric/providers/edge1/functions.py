@@ -1,28 +1,41 @@
 """Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
 to it."""
 
-from urllib.parse import quote
+from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec.structs import replace
 
+from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.core.errors import Judged, mark_untouched, refuse_without_version
-from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.errors import mark_untouched, refuse_without_version
 from fabric.providers.core.sources import TOO_LARGE
-from fabric.providers.core.work import ApiWork
+from fabric.providers.edge1.assets import (
+    find_static_folder,
+    has_assets,
+    list_asset_bindings,
+    read_static_files,
+    upload_assets,
+)
 from fabric.providers.edge1.client import (
-    Edge1Api,
-    Edge1Settings,
     Owner,
     build_worker_name,
     build_worker_owner,
-    classify_refusal,
     format_worker_version_id,
-    read_archive_hash,
     read_version,
 )
+from fabric.providers.edge1.objects import deploy_objects
+from fabric.providers.edge1.resources import resolve_bindings
 from fabric.providers.edge1.uploads import Upload, build_function_upload, extend_mark
+from fabric.providers.edge1.versions import (
+    VersionRow,
+    check_ownership,
+    fetch_version,
+    find_met_version,
+    list_worker_versions,
+    upload_version,
+)
+from fabric.providers.edge1.work import Edge1Work
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128
@@ -49,64 +62,6 @@ def refuse_variables(order: FunctionOrder) -> None:
         raise FabricError(*problems)
 
 
-_TAG, _MESSAGE = "workers/tag", "workers/message"
-
-
-class VersionRow(Struct, frozen=True):
-    id: str
-    annotations: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def tag(self) -> str:
-        return self.annotations.get(_TAG, "")
-
-    @property
-    def archive(self) -> str:
-        return read_archive_hash(self.annotations.get(_MESSAGE, ""))
-
-
-class _VersionList(Struct, frozen=True):
-    items: tuple[VersionRow, ...] = ()
-
-
-class _Uploaded(Struct, frozen=True):
-    """The response to a new Worker, with the id of its first version."""
-
-    deployment_id: str
-
-
-class _VersionShare(Struct, frozen=True):
-    version_id: str
-    percentage: float
-
-
-class _DeploymentRow(Struct, frozen=True):
-    versions: tuple[_VersionShare, ...] = ()
-
-
-class _DeploymentList(Struct, frozen=True):
-    deployments: tuple[_DeploymentRow, ...] = ()
-
-
-class Edge1Work(ApiWork[Edge1Api], frozen=True, kw_only=True):
-    title: str = "Cloudflare"
-    judged: Judged = classify_refusal
-    own: Edge1Settings
-
-    def measure_pause(self) -> float:
-        return self.api.rate.pause()
-
-    @property
-    def workers(self) -> str:
-        return f"/accounts/{quote(self.api.account.account, safe='')}/workers"
-
-    def script(self, name: str, rest: str = "") -> str:
-        return f"{self.workers}/scripts/{name}{rest}"
-
-    def tell(self, call: ProviderCall) -> None:
-        self.ask(call, object)
-
-
 def deploy_function(
     work: Edge1Work, address: DeploymentAddress, order: FunctionOrder
 ) -> LiveFunction:
@@ -117,7 +72,15 @@ def deploy_function(
     if then is None or then.tag != owner.tag(extend_mark(order.mark, date)):
         refuse_without_version(order)
         with mark_untouched():
-            upload = build_function_upload(order, owner, date)
+            static = find_static_folder(work.own.assets)
+            upload = build_function_upload(order, owner, date, static)
+            files = read_static_files(order, static) if static else ()
+        bindings = resolve_bindings(work, address, order.name)
+        deploy_objects(work, address, order, bindings)
+        named = list_asset_bindings(work.own.assets, order.name)
+        upload = _complete(work, upload, (*bindings, *named))
+        if files and has_assets(work.own.assets, order.name):
+            upload = replace(upload, assets=upload_assets(work, name, files))
         ident = upload_version(work, name, upload)
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
@@ -128,6 +91,11 @@ def deploy_function(
         mark=order.mark,
         triggers=order.triggers,
     )
+
+
+def _complete(work: Edge1Work, upload: Upload, bindings: Sequence[JsonObject]) -> Upload:
+    joined = (*upload.bindings, *bindings)
+    return replace(upload, bindings=joined, settings=work.own.metadata)
 
 
 def find_by_mark(
@@ -154,78 +122,6 @@ def find_active_version(
     return build_live_function(work, name, found, owner)
 
 
-def build_routes_path(zone: str) -> str:
-    return f"/zones/{quote(zone, safe='')}/workers/routes"
-
-
-def list_worker_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
-    """List deployable versions, newest first. None if the Worker does not exist."""
-    found = work.look(_build_versions_call(work, name), _VersionList)
-    return None if found is None else found.items
-
-
-def _build_versions_call(work: Edge1Work, name: str) -> ProviderCall:
-    return ProviderCall("GET", work.script(name, "/versions?deployable=true"))
-
-
-def fetch_version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
-    return work.look(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
-
-
-def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
-    """Return the id of a matching version, existing or new.
-
-    A version from a call with a lost response is found by the next try.
-    """
-    kind, content = upload.form()
-
-    def act() -> str:
-        there = work.look_once(_build_versions_call(work, name), _VersionList)
-        found = _find_own_version(name, there.items, upload) if there else ""
-        if found:
-            return found
-        if there is None:
-            call = ProviderCall("PUT", work.script(name), content, kind)
-            return work.api.once(call, _Uploaded).deployment_id
-        call = ProviderCall("POST", work.script(name, "/versions"), content, kind)
-        return work.api.once(call, VersionRow).id
-
-    return work.patient(act)
-
-
-def _find_own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
-    check_ownership(name, rows, upload.owner)
-    return next((one.id for one in rows if one.tag == upload.tag), "")
-
-
-def has_own(rows: tuple[VersionRow, ...], owner: Owner) -> bool:
-    return any(owner.is_of(one.tag) for one in rows)
-
-
-def check_ownership(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
-    if has_own(rows, owner):
-        return
-    message = f"the Worker `{name}` already exists and does not belong to {owner.title}"
-    hint = "delete or rename it manually, or rename the service; it was not changed"
-    raise FabricError(Problem("deploy/foreign", message, hint))
-
-
-def find_met_version(work: Edge1Work, name: str) -> str:
-    """Return the id of the version with most of the traffic; empty without traffic."""
-    found = work.look(ProviderCall("GET", work.script(name, "/deployments")), _DeploymentList)
-    shares = found.deployments[0].versions if found and found.deployments else ()
-    newest = max(shares, key=lambda one: one.percentage, default=None)
-    return newest.version_id if newest else ""
-
-
-def activate_version(work: Edge1Work, name: str, ident: str) -> None:
-    """Route all traffic to a version. Secret values are part of a version and are rolled back with
-    it."""
-    shares = [{"version_id": ident, "percentage": 100}]
-    document = {"strategy": "percentage", "versions": shares}
-    work.tell(build_json_call("POST", work.script(name, "/deployments?force=true"), document))
-
-
 def build_live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
     return LiveFunction(
         owner.function,
@@ -234,8 +130,3 @@ def build_live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owne
         artifact_sha256=row.archive,
         mark=owner.mark_in(row.tag),
     )
-
-
-ACCOUNT, GATE, PLACE, ADDRESS = "account", "gate", "place", "address"
-# The zone that the last release made a route in.
-ZONE = "zone"

@@ -26,6 +26,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+", re.IGNORECASE)
 _MEMORY = 128
 _VARIABLES = 128
+_MOST_MESSAGES, _LONGEST_WINDOW = 100, 60
 
 
 def find_setting_problems(own: Edge1Settings, place: Edge1Place) -> Iterator[Unsupported]:
@@ -83,6 +84,23 @@ def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
         yield function_problem(one.name, why)
 
 
+def _find_queue_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
+    for key, most, unit in (
+        ("batchSize", _MOST_MESSAGES, "messages"),
+        ("maximumBatchingWindowSeconds", _LONGEST_WINDOW, "seconds"),
+    ):
+        value = trigger.get(key)
+        if isinstance(value, int) and value > most:
+            why = f"has `{key}: {value}`; queues of Cloudflare allow at most {most} {unit}"
+            yield function_problem(one.name, why)
+    if trigger.get("enabled") is False:
+        why = "disables its queue, which Cloudflare does not support"
+        yield function_problem(one.name, why, "remove the trigger: messages stay in the queue")
+
+
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
+    if trigger.get("type") == "queue":
+        yield from _find_queue_problems(one, trigger)
+        return
     of_cron = partial(find_utc_schedule_problems, convert=convert_schedule, provider="Cloudflare")
     yield from find_trigger_problems(one, trigger, "Cloudflare Workers", of_cron)

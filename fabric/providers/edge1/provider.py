@@ -22,6 +22,8 @@ from fabric.providers.core.provider import Provider, ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.work import CallScope
+from fabric.providers.edge1.assets import find_asset_problems
+from fabric.providers.edge1.bindings import find_binding_problems
 from fabric.providers.edge1.client import (
     Edge1Account,
     Edge1Api,
@@ -33,16 +35,9 @@ from fabric.providers.edge1.client import (
     read_version_account,
 )
 from fabric.providers.edge1.functions import (
-    ACCOUNT,
-    ADDRESS,
-    GATE,
-    Edge1Work,
-    build_routes_path,
     deploy_function,
     find_active_version,
     find_by_mark,
-    has_own,
-    list_worker_versions,
     refuse_variables,
 )
 from fabric.providers.edge1.limits import find_setting_problems, find_unsupported
@@ -56,6 +51,8 @@ from fabric.providers.edge1.release import (
     restore_gate,
 )
 from fabric.providers.edge1.routes import fetch_subdomain, is_open
+from fabric.providers.edge1.versions import has_own, list_worker_versions
+from fabric.providers.edge1.work import ACCOUNT, ADDRESS, GATE, Edge1Work, build_routes_path
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
 _NO_TOOL = "FABRIC_EDGE1_DISABLE_TAIL_TOOL"
@@ -120,7 +117,9 @@ class Edge1Workers(VersionedDeployer[Edge1Work], frozen=True, kw_only=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
         settings = find_setting_problems(self.own, self.place)
-        return (*find_unsupported(address, functions), *settings)
+        bindings = find_binding_problems(self.own.bindings, address, functions)
+        assets = find_asset_problems(self.own.assets, functions)
+        return (*find_unsupported(address, functions), *settings, *bindings, *assets)
 
     def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
         with self._call(f"`{address.service}`", address) as work:

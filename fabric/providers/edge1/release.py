@@ -14,8 +14,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Diversion
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.core.errors import attach_error_spot, ignore_missing
-from fabric.providers.core.http_calls import ProviderCall
+from fabric.providers.core.errors import attach_error_spot
 from fabric.providers.core.release_state import ReleaseState, read_kept_texts
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.routes import foreign_diversion_problem, other_account_problem
@@ -27,20 +26,15 @@ from fabric.providers.edge1.client import (
     build_worker_owner,
     read_version,
 )
-from fabric.providers.edge1.events import format_crons, plan_crons, set_crons
-from fabric.providers.edge1.functions import (
-    ACCOUNT,
-    ADDRESS,
-    GATE,
-    PLACE,
-    ZONE,
-    Edge1Work,
-    activate_version,
-    find_met_version,
-    has_own,
-    list_worker_versions,
-    upload_version,
+from fabric.providers.edge1.events import (
+    delete_consumers,
+    format_crons,
+    plan_crons,
+    set_consumers,
+    set_crons,
 )
+from fabric.providers.edge1.objects import delete_objects, release_objects
+from fabric.providers.edge1.resources import delete_resources, store_resources
 from fabric.providers.edge1.routes import open_address, shut
 from fabric.providers.edge1.uploads import (
     TUNNEL_MARK,
@@ -48,8 +42,16 @@ from fabric.providers.edge1.uploads import (
     build_gate_upload,
     build_tunnel_upload,
 )
+from fabric.providers.edge1.versions import (
+    activate_version,
+    find_met_version,
+    has_own,
+    list_worker_versions,
+    upload_version,
+)
+from fabric.providers.edge1.work import ACCOUNT, ADDRESS, GATE, OBJECTS, PLACE, ZONE, Edge1Work
 
-_VERSION, _CRONS = "version:", "crons:"
+_VERSION, _CRONS, _QUEUES = "version:", "crons:", "queues:"
 
 
 def release_service(
@@ -60,18 +62,24 @@ def release_service(
     kept = read_kept_texts(address)
     gate = plan_gate(address, functions, work.own.compatibility_date)
     crons = {one.name: plan_crons(one.triggers) for one in functions}
+    resources = store_resources(work, address, kept)
+    objects = release_objects(work, address, functions, kept)
     run_parallel(lambda one: _cut_over(work, address, one, kept), functions)
     endpoint, texts = _release_gate(work, address, gate, kept)
     run_parallel(lambda one: _update_crons(work, address, (one, crons[one.name]), kept), functions)
+    queues = dict(run_parallel(lambda one: _update_queues(work, address, one, kept), functions))
     left = {
         ACCOUNT: work.api.account.account,
         **kept.of_leaving(address, frozenset(one.name for one in functions)),
         **texts,
+        **resources.texts,
+        **objects,
+        **{_QUEUES + name: text for name, text in queues.items() if text},
         **{_VERSION + one.name: read_version(one.resource_id) for one in functions},
         **{_CRONS + name: format_crons(rows) for name, rows in crons.items() if rows},
     }
     outputs = build_outputs(endpoint, functions, partial(build_worker_name, address))
-    return Released(endpoint, outputs, tuple(left.items()))
+    return Released(endpoint, (*outputs, *resources.outputs.items()), tuple(left.items()))
 
 
 def _cut_over(
@@ -101,12 +109,24 @@ def _update_crons(
         set_crons(work, build_worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
 
 
+def _update_queues(
+    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: ReleaseState
+) -> tuple[str, str]:
+    """Set the consumers of a function, and return what to store of them."""
+    number, name = number_of("queue", one.triggers), build_worker_name(address, one.name)
+    with attach_error_spot(one.name, number), work.convert_errors(f"function `{one.name}`"):
+        return one.name, set_consumers(work, name, one, kept, _QUEUES + one.name)
+
+
 def delete_functions(
     work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
+    kept = read_kept_texts(address)
+
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or build_worker_name(address, one.name)
         with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
+            delete_consumers(work, name, kept, _QUEUES + one.name)
             if _delete_own(work, name, build_worker_owner(address, one.name)):
                 work.watch.hear(f"{one.name}: deleted with all its versions")
 
@@ -118,6 +138,8 @@ def delete_service(
 ) -> None:
     remove_gate(work, address)
     delete_functions(work, address, functions)
+    delete_objects(work, address, read_kept_texts(address).texts.get(OBJECTS, ""))
+    delete_resources(work, address)
 
 
 def remove_gate(work: Edge1Work, address: DeploymentAddress) -> None:
@@ -130,7 +152,7 @@ def remove_gate(work: Edge1Work, address: DeploymentAddress) -> None:
             return
         shut(work, name, read_kept_texts(address))
         if rows is not None:
-            _delete(work, name)
+            work.delete_script(name)
 
 
 def _delete_own(work: Edge1Work, name: str, owner: Owner) -> bool:
@@ -140,19 +162,13 @@ def _delete_own(work: Edge1Work, name: str, owner: Owner) -> bool:
         _leave(work, name, owner)
         return False
     if rows is not None:
-        _delete(work, name)
+        work.delete_script(name)
     return True
 
 
 def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
     """Report a Worker of another owner, which must not block the deletion of ours."""
     work.watch.hear(f"the Worker `{name}` does not belong to {owner.title} and was not deleted")
-
-
-def _delete(work: Edge1Work, name: str) -> None:
-    """Delete a Worker even if it has bindings, or others bind to it."""
-    with ignore_missing():
-        work.tell(ProviderCall("DELETE", work.script(name, "?force=true")))
 
 
 class DesiredFrontWorker(Struct, frozen=True):

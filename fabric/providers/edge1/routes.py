@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.errors import RefusedCallError, ignore_missing
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.release_state import ReleaseState
-from fabric.providers.edge1.functions import ADDRESS, ZONE, Edge1Work, build_routes_path
+from fabric.providers.edge1.work import ADDRESS, ZONE, Edge1Work, build_routes_path
 
 _NO_SUBDOMAIN = "10007"
 _HTTPS = "https://"

@@ -21,7 +21,7 @@ from fabric.providers.core.contract import LiveFunction
 from fabric.providers.core.http_calls import build_json_call
 from fabric.providers.core.observing import LogQuestion, ObservedService
 from fabric.providers.edge1.client import Edge1Settings
-from fabric.providers.edge1.functions import Edge1Work
+from fabric.providers.edge1.work import Edge1Work
 
 T = TypeVar("T")
 MS = 1_000_000

@@ -5,7 +5,7 @@ import io
 import json
 import posixpath
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -35,6 +35,8 @@ _KINDS = {
 }
 _DATA = "application/octet-stream"
 _PACKAGES = "node_modules"
+# Compressed.
+_LARGEST = 10 << 20
 
 
 class WorkerModule(Struct, frozen=True):
@@ -54,21 +56,32 @@ class Upload(Struct, frozen=True):
     modules: tuple[WorkerModule, ...]
     # Contain variable values and must not be shown.
     bindings: tuple[JsonObject, ...] = ()
+    # Settings of the config.
+    settings: JsonObject = {}
+    # The static files, with a token of their upload.
+    assets: JsonObject = {}
+    # Of a Worker with Durable Objects: those to apply, and the name of the last one.
+    migrations: JsonObject = {}
+    migration: str = ""
 
     @property
     def tag(self) -> str:
         return self.owner.tag(extend_mark(self.mark, self.date))
 
     def metadata(self) -> JsonObject:
+        pending: JsonObject = {"migrations": self.migrations} if self.migrations else {}
         return {
+            **pending,
+            **({"assets": self.assets} if self.assets else {}),
             "main_module": MAIN,
             "compatibility_date": self.date,
             "compatibility_flags": list(FLAGS),
             "bindings": list(self.bindings),
             "observability": {"enabled": True},
+            **self.settings,
             "annotations": {
                 "workers/tag": self.tag,
-                "workers/message": format_version_message(self.owner, self.archive),
+                "workers/message": format_version_message(self.owner, self.archive, self.migration),
             },
         }
 
@@ -90,32 +103,68 @@ def _encode_form_part(module: WorkerModule) -> bytes:
     return head.encode() + b"\r\n\r\n" + module.content
 
 
-def build_function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
-    modules = tuple(_unpack_modules(order))
+def build_function_upload(
+    order: FunctionOrder, owner: Owner, date: str, static: str = ""
+) -> Upload:
+    """Build a version of a function. `static` is the directory of files that are not modules."""
+
+    def write_main(module: str, export: str) -> str:
+        settings = json.dumps(_build_worker_settings(order, export))
+        return _MAIN.format(module=module, settings=settings)
+
+    return _build_archive_upload(order, owner, date, _Content(write_main, static))
+
+
+def build_objects_upload(
+    order: FunctionOrder, owner: Owner, date: str, classes: Sequence[str], static: str = ""
+) -> Upload:
+    """Build the Worker that exports the classes of a function's module, and has no address."""
+
+    def write_main(module: str, _export: str) -> str:
+        named = "".join(_CLASS.format(name=one, text=json.dumps(one)) for one in classes)
+        return _OBJECTS.format(module=module, classes=named)
+
+    return _build_archive_upload(order, owner, date, _Content(write_main, static))
+
+
+class _Content(Struct, frozen=True):
+    """The main module, as a function of the module and the export of the handler; and the
+    directory of files that are not modules."""
+
+    write_main: Callable[[str, str], str]
+    static: str = ""
+
+
+def _build_archive_upload(
+    order: FunctionOrder, owner: Owner, date: str, content: _Content
+) -> Upload:
+    """Build a version of the modules of an archive, behind a main module of fabric."""
+    modules = tuple(_unpack_modules(order, content.static))
     names = frozenset(one.name for one in modules)
     path, _, export = order.artifact.handler.rpartition(".")
     main = next((f"{path}{end}" for end in (".js", ".mjs", ".cjs") if f"{path}{end}" in names), "")
     if not main:
         raise FabricError(_archive_problem(order, f"its archive has no module `{path}`", NO_MODULE))
-    text = _MAIN.format(
-        module=json.dumps(f"../{main}"), said=json.dumps(_build_worker_settings(order, export))
-    )
+    text = content.write_main(json.dumps(f"../{main}"), export)
     shim = (
         _read_own_module("function.mjs"),
         _read_own_module("http.mjs"),
         _read_own_module("routes.mjs"),
     )
-    bindings = tuple(_build_binding(order, *pair) for pair in order.env.reveal())
-    main_module = WorkerModule(MAIN, _ES_MODULE, text.encode())
-    modules = (main_module, *shim, *modules)
     return Upload(
         owner=owner,
         mark=order.mark,
         date=date,
         archive=order.artifact.sha256,
-        modules=modules,
-        bindings=bindings,
+        modules=(WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim, *modules),
+        bindings=tuple(_build_binding(order, *pair) for pair in order.env.reveal()),
     )
+
+
+def build_reserved_upload(owner: Owner, date: str) -> Upload:
+    """Build a Worker that only reserves its name, so that others can bind to it."""
+    main = WorkerModule(MAIN, _ES_MODULE, _RESERVED.encode())
+    return Upload(owner=owner, mark="reserved", date=date, archive="", modules=(main,))
 
 
 def extend_mark(mark: str, date: str) -> str:
@@ -134,9 +183,21 @@ def _hash_surroundings(date: str) -> str:
 
 
 _MAIN = """\
-import * as found from {module};
+import * as source from {module};
 import {{ worker }} from "./function.mjs";
-export default worker(found, {said});
+export default worker(source, {settings});
+"""
+
+
+_CLASS = """export const {name} = classOf(source, {text});
+"""
+_OBJECTS = """\
+import * as source from {module};
+import {{ classOf }} from "./function.mjs";
+{classes}export default {{ fetch: () => new Response(null, {{ status: 404 }}) }};
+"""
+_RESERVED = """\
+export default { fetch: () => new Response(null, { status: 503 }) };
 """
 
 
@@ -146,11 +207,14 @@ def _build_worker_settings(order: FunctionOrder, export: str) -> JsonObject:
         for one in map(json.loads, order.triggers)
         if one.get("type") == "http"
     ]
+    queues = [one for one in map(json.loads, order.triggers) if one.get("type") == "queue"]
+    reporting = [one["queue"] for one in queues if one.get("functionResponseType")]
     return {
         "function": order.name,
         "name": export,
         "routes": list(routes),
         "timeout": read_timeout(order),
+        **({"reporting": reporting} if reporting else {}),
     }
 
 
@@ -220,10 +284,16 @@ def _build_binding(order: FunctionOrder, name: str, value: str) -> JsonObject:
     return {"type": kind, "name": name, "text": value}
 
 
-def _unpack_modules(order: FunctionOrder) -> Iterator[WorkerModule]:
+def _unpack_modules(order: FunctionOrder, static: str) -> Iterator[WorkerModule]:
     """Yield code modules and all other files, which functions read below `/bundle`."""
     with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
-        names = sorted(one.filename for one in archive.infolist() if not one.is_dir())
+        files = [one for one in archive.infolist() if not one.is_dir()]
+        files = [one for one in files if not static or not one.filename.startswith(f"{static}/")]
+        size = sum(one.compress_size for one in files)
+        if size > _LARGEST:
+            why = f"its code has {size:,} bytes; the maximum is {_LARGEST:,}"
+            raise FabricError(_archive_problem(order, why, "include fewer files or packages"))
+        names = sorted(one.filename for one in files)
         packages = sorted({one.split(f"{_PACKAGES}/", 1)[1] for one in names if _is_package(one)})
         if packages:
             package = "/".join(packages[0].split("/")[: 2 if packages[0].startswith("@") else 1])

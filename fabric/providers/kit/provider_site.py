@@ -266,6 +266,7 @@ class ProviderSite(ABC):
             resource_id=one.resource_id,
             endpoint=one.endpoint,
             artifact_sha256=one.artifact_sha256,
+            mark=order.mark if order else "",
             triggers=one.triggers,
             tags=order.tags if order else (),
             reserved_concurrency=order.reserved_concurrency if order else None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fabric.runtimes.calls.folder import ChildFolder
-from fabric.runtimes.calls.function import LocalFunction
+from fabric.runtimes.calls.function import LocalFunction, LocalWorkers
 
 _MAJOR = re.compile(r"nodejs(\d+)")
 
@@ -100,7 +100,7 @@ def build_harness_settings(
     `call.mjs` and `handler_settings.py` read it.
     """
     module, _, name = function.handler.rpartition(".")
-    caller = function.caller
+    caller, workers = function.caller, function.caller.calls.workers
     return {
         "folder": str(folder.code),
         "module": module,
@@ -121,4 +121,9 @@ def build_harness_settings(
         "resource": caller.resource,
         "streams": caller.facts.is_lambda,
         "variables": [name for name, _ in function.env.reveal()],
+        **({"workers": _describe_workers(workers)} if workers else {}),
     }
+
+
+def _describe_workers(workers: LocalWorkers) -> dict[str, object]:
+    return {"file": workers.file, "variables": workers.variables.reveal()}

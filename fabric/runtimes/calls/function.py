@@ -1,6 +1,6 @@
 """A function for local calls: its archive and its settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,12 +11,22 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 
+class LocalWorkers(Struct, frozen=True):
+    """The service of a function that runs in workerd: the file that describes it, and the
+    variables of all its functions."""
+
+    file: str
+    variables: Secret[Mapping[str, Mapping[str, str]]]
+
+
 class CalledExports(Struct, frozen=True):
     """The calling convention, the fallback exports, and the methods of a handler object."""
 
     convention: Convention = Convention.EVENT
     names: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
+    # Only at Cloudflare, with bindings.
+    workers: LocalWorkers | None = None
 
 
 class CallingProvider(Struct, frozen=True):

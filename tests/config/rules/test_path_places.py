@@ -3,7 +3,7 @@
 from fabric.config.rules.path_places import FunctionPath, list_function_paths, with_places
 from fabric.config.values import Config
 from fabric.model.problems import Problem
-from tests.support.config_texts import HEAD, loaded
+from tests.support.config_texts import HEAD, ONE, loaded
 
 TEXT = (
     HEAD
@@ -64,3 +64,16 @@ def test_problems_are_in_the_order_of_the_file() -> None:
     paths = [FunctionPath("a", "y.txt", ("include",), 1), FunctionPath("a", "a.ts", ("entry",))]
     rows = [(one, Problem("x/y", one.path)) for one in paths]
     assert [one.message for one in with_places(config(), TEXT.encode(), rows)] == ["a.ts", "y.txt"]
+
+
+def test_numbers_are_items_of_lists() -> None:
+    text = (
+        HEAD
+        + ONE
+        + "extensions: {edge1-workers: {bindings: {r2_buckets: [{binding: A},\n{binding: B}]}}}\n"
+    )
+    keys = ("extensions", "edge1-workers", "bindings", "r2_buckets", "1")
+    path = FunctionPath("", "", keys)
+    (found,) = with_places(loaded(text), text.encode(), [(path, Problem("x/y", "z"))])
+    assert found.where is not None
+    assert found.where.line == text[: text.index("{binding: B}")].count("\n") + 1

@@ -54,14 +54,129 @@ def test_other_routes_are_reported() -> None:
     assert len(done.reasons()) == 2
 
 
-def test_variables_that_are_not_texts_become_json() -> None:
+def test_variables_that_are_not_texts_keep_their_type() -> None:
     done = wrangler('[vars]\nLEVEL = "info"\nNUMBER = 5\nLIST = [1]\nAPI_TOKEN = "hunter2"\n')
-    assert done.config["env"] == {
-        "LEVEL": "info",
-        "NUMBER": 5,
-        "LIST": "[1]",
-        "API_TOKEN": "${env:API_TOKEN}",
+    assert done.config["env"] == {"LEVEL": "info", "API_TOKEN": "${env:API_TOKEN}"}
+    assert settings(done) == {"bindings": {"vars": {"NUMBER": 5, "LIST": [1]}}}
+    assert done.reasons() == []
+
+
+def test_bindings_keep_their_names() -> None:
+    done = wrangler(
+        """\
+[[kv_namespaces]]
+binding = "CACHE"
+id = "f0"
+preview_id = "f1"
+[[kv_namespaces]]
+binding = "OTHER"
+[[d1_databases]]
+binding = "DB"
+database_name = "shop"
+database_id = "d0"
+[[services]]
+binding = "AUTH"
+service = "auth"
+[[ratelimits]]
+name = "LIMIT"
+namespace_id = "1001"
+simple = {limit = 100, period = 60}
+[[analytics_engine_datasets]]
+binding = "EVENTS"
+[ai]
+binding = "AI"
+[version_metadata]
+binding = "VERSION"
+[[unsafe.bindings]]
+name = "X"
+type = "new"
+"""
+    )
+    assert settings(done)["bindings"] == {
+        "kv_namespaces": [{"binding": "CACHE", "id": "f0"}, {"binding": "OTHER", "create": True}],
+        "d1_databases": [{"binding": "DB", "database_name": "shop", "database_id": "d0"}],
+        "services": [{"binding": "AUTH", "service": "auth"}],
+        "ratelimits": [
+            {"name": "LIMIT", "namespace_id": "1001", "simple": {"limit": 100, "period": 60}}
+        ],
+        "analytics_engine_datasets": [{"binding": "EVENTS"}],
+        "ai": {"binding": "AI"},
+        "version_metadata": {"binding": "VERSION"},
+        "unsafe": {"bindings": [{"name": "X", "type": "new"}]},
     }
+    assert done.reasons() == []
+
+
+def test_settings_of_the_runtime_are_those_of_the_service() -> None:
+    done = wrangler(
+        'compatibility_flags = ["nodejs_compat", "x"]\n'
+        '[placement]\nmode = "smart"\n[limits]\ncpu_ms = 5\n'
+    )
+    assert settings(done) == {
+        "compatibilityFlags": ["x"],
+        "placement": {"mode": "smart"},
+        "limits": {"cpu_ms": 5},
+    }
+    assert done.reasons() == []
+
+
+def test_a_consumer_is_a_queue_trigger_with_settings() -> None:
+    done = wrangler(
+        """\
+[[queues.producers]]
+binding = "JOBS"
+queue = "jobs"
+[[queues.consumers]]
+queue = "jobs"
+max_batch_size = 5
+max_batch_timeout = 2
+max_retries = 4
+dead_letter_queue = "dead"
+"""
+    )
+    assert done.function["triggers"][-1] == {
+        "type": "queue",
+        "queue": "jobs",
+        "batchSize": 5,
+        "maximumBatchingWindowSeconds": 2,
+    }
+    assert settings(done)["bindings"]["queues"] == {
+        "producers": [{"binding": "JOBS", "queue": "jobs"}],
+        "consumers": [{"queue": "jobs", "max_retries": 4, "dead_letter_queue": "dead"}],
+    }
+    assert done.reasons() == []
+
+
+def test_static_files_belong_to_the_function() -> None:
+    done = wrangler('[assets]\ndirectory = "./public"\nbinding = "FILES"\n')
+    assert settings(done)["assets"] == {
+        "directory": "./public",
+        "binding": "FILES",
+        "function": "app",
+    }
+    assert done.reasons() == []
+
+
+def test_classes_of_objects_are_those_of_the_function() -> None:
+    done = wrangler(
+        """\
+[[durable_objects.bindings]]
+name = "ROOMS"
+class_name = "Room"
+[[migrations]]
+tag = "v1"
+new_sqlite_classes = ["Room"]
+"""
+    )
+    assert settings(done)["bindings"] == {
+        "durable_objects": {
+            "function": "app",
+            "bindings": [{"name": "ROOMS", "class_name": "Room"}],
+        },
+        "migrations": [{"tag": "v1", "new_sqlite_classes": ["Room"]}],
+    }
+    assert done.reasons() == []
+    assert any("with new objects" in one for one in done.reasons(Fate.CHANGED))
 
 
 def test_names_of_local_secrets_are_secrets() -> None:
@@ -87,38 +202,28 @@ id = "abc"
     )
     prod = done.config["stages"]["prod"]
     assert prod["env"] == {"URL": "https://shop"}
-    assert prod["extensions"] == {"edge1-workers": {"hostname": "shop.example.com"}}
+    assert prod["extensions"]["edge1-workers"] == {
+        "hostname": "shop.example.com",
+        "bindings": {"kv_namespaces": [{"binding": "CACHE", "id": "abc"}]},
+    }
     assert prod["functions"]["app"]["triggers"][0]["schedule"] == "0 0 * * *"
-    assert done.reasons() == [
-        "env.prod.kv_namespaces.0: the binding `CACHE` (kv_namespaces) is not supported"
-    ]
+    assert done.reasons() == []
     assert any("`LEVEL` is inherited" in one for one in done.reasons(Fate.CHANGED))
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ('[[kv_namespaces]]\nbinding = "X"\n', "`X` (kv_namespaces)"),
-        ('[[r2_buckets]]\nbinding = "X"\n', "`X` (r2_buckets)"),
-        ('[[d1_databases]]\nbinding = "X"\n', "`X` (d1_databases)"),
-        ('[[services]]\nbinding = "X"\n', "`X` (services)"),
-        ('[[vectorize]]\nbinding = "X"\n', "`X` (vectorize)"),
-        ('[[hyperdrive]]\nbinding = "X"\n', "`X` (hyperdrive)"),
-        ('[[workflows]]\nbinding = "X"\n', "`X` (workflows)"),
-        ('[[send_email]]\nname = "X"\n', "`X` (send_email)"),
-        ('[ai]\nbinding = "X"\n', "`X` (ai)"),
-        ('[browser]\nbinding = "X"\n', "`X` (browser)"),
-        ('[[durable_objects.bindings]]\nname = "X"\n', "`X` (durable_objects)"),
-        ('[[queues.producers]]\nbinding = "X"\n', "`X` (queues.producers)"),
-        ('[[queues.consumers]]\nqueue = "X"\n', "queue `X`"),
-        ('[assets]\ndirectory = "x"\n', "static files"),
+        ('[media]\nbinding = "X"\n', "`X` (media)"),
+        ('[[services]]\nbinding = "X"\nprops = {a = 1}\n', "`props` of a binding"),
+        ('[[queues.consumers]]\nqueue = "x"\ntype = "http_pull"\n', "type `http_pull`"),
+        ('[[queues.consumers]]\nqueue = "x"\nvisibility_timeout_ms = 1\n', "of a consumer"),
+        ('[[d1_databases]]\nbinding = "X"\nmigrations_dir = "m"\n', "applies no migrations"),
+        ('[site]\nbucket = "x"\n', "old static files"),
         ('[[tail_consumers]]\nservice = "x"\n', "tail consumers"),
-        ('[placement]\nmode = "smart"\n', "placement"),
-        ("[limits]\ncpu_ms = 5\n", "limits"),
+        ('[placement]\nregion = "x"\n', "placement: unknown key"),
         ("something_new = 1\n", "unknown key"),
-        ('compatibility_flags = ["x"]\n', "flag `x`"),
         ('alias = {a = "b"}\n', "replaced packages"),
-        ('[[migrations]]\ntag = "v1"\n', "migrations"),
     ],
 )
 def test_what_fabric_cannot_express_is_reported_by_name(text: str, name: str) -> None:

@@ -185,7 +185,7 @@ def test_a_python_service_is_refused_at_plan(shop: EdgeShop) -> None:
 
 
 def test_a_trigger_that_edge1_lacks_is_refused_at_plan(shop: EdgeShop) -> None:
-    shop.has("hello", "one", "{type: queue, queue: work}")
+    shop.has("hello", "one", '{type: storage, bucket: work, events: ["objstore1:ObjectCreated:*"]}')
     done = shop.run("plan")
     assert done.code == 65
     assert "edge1-workers" in done.error["message"]

@@ -70,9 +70,22 @@ def test_conflicting_resource_names_are_reported() -> None:
 
 
 def test_a_trigger_that_edge1_does_not_have_is_named_with_its_number() -> None:
-    drafts = [replace(GOOD, triggers=(cron("rate(1 hour)"), trigger("queue", queue="work")))]
+    drafts = [replace(GOOD, triggers=(cron("rate(1 hour)"), trigger("storage", bucket="work")))]
     (found,) = find_unsupported(address("edge1-workers"), drafts)
-    assert ("`queue`" in found.problem.message, found.trigger) == (True, 1)
+    assert ("`storage`" in found.problem.message, found.trigger) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"batchSize": 101}, "at most 100 messages"),
+        ({"maximumBatchingWindowSeconds": 61}, "at most 60 seconds"),
+        ({"enabled": False}, "disables its queue"),
+    ],
+)
+def test_a_queue_that_cloudflare_cannot_have_is_named(keys: dict[str, int], words: str) -> None:
+    (message,) = told(replace(GOOD, triggers=(trigger("queue", queue="work", **keys),)))
+    assert words in message
 
 
 def test_an_authorizer_is_not_passed_over() -> None:

@@ -51,11 +51,15 @@ def code(answer: Met) -> int:
         ({**_GOOD, "main_module": "other.mjs"}, "No such module"),
         ({"main_module": "main.mjs"}, "compatibility_date"),
         ({**_GOOD, "compatibility_dat": "2026-04-01"}, "unknown member"),
-        ({**_GOOD, "bindings": [{"type": "plain_text", "name": "A"}]}, "has no text"),
+        ({**_GOOD, "bindings": [{"type": "plain_text", "name": "A"}]}, "lacks the member text"),
         ({**_GOOD, "bindings": [{"type": "plain_text", "name": "A", "text": "x" * 5121}]}, "5 KB"),
         ({**_GOOD, "bindings": [{"type": "service", "name": "A", "service": "no"}]}, "not found"),
         ({**_GOOD, "annotations": {"workers/tag": "x" * 101}}, "100 bytes"),
-        ("no object", "unknown member"),
+        ("no object", "not an object"),
+        ({**_GOOD, "bindings": [{"type": "kv_namespace", "name": "A", "id": "f0"}]}, "member id"),
+        ({**_GOOD, "bindings": [{"type": "queue", "name": "A", "queue": "q"}]}, "member queue"),
+        ({**_GOOD, "bindings": [{"type": "ratelimit", "name": "A"}]}, "lacks the member"),
+        ({**_GOOD, "bindings": [{"type": "new", "name": "A"}]}, "unknown type"),
     ],
 )
 def test_a_form_that_does_not_fit_is_refused(edge1: Edge1Server, metadata: Any, words: str) -> None:

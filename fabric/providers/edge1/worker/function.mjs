@@ -16,9 +16,17 @@ export function worker(module, said) {
   if (typeof found !== "function") throw new TypeError(`the module of ${said.function} does not export the function ${said.name}`);
   const table = routeTable(said.routes);
   return {
-    fetch: (request) => answered(found, said, table, request),
-    scheduled: (controller) => timed(found, said, controller),
+    fetch: (request, env) => answered(found, { ...said, env }, table, request),
+    scheduled: (controller, env) => timed(found, { ...said, env }, controller),
+    queue: (batch, env) => delivered(found, { ...said, env }, batch),
   };
+}
+
+// A class of Durable Objects, by its name.
+export function classOf(module, name) {
+  const found = handlerOf(module, name);
+  if (typeof found !== "function") throw new TypeError(`the module does not export the class ${name}`);
+  return found;
 }
 
 // A CommonJS module comes as its default export: its own names count as well.
@@ -75,6 +83,28 @@ async function timed(found, said, controller) {
   }
 }
 
+// A batch of a queue is one event of records. Messages that the handler reports are retried alone.
+async function delivered(found, said, batch) {
+  const records = batch.messages.map((one) => recordOf(batch.queue, one));
+  let answer;
+  try {
+    answer = await called(found, said, { Records: records });
+  } catch (error) {
+    console.error(error?.stack ?? String(error));
+    throw error;
+  }
+  if (!said.reporting?.includes(batch.queue)) return;
+  const failed = new Set((answer?.batchItemFailures ?? []).map((one) => one.itemIdentifier));
+  for (const one of batch.messages) if (failed.has(one.id)) one.retry();
+}
+
+function recordOf(queue, message) {
+  const { id, body, attempts, timestamp } = message;
+  const attributes = { ApproximateReceiveCount: String(attempts), SentTimestamp: String(timestamp.getTime()) };
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return { messageId: id, receiptHandle: id, body: text, attributes, messageAttributes: {}, eventSource: "aws:sqs", eventSourceARN: queue, awsRegion: "" };
+}
+
 // The answer is what is returned, what a promise of it gives, or what the callback is given.
 function called(found, said, event) {
   return new Promise((resolve, reject) => {
@@ -106,6 +136,7 @@ function contextOf(said, done, fail, succeed) {
     functionVersion: "$LATEST",
     invokedFunctionArn: "",
     memoryLimitInMB: "128",
+    env: said.env,
     awsRequestId: id,
     requestId: id,
     logGroupName: "",

@@ -23,6 +23,10 @@ const CALLS = {
 
 // `said` is what fabric says of the function: see `runtimes/invoke.py`.
 export async function prepare(said) {
+  if (said.workers) {
+    const { connect } = await import("./remote.mjs");
+    return { ...(await connect(said)), convention: "worker", said };
+  }
   if (said.streams) offerStreaming();
   const handler = await load(said);
   return { ...handler, convention: conventionOf(handler, said.convention ?? "event"), said };

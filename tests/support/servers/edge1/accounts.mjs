@@ -17,7 +17,7 @@ export function accountOfZone(id) {
 }
 
 function opened(id) {
-  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), monitors: new Map(), pools: new Map(), balancers: new Map(), records: new Map(), subdomain: "probe", events: [], tails: new Map(), calls: [], faults: [], uploads: [], rate: null };
+  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), monitors: new Map(), pools: new Map(), balancers: new Map(), records: new Map(), namespaces: new Map(), buckets: new Map(), databases: new Map(), queues: new Map(), assets: { files: new Map(), sessions: new Map() }, world: null, subdomain: "probe", events: [], tails: new Map(), calls: [], faults: [], uploads: [], rate: null };
 }
 
 export function close(account) {
@@ -28,6 +28,11 @@ export function left(account) {
   const found = {
     workers: [...account.scripts.keys()].sort(),
     routes: [...account.routes.values()].map((one) => one.pattern).sort(),
+    namespaces: [...account.namespaces.values()].map((one) => one.title).sort(),
+    buckets: [...account.buckets.values()].map((one) => one.name).sort(),
+    databases: [...account.databases.values()].map((one) => one.name).sort(),
+    queues: [...account.queues.values()].map((one) => one.queue_name).sort(),
+    consumers: [...account.queues.values()].flatMap((one) => one.consumers.map((reader) => `${one.queue_name}: ${reader.script_name}`)).sort(),
   };
   return Object.fromEntries(Object.entries(found).filter(([, names]) => names.length));
 }

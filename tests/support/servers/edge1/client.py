@@ -131,6 +131,10 @@ class Edge1Server:
         """All that a deployer could have left behind, by kind."""
         return dict(self._ask("left"))
 
+    def fill(self, bucket: str) -> None:
+        """Somebody puts an object into it."""
+        self._ask("fill", {"bucket": bucket})
+
     def forget(self) -> None:
         self._ask("forget")
 

@@ -7,9 +7,11 @@ import { Buffer } from "node:buffer";
 import http from "node:http";
 
 import { accountOf, accountOfZone, close, left } from "./accounts.mjs";
+import { assetCalls } from "./assets.mjs";
 import { balancerCalls } from "./balancers.mjs";
 import { counted, planned, refuse } from "./faults.mjs";
 import { recordCalls } from "./records.mjs";
+import { resourceCalls } from "./resources.mjs";
 import { no, ok, Refused, refusal } from "./refusals.mjs";
 import { answered, chosen, end, stopAll, timed } from "./running.mjs";
 import { scriptCalls } from "./scripts.mjs";
@@ -18,7 +20,7 @@ import { telemetryCalls } from "./telemetry.mjs";
 import { scriptAt, zoneCalls } from "./zones.mjs";
 
 const API = "/client/v4";
-const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls, ...recordCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
+const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls, ...recordCalls, ...resourceCalls, ...assetCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
 
 async function interfaceOf(request) {
   const { path, method } = request;
@@ -61,7 +63,9 @@ function tokenOf(request) {
 function checkToken(request, account) {
   const token = tokenOf(request);
   if (!token) no(400, 9106, "Missing X-Auth-Key, X-Auth-Email or Authorization headers"); // (docs)
-  if (!/^tok-acc/.test(token)) no(403, 10000, "Authentication error"); // (docs)
+  if (!/^(tok-acc|jwt-)/.test(token)) no(403, 10000, "Authentication error"); // (docs)
+  // Static files are uploaded with the token of their session.
+  if (account && token.startsWith("jwt-") && account.assets.sessions.has(token) && request.path.endsWith("/assets/upload")) return;
   if (account && token !== account.token) no(403, 10000, "Authentication error"); // (docs)
 }
 
@@ -114,9 +118,11 @@ async function handle(request) {
     uploads: () => account.uploads,
     events: () => void account.events.push(...given),
     drop: () => drop(account),
+    fill: () => void (account.buckets.get(`default/${given.bucket}`).isFull = true),
     tails: () => [...account.tails.values()].filter((one) => one.socket).map((one) => one.script),
     forget: async () => {
       for (const script of account.scripts.values()) await end(script);
+      await account.world?.close();
       close(account);
     },
     fire: () => timed(account, chosen(account.scripts.get(given.worker)), given.cron),

@@ -3,9 +3,11 @@ import { Buffer } from "node:buffer";
 import crypto from "node:crypto";
 import { createRequire } from "node:module";
 
+import { isShared, optionsOf } from "./bindings.mjs";
 import { no, noWorker } from "./refusals.mjs";
 import { hear } from "./tails.mjs";
 import { noted } from "./telemetry.mjs";
+import { World } from "./world.mjs";
 
 const { Miniflare, Response } = createRequire(process.env.WRANGLER_MODULES)("miniflare");
 const MOST_WARM = 12;
@@ -19,15 +21,21 @@ const waiting = [];
 let beginning = 0;
 
 export async function check(account, version) {
-  const seen = JSON.stringify([version.metadata.compatibility_date, version.metadata.compatibility_flags, version.modules]);
+  const seen = JSON.stringify([version.metadata.compatibility_date, version.metadata.compatibility_flags, version.modules, of(version.metadata.bindings)]);
   const digest = crypto.createHash("sha256").update(seen).digest("hex");
   if (good.has(digest)) return;
-  await using(account, version, () => {});
+  await using(account, version, () => {}, true);
   good.add(digest);
 }
 
+// Values change without a new start.
+function of(bindings) {
+  return bindings.filter((one) => !["plain_text", "secret_text", "json"].includes(one.type));
+}
+
 // Nobody that is called is stopped meanwhile.
-async function using(account, version, act) {
+async function using(account, version, act, isTried = false) {
+  if (!isTried && isShared(account, version)) return act(await shared(account, version));
   version.uses = (version.uses ?? 0) + 1;
   try {
     version.running ??= begun(account, version);
@@ -36,6 +44,20 @@ async function using(account, version, act) {
     version.uses -= 1;
     await cooled();
   }
+}
+
+async function shared(account, version) {
+  account.world ??= new World(account, common);
+  const { worker, front } = await account.world.of(version);
+  return { dispatchFetch: front, getWorker: () => worker };
+}
+
+// Queues deliver to what is met now.
+export async function changed(account, script) {
+  account.world?.change();
+  const isBound = script.versions.some((one) => isShared(account, one));
+  if (!isBound) return;
+  account.world ??= new World(account, common);
 }
 
 async function begun(account, version) {
@@ -74,11 +96,8 @@ function start(account, version) {
   const said = (version.said ??= []);
   let failure = "";
   const miniflare = new Miniflare({
-    modules: version.modules,
-    compatibilityDate: version.metadata.compatibility_date,
-    compatibilityFlags: version.metadata.compatibility_flags ?? [],
-    bindings: variables(version.metadata.bindings),
-    serviceBindings: services(account, version.metadata.bindings),
+    ...common(account, version),
+    ...optionsOf(version, null),
     cf: false,
     structuredWorkerdLogs: true,
     handleStructuredLogs: (line) => {
@@ -92,6 +111,16 @@ function start(account, version) {
     throw new Error((failure || String(error.message).split("\n")[0]).replace(/^.*?Uncaught /s, ""));
   });
   return { miniflare, ready };
+}
+
+function common(account, version) {
+  return {
+    modules: version.modules,
+    compatibilityDate: version.metadata.compatibility_date,
+    compatibilityFlags: version.metadata.compatibility_flags ?? [],
+    bindings: variables(version.metadata.bindings),
+    serviceBindings: services(account, version.metadata.bindings),
+  };
 }
 
 function variables(bindings) {

@@ -3,7 +3,8 @@ import crypto from "node:crypto";
 
 import { hex, now } from "./accounts.mjs";
 import { no, noWorker } from "./refusals.mjs";
-import { check, end } from "./running.mjs";
+import { checkThere } from "./bindings.mjs";
+import { changed, check, end } from "./running.mjs";
 import { readUpload } from "./uploads.mjs";
 
 const scriptOf = (call) => call.account.scripts.get(call.names.script) ?? noWorker();
@@ -11,36 +12,64 @@ const scriptOf = (call) => call.account.scripts.get(call.names.script) ?? noWork
 async function put(call) {
   const { account, names } = call;
   if (!/^[a-z0-9_][a-z0-9-_]*$/.test(names.script) || names.script.length > 63) no(400, 10016, "workers.api.error.invalid_script_name");
-  const upload = await readUpload(call, account, names.script);
-  const script = account.scripts.get(names.script) ?? { name: names.script, next: 1, versions: [], deployments: [], schedules: [], subdomain: { enabled: false, previews_enabled: false }, turns: {} };
+  const script = account.scripts.get(names.script) ?? { name: names.script, classes: new Set(), migration: "", next: 1, versions: [], deployments: [], schedules: [], subdomain: { enabled: false, previews_enabled: false }, turns: {} };
+  const upload = await readUpload(call, account, names.script, { migrated: (asked) => migrated(script, asked) });
+  script.classes = upload.classes;
+  script.migration = upload.metadata.migrations?.new_tag ?? script.migration;
   const version = await added(account, script, upload);
   script.observability = upload.metadata.observability;
-  deploy(script, [{ version_id: version.id, percentage: 100 }]);
   account.scripts.set(names.script, script);
+  await deploy(account, script, [{ version_id: version.id, percentage: 100 }]);
   return { id: script.name, etag: hex(), handlers: ["fetch"], startup_time_ms: 5, created_on: version.created, modified_on: version.created, deployment_id: version.id, has_modules: true, available_on_subdomain: script.subdomain.enabled };
 }
 
 async function addVersion(call) {
   const script = scriptOf(call);
-  const version = await added(call.account, script, await readUpload(call, call.account, script.name));
+  const version = await added(call.account, script, await readUpload(call, call.account, script.name, { isVersion: true, migrated: (asked) => (asked ? no(400, 10211, "migrations must be fully applied by a non-versioned deployment") : script.classes) }));
   return { ...shown(version), startup_time_ms: 5 };
 }
 
 async function added(account, script, upload) {
-  const version = { id: crypto.randomUUID(), number: script.next++, created: now(), worker: script.name, ...upload };
+  const version = { id: crypto.randomUUID(), number: script.next++, created: now(), worker: script.name, migration: script.migration, ...upload };
   await check(account, version);
   script.versions.unshift(version);
   return version;
 }
 
-function deploy(script, versions) {
+// The classes after the steps of an upload.
+function migrated(script, asked) {
+  const classes = new Set(script.classes);
+  if (!asked) return classes;
+  if ((asked.old_tag ?? "") !== script.migration) no(412, 10079, `the migration tag of the Worker is '${script.migration}', not '${asked.old_tag ?? ""}'`);
+  const { old_tag: _, new_tag: __, steps, ...flat } = asked;
+  for (const step of steps ?? [flat]) {
+    for (const name of [...(step.new_sqlite_classes ?? []), ...(step.new_classes ?? [])]) {
+      if (classes.has(name)) no(400, 10074, `Cannot apply new-class migration to class '${name}' that is already depended on.`);
+      classes.add(name);
+    }
+    for (const { from, to } of step.renamed_classes ?? []) {
+      if (!classes.delete(from)) no(400, 10062, `the class '${from}' does not exist`);
+      classes.add(to);
+    }
+    for (const name of step.deleted_classes ?? []) if (!classes.delete(name)) no(400, 10062, `the class '${name}' does not exist`);
+  }
+  return classes;
+}
+
+async function deploy(account, script, versions) {
   if (!Array.isArray(versions) || versions.length < 1 || versions.length > 2) no(400, 10021, "a deployment has one or two versions");
   const total = versions.reduce((sum, one) => sum + one.percentage, 0);
   if (total !== 100 || versions.some((one) => !(one.percentage >= 0))) no(400, 10021, `percentages must add up to 100, not ${total}`);
   for (const one of versions) if (!script.versions.some((known) => known.id === one.version_id)) no(404, 10021, `version ${one.version_id} is not known`);
+  for (const one of versions) {
+    const { migration, metadata } = script.versions.find((known) => known.id === one.version_id);
+    if (migration !== script.migration) no(400, 10220, `version ${one.version_id} is from before the migration '${script.migration}'`);
+    checkThere(account, metadata.bindings, script.name, script.classes);
+  }
   const made = { id: crypto.randomUUID(), created_on: now(), source: "api", strategy: "percentage", versions, annotations: {} };
   script.deployments.unshift(made);
   script.turns = {};
+  await changed(account, script);
   return made;
 }
 
@@ -48,7 +77,7 @@ function addDeployment(call) {
   const script = scriptOf(call);
   const asked = call.json();
   if (asked.strategy !== "percentage") no(400, 10021, "strategy must be percentage");
-  return deploy(script, asked.versions);
+  return deploy(call.account, script, asked.versions);
 }
 
 function row(version) {
@@ -105,6 +134,7 @@ async function remove(call) {
   if (isBound && call.query.get("force") !== "true") no(400, 10064, "this Worker is the target of a service binding; use force");
   await end(script);
   call.account.scripts.delete(script.name);
+  call.account.world?.change();
   return null;
 }
 
@@ -113,7 +143,7 @@ const OF_SCRIPTS = { logpush: false, tags: [], tail_consumers: [], observability
 
 function service(call) {
   const script = call.account.scripts.get(call.names.script) ?? no(404, 10090, "workers.api.error.service_not_found"); // (docs)
-  return { id: script.name, default_environment: { environment: "production", script: { last_deployed_from: "api" } } };
+  return { id: script.name, default_environment: { environment: "production", script: { last_deployed_from: "api", ...(script.migration ? { migration_tag: script.migration } : {}) } } };
 }
 
 function settings(call) {

@@ -1,7 +1,10 @@
 // The form of an upload, read strictly: its metadata, its modules, its bindings.
 import { Buffer } from "node:buffer";
 
+import { filesOf } from "./assets.mjs";
+import { checkThere } from "./bindings.mjs";
 import { no } from "./refusals.mjs";
+import { checkMetadata } from "./request_types.mjs";
 
 const KINDS = {
   "application/javascript+module": "ESModule",
@@ -11,28 +14,31 @@ const KINDS = {
   "application/octet-stream": "Data",
   "application/source-map": "SourceMap",
 };
-const KNOWN = new Set(["main_module", "compatibility_date", "compatibility_flags", "bindings", "observability", "annotations", "keep_bindings", "tags", "usage_model", "logpush", "tail_consumers", "placement", "limits", "keep_assets", "migrations", "containers"]);
 const LARGEST = 64 << 20;
 const LARGEST_TEXT = 5 * 1024;
 const MOST_BINDINGS = 128;
 const VARIABLES = ["plain_text", "secret_text"];
 
-export async function readUpload(request, account, name) {
+// `classes` are those of the Worker after the migrations of the upload.
+export async function readUpload(request, account, name, { isVersion, migrated }) {
   const form = await formOf(request);
   const metadata = await metadataOf(form);
+  checkMetadata(metadata, isVersion);
+  const classes = migrated(metadata.migrations);
   const modules = await modulesOf(form);
   if (!modules.some((one) => one.path === metadata.main_module)) no(400, 10021, `No such module: ${metadata.main_module}`);
   modules.sort((one, other) => (other.path === metadata.main_module) - (one.path === metadata.main_module));
-  checkBindings(metadata.bindings ?? [], account, name);
+  checkBindings(metadata.bindings ?? []);
+  checkThere(account, metadata.bindings ?? [], name, classes);
   account.uploads.push(outline(form, metadata));
-  return { metadata: { bindings: [], annotations: {}, ...metadata }, modules };
+  return { metadata: { bindings: [], annotations: {}, ...metadata }, modules, classes, files: filesOf(account, metadata.assets) };
 }
 
 // How it was made, so that two clients can be compared.
 function outline(form, metadata) {
   const files = [...form.entries()].filter(([name]) => name !== "metadata").map(([, value]) => value);
   const isNamedTwice = [...form.entries()].every(([name, value]) => name === "metadata" || value.name === name);
-  return { members: Object.keys(metadata).sort(), bindings: metadata.bindings ?? [], kinds: [...new Set(files.map((one) => one.type))], fields: { isNamedTwice, metadata: typeof form.get("metadata") } };
+  return { members: Object.keys(metadata).sort(), bindings: metadata.bindings ?? [], assets: metadata.assets?.config, kinds: [...new Set(files.map((one) => one.type))], fields: { isNamedTwice, metadata: typeof form.get("metadata") } };
 }
 
 async function formOf({ body, type }) {
@@ -52,7 +58,7 @@ async function metadataOf(form) {
   } catch {
     no(400, 10021, "metadata is not JSON");
   }
-  for (const name of Object.keys(metadata)) if (!KNOWN.has(name)) no(400, 10021, `metadata has the unknown member ${name}`);
+  if (typeof metadata !== "object" || metadata === null) no(400, 10021, "metadata is not an object");
   if (!/^\d{4}-\d{2}-\d{2}$/.test(metadata.compatibility_date ?? "")) no(400, 10021, "compatibility_date is no date");
   const tag = metadata.annotations?.["workers/tag"] ?? "";
   if (Buffer.byteLength(tag) > 100) no(400, 10021, "workers/tag is longer than 100 bytes");
@@ -77,7 +83,7 @@ async function modulesOf(form) {
   return modules;
 }
 
-function checkBindings(bindings, account, name) {
+function checkBindings(bindings) {
   const names = new Set();
   for (const one of bindings) {
     if (names.has(one.name)) no(400, 10021, `binding ${one.name} is named twice`);
@@ -85,11 +91,6 @@ function checkBindings(bindings, account, name) {
     if (VARIABLES.includes(one.type)) {
       if (typeof one.text !== "string") no(400, 10021, `binding ${one.name} has no text`);
       if (Buffer.byteLength(one.text) > LARGEST_TEXT) no(400, 10021, `binding ${one.name} is larger than 5 KB`);
-    } else if (one.type === "service") {
-      const isThere = one.service === name || account.scripts.has(one.service);
-      if (!isThere) no(400, 10143, `Service binding '${one.name}' references Worker '${one.service}' which was not found.`);
-    } else if (one.type !== "json" && one.type !== "version_metadata") {
-      no(501, 0, `bindings of the type ${one.type} are not written in this server`);
     }
   }
   if (bindings.filter((one) => VARIABLES.includes(one.type)).length > MOST_BINDINGS) no(400, 10021, "more than 128 variables");
