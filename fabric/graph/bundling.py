@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fabric.config.values import Config, Function
 from fabric.config.yaml.read import encode_canonical
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import find_provider_facts
+from fabric.model.catalog import DeployUnit, find_provider_facts
 from fabric.model.conventions import AS_EVENTS, find_conventions
 from fabric.model.late_values import find_late_names
 from fabric.model.task import Pairs
@@ -114,7 +114,8 @@ def list_static_patterns(config: Config, function: Function) -> tuple[str, ...]:
     section = json.loads(config.provider.extensions).get(config.provider.id)
     given = section.get(key) if isinstance(section, dict) else None
     folder = given.get("directory") if isinstance(given, dict) else None
-    only = config.functions[0].name if len(config.functions) == 1 else ""
+    is_any = facts is not None and facts.unit is DeployUnit.SERVICE
+    only = config.functions[0].name if is_any or len(config.functions) == 1 else ""
     if not isinstance(folder, str) or (given or {}).get("function", only) != function.name:
         return ()
     return (f"{folder.rstrip('/')}/**",)

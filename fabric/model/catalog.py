@@ -357,7 +357,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             endpoints=("HOST1_SITES_URL",),
         ),
         limits=ProviderLimits(env_bytes=64 * _KB, archive_bytes=250 * _KB * _KB),
-        platform=ProviderPlatform(families=("nodejs",)),
+        platform=ProviderPlatform(families=("nodejs",), static_files="static"),
         traits=ProviderTraits(is_one_version=True),
     ),
     ProviderFacts(
@@ -370,7 +370,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(_group_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         access=ProviderAccess(account=("HOST2_SITE_ID",), packages=("httpx",)),
         limits=ProviderLimits(env_bytes=4 * _KB, archive_bytes=50 * _KB * _KB),
-        platform=ProviderPlatform(families=("nodejs",)),
+        platform=ProviderPlatform(families=("nodejs",), static_files="static"),
         traits=ProviderTraits(is_one_version=True, hides_secrets=True),
     ),
     ProviderFacts(

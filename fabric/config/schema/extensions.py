@@ -545,9 +545,26 @@ _CONDITIONS = (
         [{"type": "cookie", "key": "a"}],
     ),
 )
+_STATIC = Field(
+    "static",
+    Fields(
+        (
+            Field("directory", FILLED, "Directory of the files.", "public", required=True),
+            Field(
+                "function",
+                FILLED,
+                "Function whose archive contains the files. Default: the first one.",
+                "app",
+            ),
+        )
+    ),
+    "Static files. They come before functions.",
+    {"directory": "public"},
+)
 _HOST1 = Fields(
     (
         Field("region", FILLED, "Region to deploy to.", "fra1"),
+        _STATIC,
         Field(
             "redirects",
             Many(
@@ -624,6 +641,32 @@ _PLAIN = Text(match_whole(r"\S+"), "text without spaces")
 # A site lies where it lies.
 _HOST2 = Fields(
     (
+        _STATIC,
+        Field(
+            "headers",
+            Many(
+                Fields(
+                    (
+                        Field(
+                            "for",
+                            Text(match_whole(r"/\S*"), "a path such as `/*`"),
+                            "Path of the files.",
+                            "/*",
+                            required=True,
+                        ),
+                        Field(
+                            "values",
+                            Table(Either((FILLED, Many(FILLED, least=1))), sample="x-robots-tag"),
+                            "Headers by name.",
+                            {"x-robots-tag": "none"},
+                            required=True,
+                        ),
+                    )
+                )
+            ),
+            "Headers of static files, as in netlify.toml.",
+            [{"for": "/*", "values": {"x-robots-tag": "none"}}],
+        ),
         Field(
             "redirects",
             Many(

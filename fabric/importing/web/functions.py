@@ -12,6 +12,7 @@ from fabric.importing.context import Context
 from fabric.importing.credentials import Credentials
 from fabric.importing.draft import Fields
 from fabric.importing.packaging import NODE_SUFFIXES
+from fabric.importing.rules import Rule
 from fabric.importing.source import At
 from fabric.importing.surroundings import Surroundings
 from fabric.model.outcomes.json_struct import Json
@@ -81,6 +82,20 @@ def put_rule(context: Context, at: At, config: Fields, target: RuleTarget) -> st
         config.child("extensions").child(target.provider_id).add(target.key, found, at)
         context.ledger.carry(at)
     return ""
+
+
+def put_static(provider_id: str) -> Rule:
+    """Put a directory of files. The whole project is none."""
+
+    def rule(context: Context, at: At, config: Fields) -> None:
+        folder = context.surroundings.place(context.read_text(at)).strip("/")
+        if folder in ("", "."):
+            context.ledger.lose(at, "the whole project is not a directory of files")
+            return
+        config.child("extensions").child(provider_id).child("static").put("directory", folder, at)
+        context.ledger.carry(at)
+
+    return rule
 
 
 def check_schedule(context: Context, at: At, text: str) -> bool:

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
@@ -29,10 +30,12 @@ from fabric.importing.web.functions import (
     place_file,
     put_rule,
     put_service,
+    put_static,
     replace_credentials,
 )
 from fabric.model.outcomes.json_struct import Json
 from fabric.providers.core.contract import Unsupported
+from fabric.providers.core.static_files import StaticFolder
 from fabric.providers.host2.redirects import SiteRules, find_redirect_problems
 
 _PROVIDER, _RUNTIME = "host2", "nodejs22.x"
@@ -76,7 +79,9 @@ def convert_netlify(root: Node, surroundings: Surroundings, file: str) -> Import
         "functions": lambda context, at, _: _put_settings(context, at, functions, config),
         "redirects": lambda context, at, _: _put_redirects(context, at, functions, config),
     }
-    apply_rules(context, source, rules, config)
+    # Other rules depend on the directory of the files.
+    for keys in (("build",), tuple(rules.keys() - {"build"})):
+        apply_rules(context, source, {key: rules[key] for key in keys}, config)
     _put_own_routes(context, source, functions)
     return Imported(config=config.build_config(()), ledger=ledger)
 
@@ -221,7 +226,7 @@ def _put_redirects(context: Context, at: At, functions: list[_Function], config:
             if entry.key not in ("from", "to", "status", "force")
         ]
         if target is None:
-            reason = put_rule(context, one, config, _REDIRECTS)
+            reason = _put_rule(context, one, config, "redirects")
             if reason:
                 where = f"the redirect of `{one.get('from').text}` is not supported"
                 context.ledger.lose(one, f"{where}: {reason}")
@@ -238,11 +243,15 @@ def _put_redirects(context: Context, at: At, functions: list[_Function], config:
         context.ledger.carry(one)
 
 
-def _find_problems(section: Json) -> Iterator[Unsupported]:
-    return find_redirect_problems(convert(section, SiteRules))
+def _put_rule(context: Context, at: At, config: Fields, key: str) -> str:
+    """Put a rule, which can depend on static files."""
+    static = config.child("extensions").child(_PROVIDER).get("static")
+    folder = StaticFolder("files" if static else "")
 
+    def find(section: Json) -> Iterator[Unsupported]:
+        return find_redirect_problems(replace(convert(section, SiteRules), static=folder))
 
-_REDIRECTS = RuleTarget(_PROVIDER, "redirects", _find_problems)
+    return put_rule(context, at, config, RuleTarget(_PROVIDER, key, find))
 
 
 def _select(functions: list[_Function], target: re.Match[str]) -> list[_Function]:
@@ -280,7 +289,8 @@ _BUILD_RULES: Rules = {
     "environment": _put_environment,
     "functions": carry,
     "edge_functions": lose_because("edge functions are not supported"),
-    **share(("publish", "base", "ignore", "processing"), drop_because("used only by pages")),
+    "publish": put_static(_PROVIDER),
+    **share(("base", "ignore", "processing"), drop_because("used only by pages")),
 }
 
 
@@ -305,12 +315,12 @@ def _lose_edge_functions(context: Context, at: At, _: Fields) -> None:
         context.ledger.lose(one, f"the edge function `{one.get('function').text}` is not supported")
 
 
-def _lose_headers(context: Context, at: At, _: Fields) -> None:
+def _put_headers(context: Context, at: At, config: Fields) -> None:
     for one in at.list_items():
-        reason = (
-            f"headers of `{one.get('for').text}` apply only to files, which fabric does not deploy"
-        )
-        context.ledger.lose(one, reason)
+        reason = _put_rule(context, one, config, "headers")
+        if reason:
+            name = one.get("for").text
+            context.ledger.lose(one, f"headers of `{name}` are not supported: {reason}")
 
 
 def _lose_plugins(context: Context, at: At, _: Fields) -> None:
@@ -321,7 +331,7 @@ def _lose_plugins(context: Context, at: At, _: Fields) -> None:
 _RULES: Rules = {
     "build": _put_build,
     "context": _put_contexts,
-    "headers": _lose_headers,
+    "headers": _put_headers,
     "plugins": _lose_plugins,
     "edge_functions": _lose_edge_functions,
     **share(("dev", "template", "graph", "images"), drop_because("used only by Netlify")),

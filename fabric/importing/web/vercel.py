@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
@@ -37,11 +38,13 @@ from fabric.importing.web.functions import (
     place_file,
     put_rule,
     put_service,
+    put_static,
     replace_credentials,
 )
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.providers.core.contract import Unsupported
+from fabric.providers.core.static_files import StaticFolder
 from fabric.providers.host1.path_rules import PathRules, find_rule_problems
 
 _PROVIDER, _RUNTIME = "host1", "nodejs22.x"
@@ -131,8 +134,21 @@ def convert_vercel(root: Node, surroundings: Surroundings, file: str) -> Importe
         "crons": lambda context, at, _: _put_crons(context, at, api),
         **share(("rewrites", "routes"), _convert_rewrites(api)),
     }
-    apply_rules(context, source, rules, config)
+    _put_public_folder(context, source, config)
+    # Other rules depend on the directory of the files.
+    for keys in (("outputDirectory",), tuple(rules.keys() - {"outputDirectory"})):
+        apply_rules(context, source, {key: rules[key] for key in keys}, config)
     return Imported(config=config.build_config(()), ledger=ledger)
+
+
+def _put_public_folder(context: Context, source: At, config: Fields) -> None:
+    """Put the directory that Vercel serves without a setting."""
+    keys = ("outputDirectory", "framework", "builds")
+    is_set = any(not source.get(key).is_missing for key in keys)
+    if not is_set and context.surroundings.is_folder("public"):
+        config.child("extensions").child(_PROVIDER).child("static").put("directory", "public")
+        reason = "Vercel serves the directory `public`"
+        context.ledger.remark(source, reason, f"extensions.{_PROVIDER}.static")
 
 
 def _read_runtime(surroundings: Surroundings) -> str:
@@ -213,9 +229,15 @@ def _put_crons(context: Context, at: At, api: _Api) -> None:
         context.ledger.change(path, reason, f"cron of {function.get('name')}")
 
 
+def _is_other_target(target: At, config: Fields) -> bool:
+    """Return whether the target of a rewrite is another server or a static file."""
+    has_files = config.child("extensions").child(_PROVIDER).has("static")
+    return has_files or _URL.match(target.text) is not None
+
+
 def _convert_rewrites(api: _Api) -> Rule:
-    """Convert rewrites, and routes of the older form, to functions. Rewrites to other servers stay
-    rewrites."""
+    """Convert rewrites, and routes of the older form, to functions. Rewrites to other servers and
+    to files stay rewrites."""
 
     def rule(context: Context, at: At, config: Fields) -> None:
         for one in at.list_items():
@@ -224,7 +246,7 @@ def _convert_rewrites(api: _Api) -> Rule:
             known = ("source", "src", "destination", "dest", "methods")
             others = [entry.key for entry in one.list_entries() if entry.key not in known]
             function = api.find_target(target.text)
-            if function is None and _URL.match(target.text) and one.get("src").is_missing:
+            if function is None and _is_other_target(target, config) and one.get("src").is_missing:
                 _put_rule(context, one, config, "rewrites")
                 continue
             path = _name_parameters(convert_pattern(source.text), target.text, function)
@@ -301,13 +323,15 @@ def _put_each(key: str) -> Rule:
 
 
 def _put_rule(context: Context, at: At, config: Fields, key: str) -> None:
-    reason = put_rule(context, at, config, RuleTarget(_PROVIDER, key, _find_problems))
+    static = config.child("extensions").child(_PROVIDER).get("static")
+    folder = StaticFolder("files" if static else "")
+
+    def find(section: Json) -> Iterator[Unsupported]:
+        return find_rule_problems(replace(convert(section, PathRules), static=folder))
+
+    reason = put_rule(context, at, config, RuleTarget(_PROVIDER, key, find))
     if reason:
         context.ledger.lose(at, reason)
-
-
-def _find_problems(section: Json) -> Iterator[Unsupported]:
-    return find_rule_problems(convert(section, PathRules))
 
 
 _PAGES = lose_because("fabric deploys functions, and no pages")
@@ -317,11 +341,12 @@ _RULES: Rules = {
     "env": _put_environment,
     "build": lose_because("variables of builds are not in fabric.yml", "set them in the shell"),
     "buildCommand": _put_command,
+    "outputDirectory": put_static(_PROVIDER),
     "headers": _put_each("headers"),
     "redirects": _put_each("redirects"),
     "builds": lose_because("builders of version 2 are not supported", "put functions below `api`"),
     **share(
-        ("cleanUrls", "trailingSlash", "images", "outputDirectory", "framework", "middleware"),
+        ("cleanUrls", "trailingSlash", "images", "framework", "middleware"),
         _PAGES,
     ),
     **share(

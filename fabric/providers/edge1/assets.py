@@ -1,20 +1,22 @@
 """Static files of a Worker: those of the archive, and their upload in a session."""
 
 import base64
-import io
 import mimetypes
 import posixpath
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import FunctionDraft, FunctionOrder, Unsupported
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
-from fabric.providers.core.limits import UNFIT
+from fabric.providers.core.static_files import (
+    StaticFolder,
+    find_static_problems,
+    read_static_files,
+    refuse_large_files,
+)
 from fabric.providers.edge1.work import Edge1Work
 
 _SECTION = ("extensions", "edge1-workers", "assets")
@@ -49,50 +51,29 @@ class StaticFile(Struct, frozen=True):
         return hash_bytes(self.encoded + end.encode())[:_HASH_LENGTH]
 
 
-def find_static_folder(section: JsonObject) -> str:
-    """Return the directory of the static files inside the archive; empty without files. A
-    directory outside the service has only its name there."""
-    directory = section.get("directory")
-    if not isinstance(directory, str):
-        return ""
-    path = posixpath.normpath(directory)
-    return posixpath.basename(path) if path.startswith("..") else path
+def find_static_folder(section: JsonObject) -> StaticFolder:
+    return StaticFolder(str(section.get("directory") or ""), str(section.get("function") or ""))
 
 
 def has_assets(section: JsonObject, function: str) -> bool:
     """Return whether the files belong to a function. Without a name they belong to the only
     one."""
-    return bool(section.get("directory")) and section.get("function", function) == function
+    folder = find_static_folder(section)
+    return bool(folder.directory) and folder.function in ("", function)
 
 
 def find_asset_problems(
     section: JsonObject, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
-    names = sorted(one.name for one in functions)
-    function = section.get("function")
-    if not section or (function is None and len(names) == 1) or function in names:
-        return
-    why = f"names the function `{function}`, which the service does not have"
-    if function is None:
-        why = "has no `function`, and the service has several functions"
-    hint = f"set `function` to one of {', '.join(names)}"
-    yield Unsupported("", Problem(UNFIT, f"`assets` {why}", hint), keys=_SECTION)
+    folder = find_static_folder(section)
+    return find_static_problems(folder, functions, _SECTION, needs_function=True)
 
 
-def read_static_files(order: FunctionOrder, folder: str) -> tuple[StaticFile, ...]:
-    with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
-        names = [one for one in archive.namelist() if one.startswith(f"{folder}/")]
-        files = tuple(
-            StaticFile(one.removeprefix(folder), archive.read(one))
-            for one in sorted(names)
-            if not one.endswith("/")
-        )
-    large = next((one for one in files if len(one.content) > _LARGEST), None)
-    if large is not None:
-        message = f"the static file `{large.path}` has {len(large.content):,} bytes"
-        hint = f"store it in an R2 bucket: the maximum of a static file is {_LARGEST:,} bytes"
-        raise FabricError(Problem("deploy/archive-too-large", message, hint))
-    return files
+def read_assets(order: FunctionOrder, folder: StaticFolder) -> tuple[StaticFile, ...]:
+    files = read_static_files(order, folder)
+    sizes = ((path, len(content)) for path, content in files.items())
+    refuse_large_files(sizes, _LARGEST, "store it in an R2 bucket")
+    return tuple(StaticFile(*pair) for pair in files.items())
 
 
 def upload_assets(work: Edge1Work, name: str, files: Sequence[StaticFile]) -> JsonObject:

@@ -14,7 +14,7 @@ from fabric.providers.edge1.assets import (
     find_static_folder,
     has_assets,
     list_asset_bindings,
-    read_static_files,
+    read_assets,
     upload_assets,
 )
 from fabric.providers.edge1.client import (
@@ -74,7 +74,7 @@ def deploy_function(
         with mark_untouched():
             static = find_static_folder(work.own.assets)
             upload = build_function_upload(order, owner, date, static)
-            files = read_static_files(order, static) if static else ()
+            files = read_assets(order, static)
         bindings = resolve_bindings(work, address, order.name)
         deploy_objects(work, address, order, bindings)
         named = list_asset_bindings(work.own.assets, order.name)

@@ -16,6 +16,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Diversion
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.sources import NO_MODULE, read_timeout
+from fabric.providers.core.static_files import NO_FILES, StaticFolder
 from fabric.providers.edge1.client import (
     FLAGS,
     Owner,
@@ -104,7 +105,7 @@ def _encode_form_part(module: WorkerModule) -> bytes:
 
 
 def build_function_upload(
-    order: FunctionOrder, owner: Owner, date: str, static: str = ""
+    order: FunctionOrder, owner: Owner, date: str, static: StaticFolder = NO_FILES
 ) -> Upload:
     """Build a version of a function. `static` is the directory of files that are not modules."""
 
@@ -116,7 +117,11 @@ def build_function_upload(
 
 
 def build_objects_upload(
-    order: FunctionOrder, owner: Owner, date: str, classes: Sequence[str], static: str = ""
+    order: FunctionOrder,
+    owner: Owner,
+    date: str,
+    classes: Sequence[str],
+    static: StaticFolder = NO_FILES,
 ) -> Upload:
     """Build the Worker that exports the classes of a function's module, and has no address."""
 
@@ -132,7 +137,7 @@ class _Content(Struct, frozen=True):
     directory of files that are not modules."""
 
     write_main: Callable[[str, str], str]
-    static: str = ""
+    static: StaticFolder = NO_FILES
 
 
 def _build_archive_upload(
@@ -284,11 +289,11 @@ def _build_binding(order: FunctionOrder, name: str, value: str) -> JsonObject:
     return {"type": kind, "name": name, "text": value}
 
 
-def _unpack_modules(order: FunctionOrder, static: str) -> Iterator[WorkerModule]:
+def _unpack_modules(order: FunctionOrder, static: StaticFolder) -> Iterator[WorkerModule]:
     """Yield code modules and all other files, which functions read below `/bundle`."""
     with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
         files = [one for one in archive.infolist() if not one.is_dir()]
-        files = [one for one in files if not static or not one.filename.startswith(f"{static}/")]
+        files = [one for one in files if not static.contains(one.filename)]
         size = sum(one.compress_size for one in files)
         if size > _LARGEST:
             why = f"its code has {size:,} bytes; the maximum is {_LARGEST:,}"

@@ -20,6 +20,7 @@ from fabric.providers.core.sources import (
     read_timeout,
     refuse_taken_names,
 )
+from fabric.providers.core.static_files import StaticFolder, read_static_files
 from fabric.providers.core.triggers import HttpRoute, parse_routes
 from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host1.client import (
@@ -84,7 +85,16 @@ def build_output(
     table = json.dumps([build_route_row(one) for one in routes], sort_keys=True)
     return (
         config,
-        *(file for one in orders for file in _build_function_files(address, one, table)),
+        *(
+            _move_file(f"{_OUTPUT}/static", BuildFile(path.removeprefix("/"), content))
+            for one in orders
+            for path, content in read_static_files(one, rules.static).items()
+        ),
+        *(
+            file
+            for one in orders
+            for file in _build_function_files(address, one, (table, rules.static))
+        ),
     )
 
 
@@ -107,11 +117,12 @@ def _build_crons(address: DeploymentAddress, orders: Sequence[FunctionOrder]) ->
 
 
 def _build_function_files(
-    address: DeploymentAddress, order: FunctionOrder, table: str
+    address: DeploymentAddress, order: FunctionOrder, shared: tuple[str, StaticFolder]
 ) -> Iterator[BuildFile]:
+    table, static = shared
     below = f"{_OUTPUT}/functions/{build_function_name(address, order.name)}.func"
     yield _build_json_file(f"{below}/{_CONFIG}", _build_settings(address, order))
-    yield from (_move_file(below, one) for one in _read_archive_files(order))
+    yield from (_move_file(below, one) for one in _read_archive_files(order, static))
     said = json.dumps(_build_server_settings(address, order), sort_keys=True)
     own = (
         (_HANDLER, _ENTRY.format(said=said)),
@@ -146,9 +157,10 @@ def _build_settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObj
     }
 
 
-def _read_archive_files(order: FunctionOrder) -> tuple[BuildFile, ...]:
+def _read_archive_files(order: FunctionOrder, static: StaticFolder) -> tuple[BuildFile, ...]:
     with zipfile.ZipFile(order.artifact.path) as archive:
         files = [one for one in archive.infolist() if not one.is_dir()]
+        files = [one for one in files if not static.contains(one.filename)]
         found = tuple(
             BuildFile(one.filename, archive.read(one), _choose_mode(one)) for one in files
         )

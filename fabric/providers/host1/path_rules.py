@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.core.contract import Unsupported
 from fabric.providers.core.limits import unsupported_setting
+from fabric.providers.core.static_files import NO_FILES, StaticFolder
 
 _EXTENSION = ("extensions", "host1")
 _PERMANENT, _TEMPORARY = 308, 307
@@ -133,16 +134,19 @@ class PathRules(Struct, frozen=True):
     redirects: tuple[Redirect, ...] = ()
     headers: tuple[HeaderRule, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
+    static: StaticFolder = NO_FILES
 
     def build_first(self) -> list[JsonObject]:
-        """Build the routes that come before those of functions."""
+        """Build the routes that come before those of functions, and static files."""
         moved = [one.build() for one in self.redirects]
-        return [*moved, *(one.build() for one in self.headers)]
+        files: list[JsonObject] = [{"handle": "filesystem"}] if self.static.path else []
+        return [*moved, *(one.build() for one in self.headers), *files]
 
     def build_last(self) -> list[JsonObject]:
         """Build the routes of requests that no function receives."""
         rows = [one.build() for one in self.rewrites]
-        return [{"handle": "filesystem"}, *rows] if rows else []
+        is_later = rows and not self.static.path
+        return [{"handle": "filesystem"}, *rows] if is_later else rows
 
 
 class Pattern(Struct, frozen=True):
@@ -280,17 +284,18 @@ def find_rule_problems(own: PathRules) -> Iterator[Unsupported]:
         ("rewrites", own.rewrites),
     ):
         for rule in rules:
-            why, hint = _explain(rule)
+            why, hint = _explain(rule, has_files=bool(own.static.path))
             if why:
                 yield unsupported_setting(_EXTENSION, kind, why, hint)
 
 
-def _explain(rule: Rule) -> tuple[str, str]:
+def _explain(rule: Rule, *, has_files: bool) -> tuple[str, str]:
     try:
         values = rule.values
     except ValueError as error:
         return f"set with the invalid source `{rule.source}`: {error}", "correct the pattern"
-    if isinstance(rule, Rewrite) and not rule.destination.startswith(("https://", "http://")):
+    is_url = isinstance(rule, Rewrite) and rule.destination.startswith(("https://", "http://"))
+    if isinstance(rule, Rewrite) and not is_url and not has_files:
         why = f"set with the destination `{rule.destination}`, which is not a URL"
         return why, "add an http trigger with that path to the function that answers"
     target = rule.destination if isinstance(rule, Redirect | Rewrite) else ""

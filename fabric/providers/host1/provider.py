@@ -14,6 +14,7 @@ from fabric.providers.core.errors import (
 )
 from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.static_files import find_static_problems
 from fabric.providers.core.whole_service import (
     SharedEnvironment,
     WholeDeployer,
@@ -37,6 +38,8 @@ from fabric.providers.host1.release import (
     find_versions_by_marks,
     release_service,
 )
+
+_STATIC = ("extensions", "host1", "static")
 
 _OFFICIAL = "https://api.vercel.com"
 _TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
@@ -68,7 +71,8 @@ class Host1Projects(WholeDeployer[Host1Work], frozen=True, kw_only=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
-        return (*find_rule_problems(self.own), *find_unsupported(address, functions))
+        static = find_static_problems(self.own.static, functions, _STATIC, needs_function=False)
+        return (*find_rule_problems(self.own), *find_unsupported(address, functions), *static)
 
 
 def open_host1_deployer(context: ProviderContext) -> Host1Projects:

@@ -8,6 +8,7 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Uns
 from fabric.providers.core.errors import convert_refusals, refuse_plain, require_variables
 from fabric.providers.core.ownership import CurrentOwner
 from fabric.providers.core.provider import Provider, ProviderContext
+from fabric.providers.core.static_files import find_static_problems
 from fabric.providers.core.whole_service import (
     SharedEnvironment,
     WholeDeployer,
@@ -31,6 +32,8 @@ from fabric.providers.host2.release import (
     release_service,
 )
 from fabric.providers.host2.uploads import ENVIRONMENT
+
+_STATIC = ("extensions", "host2", "static")
 
 _OFFICIAL = "https://api.netlify.com/api/v1"
 _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
@@ -61,7 +64,8 @@ class Host2Sites(WholeDeployer[Host2Work], frozen=True, kw_only=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unsupported]:
-        return (*find_redirect_problems(self.own), *find_unsupported(address, functions))
+        static = find_static_problems(self.own.static, functions, _STATIC, needs_function=False)
+        return (*find_redirect_problems(self.own), *find_unsupported(address, functions), *static)
 
 
 def open_host2_deployer(context: ProviderContext) -> Host2Sites:

@@ -56,6 +56,12 @@ class FunctionRoutes(Struct, frozen=True):
     routes: tuple[JsonObject, ...] = ()
     excluded: tuple[JsonObject, ...] = ()
 
+    @property
+    def after_files(self) -> "FunctionRoutes":
+        """The same routes for requests that no static file has."""
+        routes = tuple({**one, "prefer_static": True} for one in self.routes)
+        return FunctionRoutes(routes, self.excluded)
+
 
 class _PathOwner(Struct, frozen=True):
     """One path of one function, with its methods."""

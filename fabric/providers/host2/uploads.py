@@ -21,6 +21,7 @@ from fabric.providers.core.sources import (
     read_shim_files,
     refuse_taken_names,
 )
+from fabric.providers.core.static_files import StaticFolder, read_static_files
 from fabric.providers.core.triggers import list_schedules, parse_routes
 from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host2.client import (
@@ -52,10 +53,10 @@ class FunctionUpload(Struct, frozen=True):
 
 
 def build_uploads(
-    address: DeploymentAddress, orders: Sequence[FunctionOrder]
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], static: StaticFolder
 ) -> tuple[FunctionUpload, ...]:
     return tuple(
-        _upload(order, *one)
+        _upload(order, static, *one)
         for order in orders
         for one in list_deployed_names(address, order.name, order.triggers)
     )
@@ -73,8 +74,9 @@ def list_deployed_names(
         yield build_clock_name(address, function, number), schedule
 
 
-def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
-    content = _pack_function(order, name, schedule)
+def _upload(order: FunctionOrder, static: StaticFolder, name: str, schedule: str) -> FunctionUpload:
+    said = json.dumps(_build_server_settings(order, schedule), sort_keys=True)
+    content = _pack_function(order, name, said, static)
     runtime = choose_site_runtime(order.artifact.runtime)
     return FunctionUpload(order.name, name, runtime, content, hash_bytes(content))
 
@@ -89,14 +91,14 @@ def choose_site_runtime(runtime: str) -> str:
 _NODE = re.compile(r"nodejs(?:(\d+)(?:\.x)?)?")
 
 
-def _pack_function(order: FunctionOrder, name: str, schedule: str) -> bytes:
-    said = json.dumps(_build_server_settings(order, schedule), sort_keys=True)
+def _pack_function(order: FunctionOrder, name: str, said: str, static: StaticFolder) -> bytes:
     made = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive,
         zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed,
     ):
         files = [one for one in archive.infolist() if not one.is_dir()]
+        files = [one for one in files if not static.contains(one.filename)]
         modules = {f"{name}{end}" for end in _ENDS}
         refuse_taken_names(
             order,
@@ -160,10 +162,11 @@ def plan_deploy(
     address: DeploymentAddress, orders: Sequence[FunctionOrder], rules: SiteRules
 ) -> DeployPlan:
     environment = _build_environment(orders)
-    uploads = build_uploads(address, orders)
-    config = _build_config(address, orders)
+    uploads = build_uploads(address, orders, rules.static)
+    config = _build_config(address, orders, has_files=bool(rules.static.path))
     marks = sorted((order.name, order.mark) for order in orders)
-    files = rules.build_files()
+    static = [read_static_files(order, rules.static) for order in orders]
+    files = rules.build_files({path: file for one in static for path, file in one.items()})
     digests: JsonObject = {path: hash_file(content) for path, content in files.items()}
     own = (format_json(digests),) if digests else ()
     mark = hash_fields(
@@ -181,10 +184,14 @@ def plan_deploy(
     return DeployPlan(DesiredDeploy(title, document, hashes), uploads, files)
 
 
-def _build_config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:
+def _build_config(
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], *, has_files: bool
+) -> JsonObject:
     routes = plan_function_routes(
         [row for one in orders for row in parse_routes(one.name, one.triggers)]
     )
+    if has_files:
+        routes = {name: one.after_files for name, one in routes.items()}
     config = {
         name: _build_function_config(
             one, None if schedule else routes.get(one.name, FunctionRoutes())

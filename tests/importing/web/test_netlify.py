@@ -212,3 +212,29 @@ def test_credentials_in_headers_are_not_reported_as_changed() -> None:
     text = '[[headers]]\nfor = "/*"\n[headers.values]\npassword = "hunter2"\n'
     changed = netlify(text).reasons(Fate.CHANGED)
     assert not any("credential" in one for one in changed)
+
+
+def test_files_their_headers_and_pages_are_carried() -> None:
+    done = netlify(
+        """\
+[[headers]]
+for = "/*"
+[headers.values]
+x-robots-tag = "none"
+[[redirects]]
+from = "/*"
+to = "/index.html"
+status = 200
+[build]
+publish = "dist/"
+"""
+    )
+    section = done.config["extensions"]["host2"]
+    assert section["static"] == {"directory": "dist"}
+    assert section["headers"] == [{"for": "/*", "values": {"x-robots-tag": "none"}}]
+    assert section["redirects"] == [{"from": "/*", "to": "/index.html", "status": 200}]
+    assert done.reasons() == []
+
+
+def test_the_whole_project_is_no_directory_of_files() -> None:
+    assert any("the whole project" in one for one in netlify('[build]\npublish = "."\n').reasons())

@@ -183,3 +183,13 @@ def test_schedules_that_fabric_does_not_have_are_reported() -> None:
     done = vercel(crons=[{"path": "/api/hello", "schedule": "0 0 L * *"}])
     assert len(functions(done)["hello"]["triggers"]) == 1
     assert any("`0 0 L * *` is not supported" in one for one in done.reasons())
+
+
+def test_files_and_pages_are_carried() -> None:
+    done = vercel(
+        rewrites=[{"source": "/(.*)", "destination": "/index.html"}], outputDirectory="dist"
+    )
+    section = done.config["extensions"]["host1"]
+    assert section["static"] == {"directory": "dist"}
+    assert section["rewrites"] == [{"source": "/(.*)", "destination": "/index.html"}]
+    assert done.reasons() == []

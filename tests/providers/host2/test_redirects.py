@@ -38,7 +38,7 @@ def rules(**fields: Any) -> SiteRules:
 def test_redirect_is_one_line(fields: dict[str, Any], line: str) -> None:
     made = rules(**fields)
     assert not list(find_redirect_problems(made))
-    assert made.build_files() == {"/_redirects": f"{line}\n".encode()}
+    assert made.build_files({}) == {"/_redirects": f"{line}\n".encode()}
 
 
 @pytest.mark.parametrize(

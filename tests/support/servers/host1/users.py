@@ -2,9 +2,10 @@
 
 import json
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.servers.host1.projects import HostDeployment, HostProject
+from tests.support.servers.host1.projects import OUTPUT, HostDeployment, HostProject
 from tests.support.servers.host1.running import FunctionFiles, Instance, Instances, Passed
 
 _NOTHING = Passed(b"The page could not be found", [("content-type", "text/plain")], 404)
@@ -18,27 +19,55 @@ def answered(
     if deployment is None:
         return Passed(b"DEPLOYMENT_NOT_FOUND", [("content-type", "text/plain")], 404)
     path = target.partition("?")[0]
-    routes = project.config(deployment).get("routes", [])
-    headers: list[tuple[str, str]] = []
-    taken = None
-    for one in (row for row in routes if "handle" not in row):
+    led = _led(project, deployment, method, path)
+    if led.file is not None:
+        return Passed(led.file, led.headers)
+    if led.route and "status" in led.route[0]:
+        return Passed(b"Redirecting...", _filled_headers(*led.route), led.route[0]["status"])
+    whole = _filled(led.route[0]["dest"], led.route[1]) if led.route else path
+    if whole.startswith("https://"):
+        return Passed(f"proxied to {whole}".encode(), led.headers)
+    name = whole.strip("/")
+    if name not in deployment.functions:
+        file = _static(project, deployment, whole)
+        return _NOTHING if file is None else Passed(file, led.headers)
+    answer = asked_of(instances, project, deployment, name).ask(method, target, given)
+    return Passed(answer.content, [*answer.headers, *led.headers], answer.status)
+
+
+@dataclass
+class Led:
+    """Where the routes lead: to a file, to the first route that fits, or nowhere."""
+
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    file: bytes | None = None
+    route: tuple[dict[str, Any], re.Match[str]] | None = None
+
+
+def _led(project: HostProject, deployment: HostDeployment, method: str, path: str) -> Led:
+    led = Led()
+    for one in project.config(deployment).get("routes", []):
+        if "handle" in one:
+            led.file = _static(project, deployment, path)
+            if led.file is not None:
+                return led
+            continue
         found = _taken(one, method, path)
         if found is None:
             continue
         if not one.get("continue"):
-            taken = (one, found)
-            break
-        headers += _filled_headers(one, found)
-    if taken and "status" in taken[0]:
-        return Passed(b"Redirecting...", _filled_headers(*taken), taken[0]["status"])
-    whole = _filled(taken[0]["dest"], taken[1]) if taken else path
-    if whole.startswith("https://"):
-        return Passed(f"proxied to {whole}".encode(), headers)
-    name = whole.strip("/")
-    if name not in deployment.functions:
-        return _NOTHING
-    answer = asked_of(instances, project, deployment, name).ask(method, target, given)
-    return Passed(answer.content, [*answer.headers, *headers], answer.status)
+            led.route = (one, found)
+            return led
+        led.headers += _filled_headers(one, found)
+    return led
+
+
+def _static(project: HostProject, deployment: HostDeployment, path: str) -> bytes | None:
+    for name in (path, f"{path.rstrip('/')}/index.html"):
+        row = deployment.files.get(f"{OUTPUT}static{name}")
+        if row is not None:
+            return project.blob(row)
+    return None
 
 
 def asked_of(

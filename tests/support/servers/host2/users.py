@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -11,6 +11,7 @@ from tests.support.servers.host2.running import Children
 from tests.support.servers.host2.sites import Site, SiteDeploy
 
 _OWN = "/.netlify/functions/"
+_RULES = ("/_redirects", "/_headers")
 _TEXTS = ("text/", "application/json", "application/xml", "application/x-www-form-urlencoded")
 
 
@@ -38,21 +39,52 @@ def answered(children: Children, site: Site, asked: UserRequest) -> UserAnswer:
     name = _function(deploy, asked) if deploy else ""
     if deploy is None:
         return _NOTHING
+    file = _static(site, deploy, asked.path)
+    if file is not None and (not name or _prefers_static(deploy, name)):
+        return file
     if not name:
-        return _redirected(deploy, asked)
+        return _redirected(site, deploy, asked)
     if any(one["name"] == name for one in deploy.body.get("function_schedules", [])):
         return UserAnswer(403, [], b"a scheduled function has no address")
     return _as_http(_called(children, site, (deploy, name), _event(site, asked)))
 
 
-def _redirected(deploy: SiteDeploy, asked: UserRequest) -> UserAnswer:
+def _redirected(site: Site, deploy: SiteDeploy, asked: UserRequest) -> UserAnswer:
     for one in deploy.redirects:
         target = one.filled(asked.path, asked.query)
+        if target is not None and one.status == 200 and target.startswith("/"):
+            return _static(site, deploy, target) or _NOTHING
         if target is not None and one.status == 200:
             return UserAnswer(200, [], f"proxied to {target}".encode())
         if target is not None:
             return UserAnswer(one.status, [("location", target)], b"Redirecting")
     return _NOTHING
+
+
+def _prefers_static(deploy: SiteDeploy, name: str) -> bool:
+    routes = deploy.body.get("functions_config", {}).get(name, {}).get("routes", [])
+    return any(one.get("prefer_static") for one in routes)
+
+
+def _static(site: Site, deploy: SiteDeploy, path: str) -> UserAnswer | None:
+    files: Mapping[str, str] = deploy.body.get("files", {})
+    for name in (path, f"{path.rstrip('/')}/index.html"):
+        if name in files and name not in _RULES:
+            rules = site.blobs[files["/_headers"]].decode() if "/_headers" in files else ""
+            return UserAnswer(200, list(_headers_of(rules, name)), site.blobs[files[name]])
+    return None
+
+
+def _headers_of(rules: str, path: str) -> Iterator[tuple[str, str]]:
+    """The lines of `_headers`: a path, and then its headers with spaces before them."""
+    is_for = False
+    for line in rules.splitlines():
+        if line.startswith("/"):
+            pattern = re.escape(line).replace(r"\*", ".*")
+            is_for = re.fullmatch(pattern, path) is not None
+        elif is_for and line.strip():
+            name, _, value = line.strip().partition(":")
+            yield name.lower(), value.strip()
 
 
 def timed(children: Children, site: Site, name: str) -> dict[str, Any]:
