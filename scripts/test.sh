@@ -13,7 +13,7 @@ if [ $# -gt 0 ]; then
 fi
 
 mkdir -p .stamp .coverage
-# Tests that take long run with a quarter of their parameters, which depends on the commit. So a second
+# Tests that take long run with a sixth of their parameters, which depends on the commit. So a second
 # run tests the same. `EVERY=1` runs all.
 sample="--sample $(git rev-parse HEAD 2>/dev/null || echo 0)"
 [ "${EVERY:-}" ] && sample=""

@@ -64,7 +64,7 @@ _MEASURED = frozenset(("graph", "config", "engine", "app", "tasks"))
 _SERVERS = frozenset(__all__)
 _GARBAGE = 100_000
 _STRIDE = 4
-_SAMPLE = 4
+_SAMPLE = 6
 # These tests take long, or are many.
 _SAMPLED = ("sampled", "slow", "command", "flow", "network")
 
@@ -97,7 +97,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         metavar="SEED",
-        help="Of each long test with parameters, run a quarter of them. The seed chooses.",
+        help="Of each long test with parameters, run a sixth of them. The seed chooses.",
     )
 
 
@@ -122,7 +122,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Each rule runs, with a quarter of its parameters."""
+    """Each rule runs, with a sixth of its parameters."""
     seed = config.getoption("--sample")
     if seed is None:
         return
