@@ -8,7 +8,7 @@ from functools import cache
 
 from fabric.model.catalog import PROVIDERS, ProviderFacts
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.core.provider import Provider
+from fabric.providers.core.provider import CONTRACTS, Provider
 from fabric.system.plugins import FindEntries, list_installed_providers, load_plugin
 
 # Variables such as `FABRIC_<P>_REAL_DEPLOY` are made from it.
@@ -42,8 +42,20 @@ def find_provider(provider_id: str, find: FindEntries) -> Provider | None:
         message = f"the plugin `{provider_id}` is not a provider"
         hint = f"set its entry point {values[0]} to a `Provider` with `facts`"
         raise FabricError(Problem("plugin/other-kind", message, hint))
+    _require_contract(provider_id, provider.contract)
     _require_own_names(provider_id, provider.facts)
     return provider
+
+
+def _require_contract(provider_id: str, contract: int) -> None:
+    if contract not in CONTRACTS:
+        known = ", ".join(map(str, CONTRACTS))
+        message = (
+            f"the provider `{provider_id}` uses version {contract} of the provider contract; "
+            f"this fabric supports {known}"
+        )
+        hint = "update fabric, or install another version of the package"
+        raise FabricError(Problem("plugin/bad-provider", message, hint))
 
 
 def _require_own_names(provider_id: str, facts: ProviderFacts) -> None:

@@ -23,6 +23,7 @@ NO_FACTS = Provider()
 OTHER_ID = Provider(facts=replace(FACTS, id="other"))
 OUR_PREFIX = Provider(facts=replace(FACTS, prefix="CLOUD1"))
 BAD_PREFIX = Provider(facts=replace(FACTS, prefix="acme-"))
+NEWER = Provider(facts=FACTS, contract=2)
 
 
 def entry(value: str) -> EntryPoint:
@@ -61,6 +62,7 @@ def test_the_same_package_may_be_found_twice() -> None:
         (f"{OTHERS}:OTHER_ID", "plugin/bad-provider", "the id `other`"),
         (f"{OTHERS}:OUR_PREFIX", "plugin/bad-provider", "belongs to `cloud1-lambda`"),
         (f"{OTHERS}:BAD_PREFIX", "plugin/bad-provider", "the prefix `acme-`"),
+        (f"{OTHERS}:NEWER", "plugin/bad-provider", "version 2 of the provider contract"),
     ],
 )
 def test_a_package_that_cannot_be_used_is_refused(value: str, code: str, said: str) -> None:

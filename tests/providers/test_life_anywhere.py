@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import UntouchedError
-from fabric.providers.kit.rules import RULES, Rule
+from fabric.testing.rules import RULES, Rule
 from tests.support.orders import HTTP, trigger
 from tests.support.service_site import BYE, ServiceSite
 

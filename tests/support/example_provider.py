@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from fabric.providers.kit.provider_site import ProviderSite, SiteResponse
+from fabric.testing.provider_site import ProviderSite, SiteResponse
 from tests.support.orders import around, context
 from tests.support.project import environment
 

@@ -1,6 +1,6 @@
 """A function's archive, from a few texts."""
 
-from fabric.providers.kit.provider_site import pack_files
+from fabric.testing.provider_site import pack_files
 
 
 def archive(**files: str) -> bytes:

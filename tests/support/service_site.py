@@ -15,7 +15,7 @@ from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError
 from fabric.providers.core.contract import CallContext, FunctionOrder, LiveFunction
 from fabric.providers.core.retry import RetryPolicy
-from fabric.providers.kit.provider_site import (
+from fabric.testing.provider_site import (
     BYE,
     EVERY_HOUR,
     ProviderSite,

@@ -110,10 +110,16 @@ OpenDeployer: TypeAlias = Callable[[ProviderContext], Deployer]
 OpenObserver: TypeAlias = Callable[[ProviderContext], Observer]
 
 
+# The versions of `Provider` and of the deployer contract that this fabric supports.
+CONTRACTS = (1,)
+
+
 class Provider(Struct, frozen=True, kw_only=True):
     """One provider. Each function opens its part without an API call; credentials are required only
     by the first call."""
 
+    # The version that an installed package is written for.
+    contract: int = CONTRACTS[0]
     # Only of an installed package: `fabric/model/catalog.py` has those of the others.
     facts: ProviderFacts | None = None
     # Real deploys without a custom command.

@@ -9,7 +9,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionOrder
-from fabric.providers.kit.provider_site import pack_files
+from fabric.testing.provider_site import pack_files
 from tests.support.edge1_site import Edge1Site
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP, trigger

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.providers.kit.provider_site import pack_files
 from fabric.runtimes.nodejs.toolchain import find_node
+from fabric.testing.provider_site import pack_files
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.edge1_site import Edge1Site

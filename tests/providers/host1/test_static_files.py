@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.providers.core.contract import FunctionOrder
-from fabric.providers.kit.provider_site import pack_files
+from fabric.testing.provider_site import pack_files
 from tests.support.host1_site import Host1Site
 from tests.support.orders import trigger
 

@@ -11,7 +11,7 @@ from fabric.providers.core.contract import Artifact, FunctionDraft, FunctionOrde
 from fabric.providers.host3.client import Host3Account, Host3Settings
 from fabric.providers.host3.documents import MachinePlan, choose_memory, plan_machines
 from fabric.providers.host3.limits import find_unsupported
-from fabric.providers.kit.provider_site import pack_files
+from fabric.testing.provider_site import pack_files
 from tests.support.orders import HTTP, address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), (HTTP,), variables=("MODE",))

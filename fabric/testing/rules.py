@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError
-from fabric.providers.kit.provider_site import BYE, HELLO, ProviderSite
+from fabric.testing.provider_site import BYE, HELLO, ProviderSite
 
 _NO_MARK = "0" * 32
 

@@ -1,7 +1,7 @@
 """A service at a provider under test: its orders, its deploys and its record, without a graph.
 
 A package derives one class from `ProviderSite` for its provider and runs the rules of
-`fabric.providers.kit.rules` on it.
+`fabric.testing.rules` on it.
 """
 
 import http.client

@@ -20,8 +20,8 @@ from fabric.providers.core.contract import (
     LiveFunction,
     Released,
 )
-from fabric.providers.kit import rules
-from fabric.providers.kit.rules import RULES, BrokenRuleError, Rule
+from fabric.testing import rules
+from fabric.testing.rules import RULES, BrokenRuleError, Rule
 from tests.support.example_provider import AcmeFunctions, AcmeSite, RejectedError, service_of
 
 
