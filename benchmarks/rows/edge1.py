@@ -24,6 +24,17 @@ _BACK = 2.0
 _GATE = 5
 _SCHEDULE = "{type: cron, schedule: rate(1 hour)}"
 _HEAD = "service: shop\nprovider: {name: edge1-workers, runtime: nodejs20.x}\nfunctions:\n"
+_SIX = """\
+extensions:
+  edge1-workers:
+    bindings:
+      kv_namespaces: [{binding: CACHE, create: true}, {binding: SESSIONS, create: true}]
+      r2_buckets: [{binding: FILES, create: true}]
+      d1_databases: [{binding: DB, create: true}]
+      queues: {producers: [{binding: JOBS, queue: jobs, create: true}]}
+      vars: {FEATURES: {beta: true}}
+"""
+_BOUND_CHANGED = 4.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class _Shop:
     account: Edge1Server
     count: int
     found: dict[str, list[_Ran]] = field(default_factory=dict)
+    head: str = _HEAD
 
     def begin(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -49,7 +61,7 @@ class _Shop:
             f"triggers: [{{type: http, path: /f{one}}}, {_SCHEDULE}]}}\n"
             for one in range(self.count)
         )
-        (self.folder / "fabric.yml").write_text(f"{_HEAD}{rows}")
+        (self.folder / "fabric.yml").write_text(f"{self.head}{rows}")
         self.all_say("first")
 
     def all_say(self, word: str) -> None:
@@ -130,6 +142,34 @@ def _lived(shop: _Shop) -> None:
     shop.account.forget()
 
 
+def _bound(options: Options) -> Sequence[Result]:
+    folder = WORK / "edge1-bindings"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with edge1_server(folder) as url:
+        server = Edge1Server(url)
+        shop = _Shop(folder / "shop", server, options.size(25), head=_SIX + _HEAD)
+        shop.begin()
+        for number in range(min(3, options.rounds)):
+            shop.measure("first" if not number else "nothing", "deploy")
+            shop.say(0, f"other {number}")
+            shop.measure("changed", "deploy")
+        shop.measure("nothing", "deploy")
+        server.forget()
+    count = shop.count
+    return [
+        shop.calls(
+            f"first deploy of {count} with 6 bindings, calls a function", "first", count, None
+        ),
+        shop.calls("nothing to do with 6 bindings, calls", "nothing", 1, None),
+        shop.calls("one function changed with 6 bindings, calls", "changed", 1, _BOUND_CHANGED),
+        shop.seconds("one function changed with 6 bindings (s)", "changed"),
+    ]
+
+
 ROWS = (
+    Row(
+        "edge1-bindings", "a service with six bindings at edge1, with one changed function", _bound
+    ),
     Row("edge1-life", "a service of 100 functions at edge1, from first deploy to removal", _life),
 )
