@@ -21,6 +21,7 @@ extensions:
   edge1-workers:
     bindings:
       kv_namespaces: [{binding: CACHE, create: true}]
+      vars: {SHOWN: "${secret:KEY}", FEATURES: {beta: true}}
       queues: {producers: [{binding: JOBS, queue: jobs, create: true}]}
       durable_objects: {function: api, bindings: [{name: ROOMS, class_name: Room}]}
       migrations: [{tag: v1, new_sqlite_classes: [Room]}]
@@ -48,7 +49,7 @@ export const handler = async (event, { env }) => {
   if (id === "send") await env.JOBS.send({ id });
   if (id === "seen") return await env.CACHE.get("seen");
   const count = await env.ROOMS.get(env.ROOMS.idFromName("lobby")).add();
-  return `WORD ${count} ${process.env.MODE} ${env.KEY.length}`;
+  return `WORD ${count} ${process.env.MODE} ${env.KEY.length} ${env.FEATURES.beta}`;
 };"""
 _PRICES = 'export default { fetch: () => new Response("7") };'
 _JOBS = """export default {
@@ -75,7 +76,7 @@ def shop(tmp_path: Path) -> Project:
 
 def test_functions_share_bindings_and_state_outlives_edits(shop: Project) -> None:
     with served(shop, "--watch") as server:
-        assert server.get("/a").json == f"WORD 1 dark {len(_SECRET)}"
+        assert server.get("/a").json == f"WORD 1 dark {len(_SECRET)} true"
         assert server.get("/price").json == "7"
         assert server.get("/file.txt").body == b"a file"
         assert server.get("/send").status == 200

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from fabric.app.local.artifacts import Artifacts
 from fabric.app.project.plan_rows import encode_trigger
@@ -33,7 +33,7 @@ def describe_workers(
     config: Config, artifacts: Artifacts, values: Mapping[str, Secret[Pairs]]
 ) -> FoundWorkers:
     """Write the description of the Workers that the children of all functions read. It contains
-    no variables."""
+    no values, which can be secret."""
     if config.provider.id != _PROVIDER:
         return FoundWorkers()
     section = json.loads(config.provider.extensions).get(_PROVIDER) or {}
@@ -56,8 +56,11 @@ def describe_workers(
     found = describe_local_service(section, address, orders, triggers)
     folder = artifacts.root / ".fabric" / "workers"
     root = {"miniflare": str(miniflare), "root": str(artifacts.root)}
-    file = _write(folder, {**root, **to_builtins(found)})
-    variables = {name: dict(one.reveal()) for name, one in values.items()}
+    described = {"workers": found.workers, "objects": found.objects}
+    file = _write(folder, {**root, **described})
+    variables = {
+        name: {**dict(one.reveal()), **found.values.get(name, {})} for name, one in values.items()
+    }
     return FoundWorkers(
         LocalWorkers(str(file), Secret(variables)), tuple(_list_warnings(found.missing))
     )

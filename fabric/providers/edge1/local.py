@@ -37,20 +37,24 @@ _TYPES = {
     "application/octet-stream": "Data",
 }
 _TEXTS = frozenset(("ESModule", "CommonJS"))
+# Values can be secret, so that no file contains them.
+_VALUES = ("plain_text", "json")
 # Simulated by Miniflare. Others are missing in local calls.
 _SIMULATED = frozenset(
     (
-        *("plain_text", "json", "kv_namespace", "r2_bucket", "d1", "queue", "service"),
+        *("kv_namespace", "r2_bucket", "d1", "queue", "service"),
         *("ratelimit", "analytics_engine", "durable_object_namespace"),
     )
 )
 
 
 class LocalService(Struct, frozen=True):
-    """The Workers of a service, and bindings that do not exist on this machine."""
+    """The Workers of a service, the values of their bindings by function, and bindings that do not
+    exist on this machine."""
 
     workers: Sequence[JsonObject]
     objects: JsonObject | None
+    values: Mapping[str, Mapping[str, object]]
     missing: tuple[str, ...] = ()
 
 
@@ -82,8 +86,18 @@ def describe_local_service(
         }
         for order in orders
     ]
-    missing = sorted({one.name for one in bindings if one.type not in _SIMULATED})
-    return LocalService(workers, _describe_objects(own, address, orders, bindings), tuple(missing))
+    values = {
+        order.name: {
+            one.name: one.fields.get("text", one.fields.get("json"))
+            for one in bindings
+            if one.type in _VALUES and one.is_for(order.name)
+        }
+        for order in orders
+    }
+    known = {*_SIMULATED, *_VALUES}
+    missing = tuple(sorted({one.name for one in bindings if one.type not in known}))
+    objects = _describe_objects(own, address, orders, bindings)
+    return LocalService(workers, objects, values, missing)
 
 
 def _describe_objects(

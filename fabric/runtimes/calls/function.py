@@ -16,7 +16,7 @@ class LocalWorkers(Struct, frozen=True):
     variables of all its functions."""
 
     file: str
-    variables: Secret[Mapping[str, Mapping[str, str]]]
+    variables: Secret[Mapping[str, Mapping[str, object]]]
 
 
 class CalledExports(Struct, frozen=True):

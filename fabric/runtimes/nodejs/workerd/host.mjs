@@ -69,13 +69,12 @@ function optionsOf(worker, variables) {
   const { bindings } = worker;
   const there = new Set([...described.workers.map((one) => one.name), described.objects?.name]);
   const objects = of(bindings, "durable_object_namespace").filter((one) => there.has(one.script_name));
-  const values = [...of(bindings, "plain_text").map((one) => [one.name, one.text]), ...of(bindings, "json").map((one) => [one.name, one.json])];
   return {
     name: worker.name,
     modules: worker.modules.map(({ type, path, text, base64 }) => ({ type, path, contents: text ?? Buffer.from(base64, "base64") })),
     compatibilityDate: worker.date,
     compatibilityFlags: worker.flags,
-    bindings: { ...variables, ...Object.fromEntries(values) },
+    bindings: variables,
     kvNamespaces: named(of(bindings, "kv_namespace"), (one) => one.namespace_id),
     r2Buckets: named(of(bindings, "r2_bucket"), (one) => one.bucket_name),
     d1Databases: named(of(bindings, "d1"), (one) => one.id),
