@@ -18,6 +18,8 @@ from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
 MAX_PARALLEL = RetryPolicy(most=0)
+# Of somebody else, and read by a function.
+_QUEUE = "before"
 
 
 class Edge1Site(ServiceSite):
@@ -66,11 +68,11 @@ class Edge1Site(ServiceSite):
         """With a created namespace, and a queue that a function reads."""
         self._has_zone()
         created = {"create": True, "onRemove": "delete"}
-        self.extension["bindings"] = {
-            "kv_namespaces": [{"binding": "CACHE", **created}],
-            "queues": {"consumers": [{"queue": "jobs", **created}]},
-        }
-        jobs = trigger("queue", queue="jobs")
+        self.extension["bindings"] = {"kv_namespaces": [{"binding": "CACHE", **created}]}
+        place = f"/accounts/{self.edge1.account}/queues"
+        if not self.edge1.api("GET", f"{place}?name={_QUEUE}"):
+            self.edge1.api("POST", place, {"queue_name": _QUEUE})
+        jobs = trigger("queue", queue=_QUEUE)
         hello, *rest = super().full_orders()
         return (replace(hello, triggers=(*hello.triggers, jobs)), *rest)
 
@@ -87,7 +89,10 @@ class Edge1Site(ServiceSite):
         return Edge1Site(self.edge1, self.folder, service, env=self.env)
 
     def left(self) -> object:
-        return self.edge1.left()
+        """All but the queue that was there before."""
+        found = self.edge1.left()
+        queues = [one for one in found.pop("queues", ()) if one != _QUEUE]
+        return {**found, **({"queues": queues} if queues else {})}
 
     def made(self) -> object:
         return self.edge1.left(), self.edge1.versions()

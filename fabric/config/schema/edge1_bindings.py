@@ -150,9 +150,12 @@ _MIGRATION = Fields(
         ),
     )
 )
+DIRECTORY = Text(
+    match_whole(r"(?:\.\./)*(?:\./)?[^./\\][^\\]*"), "a directory of the project, such as `public`"
+)
 ASSETS = Fields(
     (
-        _text("directory", "Directory of the files.", "public", required=True),
+        Field("directory", DIRECTORY, "Directory of the files.", "public", required=True),
         _text("function", "Function of the files. Default: the only function.", "app"),
         Field("binding", _NAME, "Name of the files in the `env` of the function.", "ASSETS"),
         Field(

@@ -1,7 +1,7 @@
 """The keys of provider-specific settings. Other keys are passed on with a warning."""
 
 from fabric.config.schema.cloud1_http import CLOUD1_HTTP
-from fabric.config.schema.edge1_bindings import ASSETS, BINDINGS
+from fabric.config.schema.edge1_bindings import ASSETS, BINDINGS, DIRECTORY
 from fabric.config.schema.shapes import (
     Either,
     Field,
@@ -549,7 +549,7 @@ _STATIC = Field(
     "static",
     Fields(
         (
-            Field("directory", FILLED, "Directory of the files.", "public", required=True),
+            Field("directory", DIRECTORY, "Directory of the files.", "public", required=True),
             Field(
                 "function",
                 FILLED,

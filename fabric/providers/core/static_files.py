@@ -3,7 +3,7 @@
 import io
 import posixpath
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -44,6 +44,14 @@ def read_static_files(order: FunctionOrder, folder: StaticFolder) -> dict[str, b
             for name in names
             if not name.endswith("/")
         }
+
+
+def refuse_missing_files(folder: StaticFolder, files: Collection[object]) -> None:
+    """Raise if the directory has no files: a site without files would replace the old one."""
+    if folder.directory and not files:
+        message = f"the directory `{folder.directory}` of static files is empty or missing"
+        hint = "check the path, `.fabricignore`, and the steps that write the files"
+        raise FabricError(Problem("deploy/no-static-files", message, hint))
 
 
 def refuse_large_files(files: Iterable[tuple[str, int]], largest: int, hint: str) -> None:

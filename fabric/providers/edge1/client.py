@@ -70,6 +70,16 @@ class FoundResources:
         self._guard = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._found: dict[str, str] = {}
+        self._created: set[str] = set()
+
+    def note_created(self, key: str) -> None:
+        """Note a creation before its call, whose response can be lost."""
+        with self._guard:
+            self._created.add(key)
+
+    def is_created(self, key: str) -> bool:
+        with self._guard:
+            return key in self._created
 
     def find(self, key: str, look: Callable[[], str]) -> str:
         with self._guard:
@@ -82,6 +92,7 @@ class FoundResources:
     def forget(self, key: str) -> None:
         with self._guard:
             self._found.pop(key, None)
+            self._created.discard(key)
 
 
 class RateBudget:

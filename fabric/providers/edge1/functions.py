@@ -10,6 +10,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
 from fabric.providers.core.sources import TOO_LARGE
+from fabric.providers.core.static_files import refuse_missing_files
 from fabric.providers.edge1.assets import (
     find_static_folder,
     has_assets,
@@ -75,6 +76,8 @@ def deploy_function(
             static = find_static_folder(work.own.assets)
             upload = build_function_upload(order, owner, date, static)
             files = read_assets(order, static)
+            if has_assets(work.own.assets, order.name):
+                refuse_missing_files(static, files)
         bindings = resolve_bindings(work, address, order.name)
         deploy_objects(work, address, order, bindings)
         named = list_asset_bindings(work.own.assets, order.name)

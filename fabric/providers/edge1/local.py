@@ -13,8 +13,6 @@ from fabric.providers.edge1.bindings import (
     Binding,
     build_objects_name,
     list_bindings,
-    plan_consumers,
-    plan_objects,
 )
 from fabric.providers.edge1.client import (
     FLAGS,
@@ -22,6 +20,8 @@ from fabric.providers.edge1.client import (
     build_worker_name,
     build_worker_owner,
 )
+from fabric.providers.edge1.consumers import plan_consumers
+from fabric.providers.edge1.migrations import plan_objects
 from fabric.providers.edge1.uploads import (
     Upload,
     WorkerModule,

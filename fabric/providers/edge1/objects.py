@@ -15,8 +15,9 @@ from fabric.providers.core.errors import mark_untouched
 from fabric.providers.core.http_calls import ProviderCall
 from fabric.providers.core.release_state import ReleaseState
 from fabric.providers.edge1.assets import find_static_folder
-from fabric.providers.edge1.bindings import ObjectsPlan, build_objects_name, plan_objects
+from fabric.providers.edge1.bindings import build_objects_name
 from fabric.providers.edge1.client import Owner, build_worker_owner
+from fabric.providers.edge1.migrations import ObjectsPlan, plan_objects
 from fabric.providers.edge1.uploads import Upload, build_objects_upload, extend_mark
 from fabric.providers.edge1.versions import (
     activate_version,
@@ -150,8 +151,8 @@ def delete_objects(work: Edge1Work, address: DeploymentAddress, stored: str) -> 
         if rows is None:
             return
         if not (is_deleted and has_own(rows, build_objects_owner(address))):
-            hint = "it has no `onRemove: delete`" if not is_deleted else "it belongs to others"
-            work.watch.hear(f"the Worker `{name}` stays with the data of its objects: {hint}")
+            why = "it belongs to another service" if is_deleted else "`onRemove: delete` is not set"
+            work.watch.hear(f"the Worker `{name}` is kept with the data of its objects: {why}")
             return
         work.delete_script(name)
         work.watch.hear(f"the Worker `{name}` was deleted with the data of its objects")

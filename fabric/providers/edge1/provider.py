@@ -23,7 +23,7 @@ from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.release_state import read_kept_texts
 from fabric.providers.core.work import CallScope
 from fabric.providers.edge1.assets import find_asset_problems
-from fabric.providers.edge1.bindings import find_binding_problems
+from fabric.providers.edge1.binding_checks import find_binding_problems
 from fabric.providers.edge1.client import (
     Edge1Account,
     Edge1Api,

@@ -1,12 +1,12 @@
 """Resources that bindings use: found by their names, created if the config asks for it, and deleted
 with the service only if it asks for that."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
@@ -19,9 +19,9 @@ from fabric.providers.edge1.bindings import (
     Resource,
     ResourceKind,
     list_bindings,
-    list_consumer_queues,
 )
 from fabric.providers.edge1.client import build_worker_name, build_worker_owner
+from fabric.providers.edge1.consumers import list_consumer_queues
 from fabric.providers.edge1.uploads import build_reserved_upload
 from fabric.providers.edge1.versions import list_worker_versions, upload_version
 from fabric.providers.edge1.work import Edge1Work
@@ -29,8 +29,15 @@ from fabric.providers.edge1.work import Edge1Work
 _PAGE = 100
 _JURISDICTION = "cf-r2-jurisdiction"
 _NOT_EMPTY = "10008"
-# Of a stored resource that a removal deletes, and of one that stays.
-_DELETE, _KEEP = "delete", "keep"
+
+
+class StoredResource(Struct, frozen=True, omit_defaults=True):
+    """A resource in the values that a release stores. fabric deletes only what it created."""
+
+    id: str
+    is_created: bool = False
+    is_deleted: bool = False
+    jurisdiction: str = ""
 
 
 class _Row(Struct, frozen=True):
@@ -107,9 +114,9 @@ def _reserve(work: Edge1Work, address: DeploymentAddress, function: str) -> None
 
 def find_or_create(work: Edge1Work, resource: Resource, kept: ReleaseState) -> str:
     """Return the id of a resource, without a call if the last release stored it."""
-    stored = _read_stored(kept.sure(resource.key) or "")
+    stored = _read_stored(kept.sure(resource.key))
     if stored:
-        return stored
+        return stored.id
     if not resource.create and resource.is_bound_by_name:
         return resource.name  # the upload fails if it does not exist
     return work.api.resources.find(resource.key, lambda: _find_or_create(work, resource))
@@ -117,14 +124,16 @@ def find_or_create(work: Edge1Work, resource: Resource, kept: ReleaseState) -> s
 
 def find_queue_id(work: Edge1Work, queue: Resource, kept: ReleaseState) -> str:
     """Return the id of a queue for the calls of its consumers."""
-    stored = _read_stored(kept.sure(queue.key) or "")
-    return stored or work.api.resources.find(queue.key, lambda: _require(queue, _look(work, queue)))
+    stored = _read_stored(kept.sure(queue.key))
+    if stored:
+        return stored.id
+    return work.api.resources.find(queue.key, lambda: _require(queue, _look(work, queue)))
 
 
 def look_for_queue(work: Edge1Work, queue: Resource, kept: ReleaseState) -> str:
     """Return the id of a queue; empty if it no longer exists."""
-    stored = _read_stored(kept.sure(queue.key) or "")
-    return stored or getattr(_look(work, queue), "ident", "")
+    stored = _read_stored(kept.sure(queue.key))
+    return stored.id if stored else getattr(_look(work, queue), "ident", "")
 
 
 def _require(resource: Resource, found: _Row | None) -> str:
@@ -136,23 +145,26 @@ def _require(resource: Resource, found: _Row | None) -> str:
 
 
 def _find_or_create(work: Edge1Work, resource: Resource) -> str:
-    with _convert(work, resource):
+    with work.convert_errors(resource.title):
         if not resource.create:
             return _require(resource, _look(work, resource))
-        made, is_new = work.trying(lambda once: _look_or_create(once, resource))
-    if is_new:
+        made = work.trying(lambda once: _look_or_create(once, resource))
+    if work.api.resources.is_created(resource.key):
         work.watch.hear(f"{resource.title} was created")
+    elif not resource.has_own_name:
+        work.watch.hear(f"{resource.title} existed before, and `fabric remove` keeps it")
     return made
 
 
-def _look_or_create(work: Edge1Work, resource: Resource) -> tuple[str, bool]:
+def _look_or_create(work: Edge1Work, resource: Resource) -> str:
+    """Return the id. A resource from a call with a lost response is found by the next try."""
     found = _look(work, resource)
     if found is not None:
-        return found.ident, False
+        return found.ident
     calls = _CALLS[resource.kind]
     call = build_json_call("POST", work.account_path(calls.path), {calls.name_key: resource.name})
-    made = work.api.once(_with_jurisdiction(call, resource), _Row)
-    return made.ident, True
+    work.api.resources.note_created(resource.key)
+    return work.api.once(_with_jurisdiction(call, resource), _Row).ident
 
 
 def _look(work: Edge1Work, resource: Resource) -> _Row | None:
@@ -167,7 +179,7 @@ def _look(work: Edge1Work, resource: Resource) -> _Row | None:
         call = ProviderCall("GET", work.account_path(f"{calls.path}?{query}"))
         rows = work.ask(call, tuple[_Row, ...])
         found = next((one for one in rows if one.label == resource.name), None)
-        if found is not None or len(rows) < _PAGE:
+        if found is not None or len(rows) < _PAGE or resource.kind is ResourceKind.QUEUE:
             return found
         page += 1
 
@@ -177,12 +189,6 @@ def _with_jurisdiction(call: ProviderCall, resource: Resource) -> ProviderCall:
         return call
     headers = ((_JURISDICTION, resource.jurisdiction),)
     return ProviderCall(call.method, call.path, call.content, call.content_type, headers)
-
-
-@contextmanager
-def _convert(work: Edge1Work, resource: Resource) -> Iterator[None]:
-    with work.convert_errors(resource.title):
-        yield
 
 
 def _list_created(work: Edge1Work, address: DeploymentAddress) -> dict[str, Resource]:
@@ -205,44 +211,81 @@ def store_resources(
 ) -> StoredResources:
     """Find the ids of all created resources. Those without a binding stay stored, so that a removal
     still knows them."""
+    rows = {**_list_unbound(work, address, kept)}
     created = _list_created(work, address)
-    keys = tuple(f"{kind.name.lower()}:" for kind in ResourceKind)
-    texts = {name: text for name, text in kept.texts.items() if name.startswith(keys)}
     for key, one in created.items():
-        policy = _DELETE if one.is_deleted else _KEEP
-        texts[key] = f"{policy} {find_or_create(work, one, kept)}"
+        before = _read_stored(kept.texts.get(key))
+        ident = find_or_create(work, one, kept)
+        is_ours = one.has_own_name or work.api.resources.is_created(key)
+        is_same = before is not None and before.id == ident
+        rows[key] = StoredResource(
+            ident,
+            is_created=is_ours or (is_same and before is not None and before.is_created),
+            is_deleted=one.is_deleted,
+            jurisdiction=one.jurisdiction,
+        )
     outputs = {
-        f"id_{one.name}": _read_stored(texts[one.resource.key])
+        f"id_{one.name}": rows[one.resource.key].id
         for one in list_bindings(work.own.bindings, address)
         if one.resource and one.resource.key in created
     }
+    texts = {key: msgspec.json.encode(one).decode() for key, one in rows.items()}
     return StoredResources(texts, outputs)
 
 
-def _read_stored(text: str) -> str:
-    return text.partition(" ")[2]
+def _list_unbound(
+    work: Edge1Work, address: DeploymentAddress, kept: ReleaseState
+) -> dict[str, StoredResource]:
+    """List the stored resources that the config no longer lets fabric create. A resource that
+    the config still binds in another way is never deleted."""
+    created, bindings = _list_created(work, address), list_bindings(work.own.bindings, address)
+    bound = {str(value) for one in bindings for value in one.fields.values()}
+    bound |= {one.resource.name for one in bindings if one.resource}
+    found: dict[str, StoredResource] = {}
+    for key, text in kept.texts.items():
+        stored = _read_stored(text) if _parse_key(key) and key not in created else None
+        if stored:
+            is_bound = bool({stored.id, key.partition(":")[2]} & bound)
+            found[key] = replace(stored, is_deleted=stored.is_deleted and not is_bound)
+    return found
+
+
+def _read_stored(text: str | None) -> StoredResource | None:
+    return msgspec.json.decode(text, type=StoredResource) if text else None
 
 
 def delete_resources(work: Edge1Work, address: DeploymentAddress) -> None:
-    """Delete the resources with `onRemove: delete`, and report the others.
+    """Delete the resources that fabric created with `onRemove: delete`, and report the others.
 
     An interrupted first deploy stored nothing: its resources are found by their names.
     """
-    stored = read_kept_texts(address).texts
-    created = _list_created(work, address)
-    for key in sorted({*stored, *created}):
+    kept = read_kept_texts(address)
+    unbound, created = _list_unbound(work, address, kept), _list_created(work, address)
+    for key in sorted({*unbound, *created}):
+        stored = unbound.get(key) or _read_stored(kept.texts.get(key))
         resource = created.get(key) or _parse_key(key)
         if resource is None:
             continue
-        policy, _, ident = stored.get(key, "").partition(" ")
-        is_deleted = resource.is_deleted if key in created else policy == _DELETE
-        with _convert(work, resource):
-            found = ident or getattr(_look(work, resource), "ident", "")
-            if found and is_deleted:
-                _delete(work, resource, found)
-                work.api.resources.forget(key)
-            elif found:
-                work.watch.hear(f"{resource.title} stays: it has no `onRemove: delete`")
+        if stored and key not in created:
+            deleted, place = stored.is_deleted, stored.jurisdiction
+            resource = replace(resource, is_deleted=deleted, jurisdiction=place)
+        is_ours = resource.has_own_name or work.api.resources.is_created(key)
+        is_ours = is_ours or (stored is not None and stored.is_created)
+        with work.convert_errors(resource.title):
+            _settle(work, resource, stored.id if stored else "", is_ours=is_ours)
+        work.api.resources.forget(key)
+
+
+def _settle(work: Edge1Work, resource: Resource, stored: str, *, is_ours: bool) -> None:
+    """Delete a resource, or report why it is kept."""
+    ident = stored or getattr(_look(work, resource), "ident", "")
+    if not ident:
+        return
+    if resource.is_deleted and is_ours:
+        _delete(work, resource, ident)
+        return
+    why = "it existed before" if resource.is_deleted else "`onRemove: delete` is not set"
+    work.watch.hear(f"{resource.title} is kept: {why}")
 
 
 def _parse_key(key: str) -> Resource | None:
@@ -254,12 +297,13 @@ def _parse_key(key: str) -> Resource | None:
 def _delete(work: Edge1Work, resource: Resource, ident: str) -> None:
     path = work.account_path(f"{_CALLS[resource.kind].path}/{quote(ident, safe='')}")
     try:
-        with ignore_missing():
-            work.tell(_with_jurisdiction(ProviderCall("DELETE", path), resource))
+        work.tell(_with_jurisdiction(ProviderCall("DELETE", path), resource))
     except RefusedCallError as error:
+        if error.is_gone:
+            return
         if _NOT_EMPTY not in error.codes:
             raise
-        work.watch.hear(f"{resource.title} stays: it is not empty")
+        work.watch.hear(f"{resource.title} is kept: it is not empty")
         return
     work.watch.hear(f"{resource.title} was deleted")
 

@@ -20,7 +20,7 @@ from fabric.providers.core.sources import (
     read_timeout,
     refuse_taken_names,
 )
-from fabric.providers.core.static_files import StaticFolder, read_static_files
+from fabric.providers.core.static_files import StaticFolder, read_static_files, refuse_missing_files
 from fabric.providers.core.triggers import HttpRoute, parse_routes
 from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host1.client import (
@@ -81,15 +81,17 @@ def build_output(
         "routes": [*rules.build_first(), *own, *rules.build_last()],
         "crons": _build_crons(address, orders),
     }
+    static = {
+        path.removeprefix("/"): content
+        for one in orders
+        for path, content in read_static_files(one, rules.static).items()
+    }
+    refuse_missing_files(rules.static, static)
     config = _build_json_file(f"{_OUTPUT}/config.json", document)
     table = json.dumps([build_route_row(one) for one in routes], sort_keys=True)
     return (
         config,
-        *(
-            _move_file(f"{_OUTPUT}/static", BuildFile(path.removeprefix("/"), content))
-            for one in orders
-            for path, content in read_static_files(one, rules.static).items()
-        ),
+        *(BuildFile(f"{_OUTPUT}/static/{path}", content) for path, content in static.items()),
         *(
             file
             for one in orders

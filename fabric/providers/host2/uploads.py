@@ -21,7 +21,7 @@ from fabric.providers.core.sources import (
     read_shim_files,
     refuse_taken_names,
 )
-from fabric.providers.core.static_files import StaticFolder, read_static_files
+from fabric.providers.core.static_files import StaticFolder, read_static_files, refuse_missing_files
 from fabric.providers.core.triggers import list_schedules, parse_routes
 from fabric.providers.core.whole_service import SharedEnvironment, build_function_name
 from fabric.providers.host2.client import (
@@ -166,7 +166,9 @@ def plan_deploy(
     config = _build_config(address, orders, has_files=bool(rules.static.path))
     marks = sorted((order.name, order.mark) for order in orders)
     static = [read_static_files(order, rules.static) for order in orders]
-    files = rules.build_files({path: file for one in static for path, file in one.items()})
+    joined = {path: file for one in static for path, file in one.items()}
+    refuse_missing_files(rules.static, joined)
+    files = rules.build_files(joined)
     digests: JsonObject = {path: hash_file(content) for path, content in files.items()}
     own = (format_json(digests),) if digests else ()
     mark = hash_fields(

@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
+from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionDraft
-from fabric.providers.edge1.bindings import (
-    find_binding_problems,
-    list_bindings,
-    plan_consumers,
-    plan_objects,
-)
+from fabric.providers.edge1.binding_checks import find_binding_problems
+from fabric.providers.edge1.bindings import list_bindings
+from fabric.providers.edge1.consumers import plan_consumers
+from fabric.providers.edge1.migrations import plan_objects
 from tests.support.orders import address, trigger
 
 SITE = address("edge1-workers")
@@ -121,6 +120,9 @@ def test_migrations_are_pending_after_the_applied_one() -> None:
     assert [one["tag"] for one in plan.list_pending("v1")] == ["v2", "v3"]
     assert [one["tag"] for one in plan.list_pending("")] == ["v1", "v2", "v3"]
     assert plan.list_pending("v3") == ()
+    with pytest.raises(FabricError) as raised:
+        plan.list_pending("v0")
+    assert "the migration `v0` is applied" in raised.value.first.message
 
 
 @pytest.mark.parametrize(
@@ -132,6 +134,16 @@ def test_migrations_are_pending_after_the_applied_one() -> None:
         (
             {"r2_buckets": [{"binding": "A", "bucket_name": "abc", "onRemove": "delete"}]},
             "`onRemove: delete` without `create: true`",
+        ),
+        ({"kv_namespaces": [{"binding": "A", "id": "f0", "create": True}]}, "an id, and `create`"),
+        (
+            {
+                "kv_namespaces": [
+                    {"binding": "CACHE", "create": True},
+                    {"binding": "cache", "create": True},
+                ]
+            },
+            "would use the KV namespace `shop-dev-cache` of `bindings.kv_namespaces[0]`",
         ),
         ({"services": [{"binding": "A"}]}, "neither `service` nor `function`"),
         (
@@ -155,6 +167,24 @@ def test_migrations_are_pending_after_the_applied_one() -> None:
             "no `function` whose module exports the classes",
         ),
         ({**OBJECTS, "migrations": []}, "the class `Room`, which no migration creates"),
+        (
+            {**OBJECTS, "migrations": [*OBJECTS["migrations"], {"tag": "v1"}]},
+            "the tag `v1` twice",
+        ),
+        (
+            {
+                **OBJECTS,
+                "migrations": [*OBJECTS["migrations"], {"tag": "v2", "deleted_classes": ["Hall"]}],
+            },
+            "the class `Hall`, which does not exist",
+        ),
+        (
+            {
+                **OBJECTS,
+                "migrations": [*OBJECTS["migrations"], {"tag": "v2", "new_classes": ["Room"]}],
+            },
+            "the class `Room`, which exists already",
+        ),
     ],
 )
 def test_bindings_that_cannot_work_are_found_without_a_call(

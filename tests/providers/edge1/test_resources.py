@@ -105,7 +105,7 @@ def test_created_resources_keep_their_data_over_releases_and_after_a_removal(
         "queues": ["dead", "jobs"],
     }
     told = "\n".join(bound.talk)
-    assert "the KV namespace `shop-dev-cache` stays: it has no `onRemove: delete`" in told
+    assert "the KV namespace `shop-dev-cache` is kept: `onRemove: delete` is not set" in told
 
 
 def test_one_changed_function_needs_four_calls_beside_six_bindings(bound: Edge1Site) -> None:
@@ -128,7 +128,7 @@ def test_a_removal_deletes_what_asks_for_it(bound: Edge1Site) -> None:
     bound.edge1.fill("shop-dev-files")
     bound.dissolve()
     assert bound.left() == {"buckets": ["shop-dev-files"]}
-    assert "the R2 bucket `shop-dev-files` stays: it is not empty" in "\n".join(bound.talk)
+    assert "the R2 bucket `shop-dev-files` is kept: it is not empty" in "\n".join(bound.talk)
 
 
 def test_a_lost_answer_to_a_creation_leaves_one_resource(bound: Edge1Site) -> None:
@@ -276,3 +276,42 @@ def test_static_files_are_served_beside_a_function(bound: Edge1Site) -> None:
     assert "1 of 2 static files were uploaded" in "\n".join(bound.talk)
     bound.up(order("one"))
     assert bound.said("/words.txt") == "one"
+
+
+def test_a_resource_that_the_config_binds_by_its_id_is_never_deleted(bound: Edge1Site) -> None:
+    rule = {"create": True, "onRemove": "delete"}
+    files = {"binding": "FILES", "jurisdiction": "eu", **rule}
+    bound.extension["bindings"] = {
+        "kv_namespaces": [{"binding": "CACHE", **rule}],
+        "r2_buckets": [files],
+    }
+    bound.up(bound.order("hello", HTTP))
+    ident = dict(bound.known().outputs)["id_CACHE"]
+    bound.extension["bindings"] = {"kv_namespaces": [{"binding": "CACHE", "id": ident}]}
+    bound.up(bound.order("hello", HTTP))
+    bound.dissolve()
+    assert bound.left() == {"namespaces": ["shop-dev-cache"]}
+    assert "the R2 bucket `shop-dev-files` was deleted" in "\n".join(bound.talk)
+
+
+def test_a_resource_that_existed_before_is_used_and_kept(bound: Edge1Site) -> None:
+    bound.edge1.api("POST", f"/accounts/{bound.edge1.account}/queues", {"queue_name": "jobs"})
+    rule = {"create": True, "onRemove": "delete"}
+    bound.extension["bindings"] = {
+        "queues": {"producers": [{"binding": "JOBS", "queue": "jobs", **rule}]}
+    }
+    bound.up(bound.order("hello", HTTP))
+    assert "the queue `jobs` existed before" in "\n".join(bound.talk)
+    bound.up(bound.order("hello", HTTP, word="two"))
+    bound.dissolve()
+    assert bound.left() == {"queues": ["jobs"]}
+    assert "the queue `jobs` is kept: it existed before" in "\n".join(bound.talk)
+
+
+def test_a_missing_directory_of_static_files_is_refused(bound: Edge1Site) -> None:
+    bound.extension["bindings"] = {}
+    bound.extension["assets"] = {"directory": "public"}
+    with pytest.raises(FabricError) as raised:
+        bound.up(bound.order("hello", HTTP))
+    assert raised.value.first.code == "deploy/no-static-files"
+    assert bound.left() == {}
