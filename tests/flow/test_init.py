@@ -47,7 +47,7 @@ def test_without_options_all_questions_are_asked_in_order(tmp_path: Path) -> Non
         assert "amqp" not in offered
         offered = answer(one, "Provider", "cloud2" + ENTER)
         assert "cloud1-lambda" in offered
-        assert "edge1-workers" not in offered
+        assert "host1" not in offered
         assert "none" in answer(one, "Secret manager", ENTER)
         answer(one, "State backend", "sql" + ENTER)
         answer(one, "Language", "py" + ENTER)

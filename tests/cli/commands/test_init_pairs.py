@@ -53,11 +53,12 @@ def test_every_template_pair_plans_deploys_and_handles_its_event(
 
 
 def test_pair_table_covers_each_provider_without_unsupported_python() -> None:
-    assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 32
+    assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 33
     assert [pair for pair in PAIRS[Language.JAVASCRIPT] if pair not in PAIRS[Language.PYTHON]] == [
         ("http", "edge1-workers"),
         ("http", "host1"),
         ("http", "host2"),
+        ("queue", "edge1-workers"),
         ("cron", "edge1-workers"),
         ("cron", "host1"),
         ("cron", "host2"),
