@@ -66,8 +66,8 @@ def _list_rewrites(source: At) -> dict[str, str]:
         alias, name = at.get("Properties", "AutoPublishAlias").text, re.escape(at.key)
         if at.get("Type").text == _FUNCTION and alias:
             end = rf":{re.escape(alias)}(?![A-Za-z0-9_-])"
-            found[rf"(\$\{{{name}\.Arn\}}){end}"] = r""
-            found[rf"(\$\{{{name}\}}){end}"] = r":live"
+            found[rf"\$\{{{name}\.Arn\}}{end}"] = f"${{{at.key}.Arn}}"
+            found[rf"\$\{{{name}\}}{end}"] = f"${{{at.key}}}:live"
     for api in find_documents(source):
         for kind in ("Stage", "Deployment"):
             found[rf"(?:(?<=\$\{{)|^){re.escape(api)}\.{kind}(?=\}}|$)"] = f"{api}{kind}"

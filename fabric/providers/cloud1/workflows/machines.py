@@ -150,7 +150,9 @@ def _require_arn(workflow: str, settings: Mapping[str, str]) -> str:
     role = settings.get("role", "")
     if role and not role.startswith("arn:"):
         message = f"`role` of the workflow `{workflow}` is `{role}`, not an ARN"
-        raise FabricError(Problem("config/unfit", message, "use an output with the ARN of the role"))
+        raise FabricError(
+            Problem("config/unfit", message, "use an output with the ARN of the role")
+        )
     return role
 
 
