@@ -78,7 +78,7 @@ _HASHED = ("definition", "substitutions", "triggers")
 
 def _list_late_names(machine: StateMachine) -> tuple[str, ...]:
     values = (value for _, value in machine.substitutions)
-    texts = (machine.definition, machine.permissions, *values)
+    texts = (machine.definition, machine.permissions, machine.role, *values)
     return tuple(sorted({name for text in texts for name in find_late_names(text)}))
 
 

@@ -249,6 +249,11 @@ def list_names(node: Node) -> frozenset[str]:
     return frozenset(_list_names(node))
 
 
+def list_ids(node: Node) -> frozenset[str]:
+    """List the logical ids, without attributes that only AWS SAM knows, such as `Api.Stage`."""
+    return frozenset(one.partition(".")[0] for one in _list_names(node))
+
+
 def _list_names(node: Node) -> Iterator[str]:
     if isinstance(node, Sequence):
         for item in node.items:
@@ -279,10 +284,16 @@ def _split_name(value: Node) -> str:
 
 
 def _list_substituted(value: Node) -> Iterator[str]:
-    text = value.items[0] if isinstance(value, Sequence) and value.items else value
+    text, own = value, EMPTY
+    match value:
+        case Sequence(items=(first, Mapping() as given)):
+            text, own = first, given
+        case _:
+            pass
+    names = {one.key for one in own.entries}
     if isinstance(text, Scalar):
         for found in _SUBSTITUTED.finditer(text.text):
-            if not found[1] and not _BINDING.fullmatch(found[2]):
+            if not found[1] and found[2] not in names and not _BINDING.fullmatch(found[2]):
                 yield found[2].partition(".")[0]
     if isinstance(value, Sequence):
         yield from _list_names(value)

@@ -18,6 +18,7 @@ from fabric.importing.intrinsics import (
     OutputRequests,
     build_function,
     get_function,
+    list_ids,
     list_names,
     split_attribute,
 )
@@ -72,7 +73,7 @@ def split_resources(resources: Iterable[At], names: LogicalNames, used: frozense
     A resource that functions use stays before them if it needs only their ARNs.
     """
     listed = {one.key: one for one in resources if one.node is not None}
-    found = {key: list_names(one.node) for key, one in listed.items() if one.node is not None}
+    found = {key: list_ids(one.node) for key, one in listed.items() if one.node is not None}
     needed = _follow(used & listed.keys(), found)
     early = {key for key in needed if _read_type(listed[key]) in _NAME_ONLY}
     after = {key for key, one in found.items() if one & names.functions.keys()} - early
@@ -101,14 +102,15 @@ class TemplateBuilder:
         names: LogicalNames,
         ledger: Ledger,
         own: frozenset[str],
-        others: frozenset[str],
+        others: frozenset[str] | None,
         sections: Mapping,
     ) -> None:
         self._names = names
         self._ledger = ledger
         self._own = own
-        # Resources of the stack that is deployed before.
-        self._others = others
+        # Resources of the stack that is deployed before; None in that stack itself.
+        self._others = others or frozenset[str]()
+        self._is_late = others is not None
         self._sections = sections
         self._parameters: dict[str, str] = {}
         self._declared: dict[str, Node] = {}
@@ -156,13 +158,22 @@ class TemplateBuilder:
         return KeyValue(at.key, at.line, at.column, _remove_foreign_depends(value, self._own))
 
     def _build_output(self, at: At) -> KeyValue | None:
-        names = list_names(at.node) if at.node is not None else frozenset[str]()
-        known = self._own | self._names.parameters.keys() | self._names.conditions
-        if not all(one in known or one.startswith("AWS::") for one in names):
+        if at.node is None or not self._takes_output(at, list_names(at.node)):
+            return None
+        try:
+            value = self._rewrite(at.node)
+        except NotCarriedError:
             return None
         self._ledger.carry(at)
-        value = self._rewrite(at.node) if at.node is not None else at.node
-        return None if value is None else KeyValue(at.key, at.line, at.column, value)
+        return KeyValue(at.key, at.line, at.column, value)
+
+    def _takes_output(self, at: At, names: frozenset[str]) -> bool:
+        """Return whether an output belongs to this stack. The later one has those of its resources,
+        and exports, also with values that only fabric knows."""
+        known = self._own | self._names.parameters.keys() | self._names.conditions
+        if all(one in known or one.startswith("AWS::") for one in names):
+            return True
+        return self._is_late and (bool(names & self._own) or not at.get("Export").is_missing)
 
     def _rewrite(self, node: Node, kind: str = "") -> Node:
         """Replace values that the template cannot know by parameters."""

@@ -63,9 +63,9 @@ def _put_log_destinations(context: Context, at: At, _: Fields) -> None:
 
 
 def _put_role(context: Context, at: At, workflow: Fields) -> None:
-    """Put a role. One of the same template is known only after a deploy."""
+    """Put a role. It cannot be an own address."""
     role = context.read_text(at)
-    if "${stack:" in role or "${function:" in role:
+    if "${function:" in role:
         reason = "the role of a workflow must be known before the deploy; fabric creates a role"
         context.ledger.lose(at, reason, "write the statements of the role into `permissions`")
     else:

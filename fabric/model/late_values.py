@@ -20,7 +20,10 @@ WHERE_LATE = (
     "`env`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
     "the address of a resource and the secrets of an addon"
 )
-_WHERE_IN_WORKFLOWS = "`definition`, `permissions` and `substitutions` of the workflow"
+_WHERE_IN_WORKFLOWS = (
+    "`definition`, `permissions` and `substitutions` of the workflow, and outputs of the stack in "
+    "its `role`"
+)
 # How the names of outputs of the service's own stack, of addresses of its functions and workflows,
 # and of outputs of other services begin.
 STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"

@@ -187,6 +187,7 @@ class WorkflowValues(Struct, frozen=True):
     settings: Pairs
     definition: str
     permissions: str = ""
+    role: str = ""
     triggers: tuple[str, ...] = ()
 
 

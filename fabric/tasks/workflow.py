@@ -83,7 +83,7 @@ class WorkflowKind:
         values = self._require_values(inputs)
         settings = _build_settings(values)
         # Refused before the first change: without its record a workflow could not be deleted.
-        texts = (*values.triggers, *(text for _, text in settings))
+        texts = (*values.triggers, values.role, *(text for _, text in settings))
         require_known_values(f"workflow `{inputs.name}`", texts)
         hashes = tuple(sorted((need, one.digest) for need, one in upstream.items()))
         key = compute_part_key(task, self.code(task), hashes)
@@ -97,7 +97,7 @@ class WorkflowKind:
         order = WorkflowOrder(
             name=inputs.name,
             definition=values.definition,
-            settings=settings,
+            settings=_fill_role(settings, values),
             mark=mark_of(content, locked_record.record.salt),
             version=was.version if is_same else "",
         )
@@ -146,6 +146,11 @@ def _build_settings(values: WorkflowValues) -> Pairs:
     return (*values.settings, *(((RESOLVED, values.permissions),) if is_late else ()))
 
 
+def _fill_role(settings: Pairs, values: WorkflowValues) -> Pairs:
+    """Fill the role, which records contain as declared, because each version has its own."""
+    return tuple((name, values.role if name == "role" else text) for name, text in settings)
+
+
 def compare_settings(was: WorkflowRecord, settings: Pairs) -> tuple[Change, ...]:
     old = tuple(pair for pair in was.settings if pair[0] != RESOLVED)
     return compare_pairs(EntryKind.OPTION, old, settings)
@@ -153,7 +158,8 @@ def compare_settings(was: WorkflowRecord, settings: Pairs) -> tuple[Change, ...]
 
 def _hash_content(inputs: WorkflowInputs, values: WorkflowValues) -> Digest:
     """Hash everything that belongs to a version."""
-    settings = {name: text for name, text in values.settings if name not in _OUTSIDE}
+    filled = _fill_role(values.settings, values)
+    settings = {name: text for name, text in filled if name not in _OUTSIDE}
     if "logs" in settings:
         logs = json.loads(settings["logs"])
         logs.pop("retentionDays", None)

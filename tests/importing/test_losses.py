@@ -265,10 +265,11 @@ Outputs:
     done = from_sam(template(function + table, rest), SOURCE)
     assert done.stacks["before"]["Outputs"]["Kept"]["Condition"] == "IsProd"
     assert "IsProd" in done.stacks["before"]["Conditions"]
-    assert done.reasons() == [
-        "Outputs.Exported: an export of a function or an API has no equivalent",
-        "Outputs.Broken: the output names `Nothing`, which no stack has",
-    ]
+    assert done.stacks["after"]["Outputs"] == {
+        "Exported": {"Value": {"Ref": "ApiArn"}, "Export": {"Name": "api"}}
+    }
+    assert done.extension["stack"]["after"]["parameters"] == {"ApiArn": "${function:Api.arn}"}
+    assert done.reasons() == ["Outputs.Broken: the output names `Nothing`, which no stack has"]
     assert any("Outputs.Printed" in one for one in done.reasons(Fate.DROPPED))
 
 
@@ -288,7 +289,7 @@ resources:
     assert "Conditions" in done.stacks["before"]
 
 
-def test_the_role_of_a_workflow_must_be_known_before_the_deploy() -> None:
+def test_the_role_of_a_workflow_can_be_created_by_the_stack() -> None:
     resources = FUNCTION.replace("Environment: {Variables: {BUCKET: !If [IsProd, %s, dev]}}", "%s")
     resources = resources % ("Api", "Role: !GetAtt Shared.Arn") + (
         "Shared: {Type: 'AWS::IAM::Role', Properties: {}}\n"
@@ -297,8 +298,8 @@ def test_the_role_of_a_workflow_must_be_known_before_the_deploy() -> None:
     )
     done = from_sam(template(resources), SOURCE)
     assert done.function["role"] == "${stack:SharedArn}"
-    assert "role" not in done.config["workflows"][0]
-    assert any("must be known before the deploy" in one for one in done.reasons())
+    assert done.config["workflows"][0]["role"] == "${stack:SharedArn}"
+    assert done.reasons() == []
 
 
 def test_a_broken_file_of_settings_is_reported_with_its_place() -> None:

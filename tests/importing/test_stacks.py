@@ -131,3 +131,39 @@ def test_parameters_mappings_and_conditions_follow_the_resources_that_use_them()
     assert stack["Parameters"] == {"Name": {"Type": "String", "Default": "a"}}
     assert done.extension["stack"]["before"]["parameters"] == {"Name": "${param:Name}"}
     assert done.config["params"] == {"Name": "a", "Unused": "b"}
+
+
+def test_an_output_with_resources_of_both_stacks_belongs_to_the_later_one() -> None:
+    done = sam(
+        "a",
+        "Web: {Type: 'AWS::ApiGatewayV2::Api'}\n"
+        "Hook: {Type: 'AWS::Lambda::Permission', Properties: {FunctionName: !Ref Api, SourceArn: !Ref Web}}\n",
+        """\
+        Outputs:
+          Both: {Value: !Sub ['${Id}/${Hook}/${Api}', {Id: !Ref Web}]}
+          First: {Value: !Sub ['${Id}/x', {Id: !Ref Web}]}
+        """,
+    )
+    assert done.stacks["before"]["Outputs"]["First"]["Value"] == {
+        "Fn::Sub": ["${Id}/x", {"Id": {"Ref": "Web"}}]
+    }
+    assert done.stacks["after"]["Outputs"]["Both"]["Value"] == {
+        "Fn::Sub": ["${Id}/${Hook}/${ApiRef}", {"Id": {"Ref": "WebRef"}}]
+    }
+    assert done.reasons() == []
+
+
+def test_an_alias_counts_as_its_function_and_is_always_live() -> None:
+    name = "AutoPublishAlias: prod\n    Environment: {Variables: {X: %s}}"
+    text = FUNCTION.replace("Environment: {Variables: {X: %s}}", name)
+    text = text % "!Sub '${Api.Arn}:prod ${Api}:prod ${Api.Arn}:product'"
+    text += (
+        "Hook: {Type: 'AWS::Lambda::Permission', Properties: {FunctionName: !Ref Api.Alias}}\n"
+        "Old: {Type: 'AWS::Lambda::Permission', Properties: {FunctionName: !Ref ApiAliasprod}}\n"
+    )
+    done = from_sam(template(text, "Outputs: {A: {Value: !Ref Api.Alias}}\n"), SOURCE)
+    env = "${function:Api.arn} ${function:Api.name}:live ${function:Api.arn}:product"
+    assert done.function["env"] == {"X": env}
+    assert "Hook" in resources(done, "after")
+    assert set(done.extension["stack"]["after"]["parameters"].values()) == {"${function:Api.arn}"}
+    assert done.reasons() == []

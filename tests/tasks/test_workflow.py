@@ -78,7 +78,7 @@ def shop(machine: StateMachine = MACHINE, *rows: WorkflowRecord) -> Deploys:
 
 def put(deploys: Deploys, machine: StateMachine) -> Task:
     deploys.workflows["flow"] = WorkflowValues(
-        machine, describe_machine(machine), machine.definition, machine.permissions
+        machine, describe_machine(machine), machine.definition, machine.permissions, machine.role
     )
     return build_task(machine)
 
@@ -127,6 +127,22 @@ def test_the_record_survives_the_form_on_disk_and_old_records_stay_as_they_are()
     held = replace(held, history=(take_snapshot(held),))
     assert decode(encode(held), "x") == held
     assert b"workflows" not in encode(record())
+
+
+def test_a_role_that_the_stack_creates_belongs_to_the_version_and_not_to_the_record() -> None:
+    machine = replace(MACHINE, role=format_placeholder("stack:Role"))
+    deploys = shop(machine)
+    values = deploys.workflows["flow"]
+    for arn in ("arn:a", "arn:a", "arn:b"):
+        deploys.workflows["flow"] = replace(values, role=arn)
+        row = run(deploys, build_task(machine)).workflow("flow")
+        assert row
+        assert dict(row.settings)["role"] == "${stack:Role}"
+    first, second, third = provider(deploys).asked
+    assert [dict(one.settings)["role"] for one in (first, second, third)] == [
+        *("arn:a", "arn:a", "arn:b")
+    ]
+    assert (bool(first.version), bool(second.version), bool(third.version)) == (False, True, False)
 
 
 def test_permissions_with_outputs_of_the_stack_are_recorded_as_they_are() -> None:

@@ -116,12 +116,15 @@ class ConfigValues:
         names = tuple(one for one in late if one.startswith(OWN_ADDRESSES))
         located = self._deployers.locate_own(ref, names)
         permissions = fill_placeholders(machine.permissions, {**known, **located})
-        require_outputs((("definition", definition), ("permissions", permissions)))
+        role = fill_placeholders(machine.role, known)
+        texts = (("definition", definition), ("permissions", permissions), ("role", role))
+        require_outputs(texts)
         return WorkflowValues(
             machine=machine,
             settings=describe_machine(machine),
             definition=definition,
             permissions=permissions,
+            role=role,
             triggers=_encode_triggers(machine.triggers, frozenset(), {}),
         )
 

@@ -38,7 +38,7 @@ _FREE_IN = {
     "functions": frozenset({"env"}),
     "resources": frozenset({"connectionString", "default"}),
     "addons": frozenset({"secrets"}),
-    "workflows": frozenset({"definition", "permissions", "substitutions"}),
+    "workflows": frozenset({"definition", "permissions", "role", "substitutions"}),
 }
 # Further keys where the deployer fills late values: only deploys and releases read them.
 _FILLED_IN = {
@@ -83,6 +83,8 @@ def _check_entries(key: str, node: Node, free: frozenset[str]) -> Iterator[Findi
         for entry in item.entries if key == "workflows" else ():
             if entry.key in free:
                 yield from _refuse_other_outputs(f"{owner}.{entry.key}", entry.value)
+            if entry.key == "role":
+                yield from _find_late_below(f"{owner}.role", entry.value, OWN_ADDRESSES)
         for _, trigger in list_typed_triggers(item) if "triggers" in free else ():
             for entry in trigger.entries:
                 if entry.key in _KNOWN_IN_TRIGGERS:

@@ -15,6 +15,7 @@ from fabric.importing.rules import (
     inside,
     is_true,
     lose_because,
+    lower_as,
     number_as,
     share,
     texts_as,
@@ -53,8 +54,23 @@ def convert_apis(context: Context, source: At, config: Fields, target: EventTarg
         for key in ("Cors", "CorsConfiguration"):
             if not at.get(key).is_missing:
                 put_cors_of_routes(context, at.get(key), config)
-    other = source.get("Globals", "HttpApi" if target.has_rest_api else "Api")
-    context.ledger.lose(other, "a service has one API in fabric", "use the settings of one API")
+    _note_other_defaults(context, source, target)
+
+
+def _note_other_defaults(context: Context, source: At, target: EventTarget) -> None:
+    """Note the defaults of APIs of the other kind, which only those with a document can have."""
+    is_rest = not target.has_rest_api
+    at = source.get("Globals", "Api" if is_rest else "HttpApi")
+    kind = REST if is_rest else HTTP
+    apis = [
+        one.key for one in source.get("Resources").list_entries() if one.get("Type").text == kind
+    ]
+    if set(apis) - target.documents or (target.is_rest if is_rest else target.is_http):
+        context.ledger.lose(at, "a service has one API in fabric", "use the settings of one API")
+    elif apis:
+        context.ledger.carry(at)
+    else:
+        context.ledger.drop(at, "no API of the template uses it")
 
 
 def _require_keys(context: Context, at: At, config: Fields) -> None:
@@ -170,13 +186,14 @@ _API_RULES: Rules = {
     "MinimumCompressionSize": number_as("minimumCompressionSize"),
     "TracingEnabled": flag_as("tracing"),
     "DisableExecuteApiEndpoint": copy_as("disableDefaultEndpoint"),
+    "ApiKeySourceType": lower_as("apiKeySource"),
     "EndpointConfiguration": _put_endpoint,
     **share(("MethodSettings", "DefaultRouteSettings"), _put_limits),
     **share(("Name", "Description", "OpenApiVersion", "AlwaysDeploy", "FailOnWarnings"), _NAMED),
     **share(("MergeDefinitions", "Tags", "PropagateTags"), _NAMED),
     **share(
         (
-            *("ApiKeySourceType", "Models", "GatewayResponses", "Variables", "CanarySetting"),
+            *("Models", "GatewayResponses", "Variables", "CanarySetting"),
             *("CacheClusterEnabled", "CacheClusterSize", "Mode", "StageVariables"),
             "RouteSettings",
         ),

@@ -1,8 +1,9 @@
 """A template of AWS SAM to a config of fabric."""
 
+import re
 from collections.abc import Iterator
 
-from fabric.config.yaml.nodes import Node
+from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_secret_parameter
@@ -50,10 +51,51 @@ def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
     deploy = read_deploy_settings(surroundings.read_text(CONFIG_FILE))
     ledger = Ledger()
     credentials = Credentials(ledger)
-    source = At(credentials.replace(root))
+    replaced = At(credentials.replace(root))
+    source = replaced._replace(node=_rewrite_references(replaced, _list_rewrites(replaced)))
     service = choose_service(deploy.stack_name or surroundings.folder_name)
     context = Context(_collect_names(source, service), credentials, ledger, surroundings)
     return _Conversion(source, context, deploy).run()
+
+
+def _list_rewrites(source: At) -> dict[str, str]:
+    """Map patterns of references that only SAM knows to those of CloudFormation and fabric. The
+    ARN of a function already has the alias, which is always `live`."""
+    found: dict[str, str] = {}
+    for at in source.get("Resources").list_entries():
+        alias, name = at.get("Properties", "AutoPublishAlias").text, re.escape(at.key)
+        if at.get("Type").text == _FUNCTION and alias:
+            end = rf":{re.escape(alias)}(?![A-Za-z0-9_-])"
+            found[rf"\$\{{{name}\.Arn\}}{end}"] = f"${{{at.key}.Arn}}"
+            found[rf"\$\{{{name}\}}{end}"] = f"${{{at.key}}}:live"
+    for api in find_documents(source):
+        for kind in ("Stage", "Deployment"):
+            found[rf"(?:(?<=\$\{{)|^){re.escape(api)}\.{kind}(?=\}}|$)"] = f"{api}{kind}"
+    return found
+
+
+def _rewrite_references(at: At, rewrites: dict[str, str], *, is_reference: bool = False) -> Node:
+    """Replace such references in `Ref` and `Fn::Sub`."""
+    node = at.node if at.node is not None else EMPTY
+    if isinstance(node, Scalar):
+        text = node.text
+        for pattern, new in (
+            rewrites.items() if is_reference and isinstance(node.value, str) else ()
+        ):
+            text = re.sub(pattern, new, text)
+        return node if text == node.text else node._replace(value=text, text=text)
+    if isinstance(node, Sequence):
+        items = (
+            _rewrite_references(one, rewrites, is_reference=is_reference) for one in at.list_items()
+        )
+        return node._replace(items=tuple(items))
+    entries = (
+        entry._replace(
+            value=_rewrite_references(one, rewrites, is_reference=entry.key in ("Ref", "Fn::Sub"))
+        )
+        for entry, one in zip(node.entries, at.list_entries(), strict=True)
+    )
+    return node._replace(entries=tuple(entries))
 
 
 def _collect_names(source: At, service: str) -> LogicalNames:
@@ -82,8 +124,13 @@ def _collect_name(at: At, names: LogicalNames, documents: frozenset[str]) -> Non
     if kind == _FUNCTION:
         names.functions[name] = shorten(service, name)
         names.generated.update((f"{name}Role", f"{name}Url"))
-        for attribute in ("Alias", "Alias.Arn"):
-            names.texts[f"{name}.{attribute}"] = f"${{function:{names.functions[name]}.arn}}"
+        alias = at.get("Properties", "AutoPublishAlias").text
+        for one in (
+            f"{name}.Alias",
+            f"{name}.Alias.Arn",
+            *((f"{name}Alias{alias}",) if alias else ()),
+        ):
+            names.texts[one] = f"${{function:{names.functions[name]}.arn}}"
     elif kind == _LAYER:
         names.texts[name] = f"layer:{name}"
     elif kind == _MACHINE:
@@ -187,7 +234,9 @@ class _Conversion:
         if kind == _TABLE:
             return [convert_table(at)]
         if at.key in self._target.documents:
-            return convert_document_api(self._context, at)
+            globals_key = "Api" if kind == REST else "HttpApi"
+            shared = self._source.get("Globals", globals_key)
+            return convert_document_api(self._context, at, shared)
         if not kind.startswith(_SAM):
             return [at]
         self._ledger.carry(at.get("Type"))

@@ -8,7 +8,7 @@ from fabric.config.yaml.nodes import KeyValue, Mapping, Node
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields, StackDraft
 from fabric.importing.event_target import EventTarget
-from fabric.importing.intrinsics import list_names
+from fabric.importing.intrinsics import LogicalNames, list_ids, list_names
 from fabric.importing.source import At
 from fabric.importing.stacks import StackTemplate, TemplateBuilder, split_resources
 from fabric.model.outcomes.json_struct import Json
@@ -18,14 +18,11 @@ BEFORE_FILE, AFTER_FILE = "resources.yml", "resources-after.yml"
 SECTIONS = ("Parameters", "Mappings", "Conditions")
 
 
-_NONE: frozenset[str] = frozenset()
-
-
 class _Parts(Struct, frozen=True):
     """The sections of a source, and the resources of the stack that is deployed before."""
 
     sections: Mapping
-    others: frozenset[str] = _NONE
+    others: frozenset[str] | None = None
 
 
 class _Built:
@@ -114,7 +111,7 @@ def put_stacks(
     # An output without a resource fits both stacks, and an export must exist once.
     taken = set(_list_output_names(first.template.root)) if first else set[str]()
     rest = [one for one in outputs if one.key not in taken]
-    late = _build(context, after, {}, rest, _Parts(head, first.names if first else _NONE))
+    late = _build(context, after, {}, rest, _Parts(head, first.names if first else frozenset()))
     requested = dict(context.requests.outputs) | (late.requests if late else {})
     early = _build(context, before, requested, outputs, _Parts(head))
     for phase, path, found in (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late)):
@@ -174,7 +171,8 @@ def _build(
     parts: _Parts,
 ) -> _Built | None:
     """Build one template. Without a resource that cannot be carried, it is built again."""
-    if not resources and outputs:
+    is_late = parts.others is not None
+    if not resources and (outputs or (is_late and _has_export(context, kept))):
         resources = [At(build_tree(_NO_RESOURCE), ("Resources", "NoResource"))]
     while resources:
         own = frozenset(one.key for one in resources)
@@ -187,9 +185,28 @@ def _build(
             else set[str]()
         )
         if template is not None and made == own:
+            if own == {"NoResource"} and At(template.root).get("Outputs").is_missing:
+                return None
             return _Built(template, builder.requests.outputs)
         resources = [one for one in resources if one.key in made]
     return None
+
+
+def _has_export(context: Context, outputs: Iterable[At]) -> bool:
+    """Return whether an output with a value that only fabric knows is exported."""
+    names = context.names
+    own = names.functions.keys() | _list_own(names)
+    return any(
+        not at.get("Export").is_missing and at.node is not None and list_ids(at.node) & own
+        for at in outputs
+    )
+
+
+def _list_own(names: LogicalNames) -> frozenset[str]:
+    """List the workflows of the source, and others that fabric has an address of."""
+    return frozenset(
+        key.partition(".")[0] for key, text in names.texts.items() if text.startswith("${")
+    )
 
 
 def _list_used(context: Context) -> frozenset[str]:
@@ -225,17 +242,19 @@ def _drop_without(context: Context, resources: list[At], known: set[str]) -> lis
 def _note_outputs(context: Context, outputs: Iterable[At], made: set[str]) -> None:
     """Note each output of the source: in a stack, printed by fabric, or lost."""
     names = context.names
-    own = names.functions.keys() | names.generated
+    own = names.functions.keys() | names.generated | _list_own(names)
     for at in outputs:
         used = list_names(at.node) if at.node is not None else frozenset[str]()
+        versions = {one for one in used if one.endswith(".Version")}
+        used = frozenset(one.removesuffix(".Alias") for one in used)
         if at.key in made:
             context.ledger.carry(at)
-        elif not used & own:
-            lost = ", ".join(f"`{one}`" for one in sorted(used - names.conditions))
+        elif versions or not used & own:
+            lost = ", ".join(f"`{one}`" for one in sorted(versions or used - names.conditions))
             context.ledger.lose(at, f"the output names {lost}, which no stack has")
         elif not at.get("Export").is_missing:
             reason = "an export of a function or an API has no equivalent"
-            hint = "write the output into the stack `after`, with ${function:NAME.arn}"
+            hint = "write the output into the stack `after`"
             context.ledger.lose(at, reason, hint)
         else:
             reason = "fabric prints addresses and ARNs of functions with `fabric outputs`"

@@ -288,3 +288,63 @@ def test_a_template_without_resources_is_an_error() -> None:
 def test_every_key_has_a_result() -> None:
     done = function("Timeout: 3\n    Nope: {a: [1, 2]}")
     assert sum(done.settled.count(fate) for fate in Fate) == len(done.settled.leaves)
+
+
+DOCUMENT = """\
+Gate:
+  Type: AWS::Serverless::%s
+  Properties:
+    DefinitionBody:
+      openapi: 3.0.1
+      paths:
+        /a: {get: {x-amazon-apigateway-integration: {type: mock}}}
+        /b: {options: {x-amazon-apigateway-integration: {type: mock}}}
+    %s
+"""
+
+
+def test_settings_of_an_api_with_a_document_become_those_of_its_stage() -> None:
+    method = {"ResourcePath": "/*", "HttpMethod": "*", "LoggingLevel": "INFO"}
+    settings = "[{ResourcePath: '/*', HttpMethod: '*', LoggingLevel: INFO}]"
+    text = DOCUMENT % ("Api", f"StageName: v1\n    MethodSettings: {settings}")
+    text += "Alarm: {Type: 'AWS::CloudWatch::Alarm', Properties: {Dimensions: [{Value: !Ref Gate.Stage}]}}\n"
+    done = function(f"MemorySize: 128\n{text}".rstrip(), "Globals: {Api: {TracingEnabled: true}}\n")
+    found = done.stacks["before"]["Resources"]
+    assert found["GateStage"]["Properties"] == {
+        "RestApiId": {"Ref": "Gate"},
+        "StageName": "v1",
+        "MethodSettings": [method],
+        "TracingEnabled": True,
+        "DeploymentId": {"Ref": "GateDeployment"},
+    }
+    assert found["Alarm"]["Properties"]["Dimensions"] == [{"Value": {"Ref": "GateStage"}}]
+    assert done.reasons() == []
+
+
+def test_paths_of_a_document_answer_preflight_requests() -> None:
+    settings = "Cors: {AllowOrigin: \"'https://x'\", AllowCredentials: true}"
+    done = function(f"MemorySize: 128\n{DOCUMENT % ('Api', settings)}".rstrip())
+    paths = done.stacks["before"]["Resources"]["Gate"]["Properties"]["Body"]["paths"]
+    answer = paths["/a"]["options"]["x-amazon-apigateway-integration"]["responses"]["default"]
+    assert answer["responseParameters"] == {
+        "method.response.header.Access-Control-Allow-Methods": "'GET,OPTIONS'",
+        "method.response.header.Access-Control-Allow-Origin": "'https://x'",
+        "method.response.header.Access-Control-Allow-Credentials": "'true'",
+    }
+    assert paths["/a"]["options"]["responses"]["200"]["headers"].keys() == {
+        one.rpartition(".")[2] for one in answer["responseParameters"]
+    }
+    assert list(paths["/b"]["options"]) == ["x-amazon-apigateway-integration"]
+    assert done.reasons() == []
+
+
+def test_settings_of_apis_that_the_template_does_not_have_are_dropped() -> None:
+    done = function("MemorySize: 128", "Globals: {Api: {TracingEnabled: true}}\n")
+    assert done.reasons() == []
+    assert "http" not in done.config.get("extensions", {})
+
+
+def test_the_source_of_api_keys_is_carried() -> None:
+    text = "Events: {A: {Type: Api, Properties: {Path: /a, Method: get, RestApiId: !Ref Web}}}\n"
+    text += "Web: {Type: 'AWS::Serverless::Api', Properties: {StageName: a, ApiKeySourceType: AUTHORIZER}}"
+    assert function(text).extension["http"]["apiKeySource"] == "authorizer"

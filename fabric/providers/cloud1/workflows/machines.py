@@ -125,7 +125,7 @@ def deploy_machine(
     refuse_other_region(work, address)
     machine = Machine(work, address, order.name)
     settings = dict(order.settings)
-    role = settings.get("role") or _prepare_role(machine, settings)
+    role = _require_arn(order.name, settings) or _prepare_role(machine, settings)
     if order.version:
         return DeployedWorkflow(machine.arn, order.version)
     asked = {
@@ -143,6 +143,17 @@ def deploy_machine(
     version = version or _publish(machine, settings.get("type", "standard"), asked, is_there)
     work.scope.watch.hear(f"{order.name}: version {version.rpartition(':')[2]} is ready")
     return DeployedWorkflow(machine.arn, version)
+
+
+def _require_arn(workflow: str, settings: Mapping[str, str]) -> str:
+    """Return the set role. An output of a stack is known only now."""
+    role = settings.get("role", "")
+    if role and not role.startswith("arn:"):
+        message = f"`role` of the workflow `{workflow}` is `{role}`, not an ARN"
+        raise FabricError(
+            Problem("config/unfit", message, "use an output with the ARN of the role")
+        )
+    return role
 
 
 def _prepare_role(machine: Machine, settings: Mapping[str, str]) -> str:

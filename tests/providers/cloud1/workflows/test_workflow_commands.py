@@ -33,6 +33,7 @@ class WorkflowShop(Shop):
 
     keys = ""
     states: dict[str, Any]
+    # The template of the stack before the functions.
     before = ""
 
     def write(self) -> None:
@@ -40,6 +41,9 @@ class WorkflowShop(Shop):
         self.project.write({"double.py": _DOUBLE, "checkout.asl.json": json.dumps(document)})
         entry = f"{{name: checkout, definition: checkout.asl.json{self.keys}}}"
         self.tail = f"workflows: [{entry}]\n" if self.states else ""
+        if self.before:
+            stack = f"{{before: {{onRemove: delete, template: {self.before}}}}}"
+            self.tail += f"extensions: {{cloud1-lambda: {{stack: {stack}}}}}\n"
         super().write()
 
     def invoke(self, payload: Any, *words: str) -> Done:
@@ -282,6 +286,27 @@ def test_functions_know_the_arn_and_definitions_know_substitutions(shop: Workflo
     arn = shop.output({"n": 9})
     assert arn.endswith(":stateMachine:shop-dev-checkout:live")
     assert shop.output({"n": 1, "items": [{"n": 2}]}) == [[{"n": 4}], 'a "note"']
+
+
+def test_the_stack_of_the_service_can_create_the_role(shop: WorkflowShop) -> None:
+    shop.keys = ", role: '${stack:Role}'"
+
+    def deploy(role: str) -> Done:
+        resources = "{Q: {Type: 'AWS::SQS::Queue'}}"
+        shop.before = f"{{Resources: {resources}, Outputs: {{Role: {{Value: '{role}'}}}}}}"
+        return shop.run("deploy")
+
+    refused = deploy("states")
+    assert refused.document["error"]["code"] == "config/unfit"
+    assert "`role` of the workflow `checkout` is `states`, not an ARN" in refused.err + refused.out
+    done = deploy(_states_role(shop.cloud1))
+    assert done.code == 0, done.out
+    alias = done.result["deployments"][0]["outputs"]["workflow_checkout"]
+    states = shop.cloud1.client("stepfunctions")
+    machine = states.describe_state_machine(stateMachineArn=alias.removesuffix(":live"))
+    assert machine["roleArn"].endswith(":role/states")
+    shop.ran("remove", "--yes")
+    assert not shop.cloud1.left()
 
 
 def test_a_simulated_deploy_records_workflows(shop: WorkflowShop) -> None:
