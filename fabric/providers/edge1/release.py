@@ -126,6 +126,7 @@ def delete_functions(
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or build_worker_name(address, one.name)
         with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
+            work.api.resources.forget(f"worker:{name}")
             delete_consumers(work, name, kept, _QUEUES + one.name)
             if _delete_own(work, name, build_worker_owner(address, one.name)):
                 work.watch.hear(f"{one.name}: deleted with all its versions")

@@ -58,7 +58,7 @@ _READ = """export const handler = async (event, { env }) => {
   const bad = event.Records.filter((one) => one.body === "bad");
   return { batchItemFailures: bad.map((one) => ({ itemIdentifier: one.messageId })) };
 };"""
-_ROOMS = """import { DurableObject } from "cloudflare:workers";
+ROOMS = """import { DurableObject } from "cloudflare:workers";
 export class Room extends DurableObject {
   async add() {
     const count = ((await this.ctx.storage.get("count")) ?? 0) + 1;
@@ -219,14 +219,14 @@ def test_objects_keep_their_state_over_releases_and_functions_roll_back(bound: E
         },
         "migrations": [{"tag": "v1", "new_sqlite_classes": ["Room"]}],
     }
-    first = bound.order_of("hello", module(_ROOMS, "a"), HTTP)
+    first = bound.order_of("hello", module(ROOMS, "a"), HTTP)
     bound.up(first)
     assert bound.said() == "a1"
-    bound.up(bound.order_of("hello", module(_ROOMS, "b"), HTTP))
+    bound.up(bound.order_of("hello", module(ROOMS, "b"), HTTP))
     assert bound.said() == "b2"
     bound.up(first)
     assert bound.said() == "a3"
-    both = _ROOMS + "\nexport class Hall extends Room {}"
+    both = ROOMS + "\nexport class Hall extends Room {}"
     bind(
         bound,
         migrations=[
