@@ -164,13 +164,20 @@ def _put_makefile(context: Context, code: _Code, function: Fields) -> None:
     context.ledger.carry(code.handler)
 
 
+# The extension of bundles in the format of ES modules.
+_MODULES = ".js=.mjs"
+
+
 def _put_esbuild(context: Context, code: _Code, function: Fields) -> None:
     put_file_entry(context, code.handler, code.text, function, code.root)
     entries = []
+    is_module = code.properties.get("Format").text == "esm"
     for one in code.properties.list_entries():
         key = one.key[:1].lower() + one.key[1:]
         if key == "entryPoints":
             context.ledger.drop(one, "the entry is the handler")
+        elif key == "outExtension" and is_module and context.read_texts(one) == [_MODULES]:
+            context.ledger.drop(one, "bundles with the format `esm` have this extension")
         elif key in ("loader", "mainFields", "outExtension", "banner", "footer"):
             reason = f"the option `{one.key}` of esbuild is not converted"
             context.ledger.lose(one, reason, "set it in `build`")

@@ -155,6 +155,16 @@ def test_options_of_esbuild_become_settings_of_the_build() -> None:
     assert done.function["build"] == {"minify": True, "target": "es2022", "external": ["pg"]}
 
 
+@pytest.mark.parametrize(("extension", "losses"), [(".js=.mjs", 0), (".js=.cjs", 1)])
+def test_the_extension_of_bundles_follows_from_their_format(extension: str, losses: int) -> None:
+    properties = f"{{Format: esm, OutExtension: ['{extension}'], EntryPoints: [a.ts]}}"
+    done = function(
+        metadata=f"  Metadata: {{BuildMethod: esbuild, BuildProperties: {properties}}}\n"
+    )
+    assert done.function["build"] == {"format": "esm"}
+    assert len(done.reasons()) == losses
+
+
 def test_parameters_become_params_secrets_and_references() -> None:
     rest = """\
         Parameters:
