@@ -203,9 +203,9 @@ def _describe_compose_note(file: str, note: ComposeNote) -> ImportNote:
 
 
 def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
-    """Keep the sources with functions, and services of the Serverless Framework with resources. Of
-    others fabric deploys nothing."""
-    found = [one for one in done if one.made.functions or _has_stack(one)]
+    """Keep the sources with functions, services of the Serverless Framework with resources, and
+    templates with state machines. Of others fabric deploys nothing."""
+    found = [one for one in done if one.made.functions or _has_other_parts(one)]
     if not found:
         names = ", ".join(f"`{one.read.source.shown}`" for one in done[:3])
         message = f"{names} has no functions that fabric can deploy"
@@ -216,10 +216,11 @@ def _require_functions(done: list[ConvertedSource]) -> list[ConvertedSource]:
     return found
 
 
-def _has_stack(one: ConvertedSource) -> bool:
+def _has_other_parts(one: ConvertedSource) -> bool:
+    """Return whether a service without functions has a stack or workflows."""
     text = one.made.files[CONFIG_FILE]
-    is_whole = one.read.source.kind == "serverless" and "\nfunctions: []\n" in text
-    return is_whole and "stack:" in text
+    part = {"serverless": "stack:", "sam": "\nworkflows:"}.get(one.read.source.kind, "")
+    return bool(part) and "\nfunctions: []\n" in text and part in text
 
 
 def _list_changes(done: Sequence[ConvertedSource]) -> list[FileChange]:

@@ -177,6 +177,9 @@ class _Conversion:
         stacks = self._build_stacks([*resources, *list_new_resources(self._target)])
         if not self._extension.is_empty:
             self._config.child("extensions").put("cloud1-lambda", self._extension)
+        if self._config.has("workflows") and not self._config.has("functions"):
+            self._config.put("functions", [])
+            self._config.remove("defaults")
         self._convert_parameters()
         return Imported(
             config=self._config.build_config(self._context.requests.lost),

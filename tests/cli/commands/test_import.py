@@ -427,3 +427,21 @@ def test_a_project_without_functions_is_refused(tmp_path: Path) -> None:
     done = made.json("import")
     assert (done.code, done.error["code"]) == (65, "import/no-functions")
     assert done.error["hint"] == "name another config, or use --from"
+
+
+def test_a_template_with_only_state_machines_is_a_service_without_functions(tmp_path: Path) -> None:
+    template = """\
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Orders:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      Definition: {StartAt: A, States: {A: {Type: Succeed}}}
+"""
+    made = imported(tmp_path, template, "template.yaml")
+    (made.root / "serverless.yml").unlink(missing_ok=True)
+    done = made.json("import")
+    assert done.code == 0, done.out
+    text = (made.root / "fabric.yml").read_text()
+    assert "functions: []" in text
+    assert made.json("plan").code == 0
