@@ -1,5 +1,7 @@
 """The keys of provider-specific settings. Other keys are passed on with a warning."""
 
+from msgspec.structs import replace
+
 from fabric.config.schema.cloud1_http import CLOUD1_HTTP
 from fabric.config.schema.edge1_bindings import ASSETS, BINDINGS, DIRECTORY
 from fabric.config.schema.shapes import (
@@ -738,7 +740,8 @@ _OWN = {
 
 
 def _build_extension_shape(provider_id: str) -> Fields:
-    return _OWN.get(provider_id, _OTHER)
+    """Build the shape, with a definition in the JSON Schema: stages have the same keys."""
+    return replace(_OWN.get(provider_id, _OTHER), definition=provider_id)
 
 
 def list_extension_keys(provider_id: str) -> frozenset[str]:
