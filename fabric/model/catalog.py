@@ -378,7 +378,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         common_names=("fly", "flyio", "fly.io", "fly-machines"),
         title="Fly Machines",
         prefix="HOST3",
-        triggers=_HTTP,
+        triggers=_WEB,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _group_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")

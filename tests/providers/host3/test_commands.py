@@ -59,8 +59,8 @@ def test_another_image_is_deployed(shop: ProviderShop) -> None:
     assert body["config"]["image"] == "node:24-slim"
 
 
-def test_a_schedule_is_refused_at_plan_with_its_line(shop: ProviderShop) -> None:
-    shop.functions["hello"].append("{type: cron, schedule: rate(1 hour)}")
+def test_a_queue_is_refused_at_plan_with_its_line(shop: ProviderShop) -> None:
+    shop.functions["hello"].append("{type: queue, queue: mail}")
     done = shop.run("plan")
     (problem, *_) = done.error["problems"]
     assert done.code == 65
