@@ -16,6 +16,8 @@ from fabric.providers.core.triggers import convert_utc_schedule
 
 # Data here: it runs in the machine.
 _RUNTIMES = Path(__file__).parents[2] / "runtimes"
+# In messages.
+CLOCK_TITLE = "the clock on Fly"
 _FILES = {"nodejs": "clock.mjs", "python": "fabric/runtimes/python/clock.py"}
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -61,7 +63,7 @@ def expand_schedule(schedule: str, zone: str) -> JsonObject:
 
     Raises a ValueError if five fields in UTC cannot express it.
     """
-    fields = convert_utc_schedule(schedule, zone, "fabric on Fly").upper().split()
+    fields = convert_utc_schedule(schedule, zone, CLOCK_TITLE).upper().split()
     minute, hour, day, month, weekday = fields
     named = (minute, hour, day, _number_names(month, _MONTHS, 1), _number_names(weekday, _DAYS, 0))
     numbers = {

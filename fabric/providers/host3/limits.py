@@ -24,7 +24,7 @@ from fabric.providers.core.serving import SERVER_VARIABLES, find_server_runtime
 from fabric.providers.core.triggers import HttpRoute, parse_routes
 from fabric.providers.core.whole_service import build_function_name, find_mixed_runtimes
 from fabric.providers.host3.client import Host3Settings
-from fabric.providers.host3.clock import expand_schedule
+from fabric.providers.host3.clock import CLOCK_TITLE, expand_schedule
 from fabric.providers.host3.documents import (
     ENVIRONMENT,
     MEMORY,
@@ -105,7 +105,7 @@ def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Pro
 
 
 def _find_cron_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
-    yield from find_utc_schedule_problems(function, trigger, expand_schedule, "fabric on Fly")
+    yield from find_utc_schedule_problems(function, trigger, expand_schedule, CLOCK_TITLE)
 
 
 def _find_route_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:

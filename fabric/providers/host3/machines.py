@@ -100,6 +100,10 @@ class MachineRow(Struct, frozen=True):
         return self.texts.get(ROLE) == CLOCK
 
     @property
+    def is_running_clock(self) -> bool:
+        return self.is_clock and self.is_started
+
+    @property
     def is_live(self) -> bool:
         """Whether the proxy can send requests to it, or its clock runs."""
         if self.is_clock:
@@ -136,7 +140,7 @@ class MachineRow(Struct, frozen=True):
         """The last end of its process, if it was not requested and nothing passed since."""
         if any(one.status == _PASSING for one in self.checks or ()):
             return None
-        if self.is_clock and self.is_started:
+        if self.is_running_clock:
             return None
         ends = [one for one in self.events or () if one.request and one.request.exit_event]
         newest = max(ends, key=lambda one: one.timestamp, default=None)

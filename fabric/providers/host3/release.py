@@ -82,7 +82,8 @@ def _switch_traffic(
     no schedule runs twice. An interrupted switch is completed by the next run: each step can be
     repeated."""
     opening = [one for one in new if not (is_sure and one.is_live)]
-    closing = [one for one in old if one.is_live or not is_sure]
+    # An interrupted switch can leave a clock running that is no longer noted as live.
+    closing = [one for one in old if one.is_live or not is_sure or one.is_running_clock]
     if not opening and not closing:
         return
     serving = [one for one in opening if not one.is_clock]

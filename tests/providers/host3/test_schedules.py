@@ -143,6 +143,17 @@ class TestReleases:
         (clock,) = clocked.host3.clocks
         assert clock.metadata["fabric_mark"] == clocked.live("hello").resource_id.split("/")[1]
 
+    def test_an_old_clock_that_still_runs_is_stopped(self, clocked: Host3Site) -> None:
+        clocked.up(*clocked.both())
+        (first,) = clocked.host3.clocks
+        clocked.up(*clocked.both("two"))
+        clocked.host3.api("POST", f"/machines/{first.id}/start")
+        clocked.host3.api("GET", f"/machines/{first.id}")
+        assert len(clocked.host3.clocks) == 2
+        clocked.release(["hello", "bye"])
+        assert first not in clocked.host3.clocks
+        assert len(clocked.host3.clocks) == 1
+
     def test_a_removed_schedule_leaves_no_clock(self, clocked: Host3Site) -> None:
         clocked.up(*clocked.both())
         clocked.up(clocked.order("hello", HTTP))
