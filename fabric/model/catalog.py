@@ -97,6 +97,9 @@ class ProviderAccess(Struct, frozen=True):
     endpoints: tuple[str, ...] = ()
     # Names the required role of functions.
     role_variable: str = ""
+    # The provider's own command for logs, if fabric cannot read them. Variables are in it as
+    # `$NAME`.
+    logs_command: str = ""
     # Optional packages that real deploys by fabric import.
     packages: tuple[str, ...] = ()
 
@@ -378,7 +381,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         common_names=("fly", "flyio", "fly.io", "fly-machines"),
         title="Fly Machines",
         prefix="HOST3",
-        triggers=_HTTP,
+        triggers=_WEB,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _group_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
@@ -387,6 +390,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
             endpoints=("HOST3_SITES_URL", "HOST3_IMAGE"),
             packages=("httpx",),
+            logs_command="fly logs --app $HOST3_APP_NAME",
         ),
         platform=ProviderPlatform(release_extensions=("hostname", "settleSeconds")),
         traits=ProviderTraits(is_one_version=True, hides_secrets=True),

@@ -61,7 +61,7 @@ def open_observer(context: ProviderContext, kind: str) -> Observer:
         return ObservedByCommand(facts, variable, line, context.around)
     opened = load_provider(facts.id).open_observer
     if opened is None:
-        raise FabricError(_no_observer_problem(facts, kind))
+        raise FabricError(_no_observer_problem(facts, kind, context.env))
     return opened(context)
 
 
@@ -114,12 +114,15 @@ def _require_role(facts: ProviderFacts, context: ProviderContext) -> None:
     raise FabricError(missing_role_problem(facts))
 
 
-def _no_observer_problem(facts: ProviderFacts, kind: str) -> Problem:
-    return Problem(
-        "observe/none",
-        f"fabric cannot read {kind} of {facts.title} (`{facts.id}`)",
-        hint=f"set `{facts.observe_command_variable(kind)}` to a command that prints them",
-    )
+def _no_observer_problem(facts: ProviderFacts, kind: str, env: Mapping[str, str]) -> Problem:
+    message = f"fabric cannot read {kind} of {facts.title} (`{facts.id}`)"
+    hint = f"set `{facts.observe_command_variable(kind)}` to a command that prints them"
+    if kind == "logs" and facts.access.logs_command:
+        command = facts.access.logs_command
+        for name in facts.account_variables:
+            command = command.replace(f"${name}", env.get(name) or f"${name}")
+        hint = f"run `{command}`, or {hint}"
+    return Problem("observe/none", message, hint)
 
 
 def _unknown_provider_problem(provider_id: str) -> Problem:

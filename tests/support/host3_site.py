@@ -11,7 +11,6 @@ from tests.support.whole_site import WholeSite
 class Host3Site(WholeSite):
     provider: ClassVar[str] = "host3-machines"
     title: ClassVar[str] = "Fly"
-    supports_schedules: ClassVar[bool] = False
     variables: ClassVar[tuple[str, str, str]] = (
         "HOST3_API_TOKEN",
         "HOST3_APP_NAME",
@@ -36,8 +35,8 @@ class Host3Site(WholeSite):
         self.host3.fault("/uncordon$", status=422, message="not today")
 
     def versions(self) -> int:
-        """How many machines there are."""
-        return len(self.host3.app.there)
+        """How many machines there are that serve requests."""
+        return sum(one.is_serving for one in self.host3.app.there)
 
     def lose_version(self, live: LiveFunction) -> None:
         self._delete(live.resource_id.split("/")[1])

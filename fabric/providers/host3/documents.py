@@ -37,12 +37,19 @@ from fabric.providers.core.whole_service import (
     require_one_runtime,
 )
 from fabric.providers.host3.client import Host3Account, Host3Settings, build_service_owner
+from fabric.providers.host3.clock import (
+    build_clock_command,
+    build_clock_settings,
+    read_clock_file,
+)
 
 ENVIRONMENT = SharedEnvironment("Fly", "machine", 64 * 1024)
 SHARED = "the image of a machine"
 OWNER, SERVICE, STAGE = "fabric_owner", "fabric_service", "fabric_stage"
 MARK, PARTS, NUMBER, COUNT = "fabric_mark", "fabric_parts", "fabric_number", "fabric_count"
 LIVE = "fabric_live"
+# Of the machine that calls functions at their schedules.
+ROLE, CLOCK = "fabric_role", "clock"
 _CODE, _WORK = "/fabric/code", "/tmp/fabric"  # noqa: S108 - the machine's own
 # Fly stores the files in the config of the machine. Its limit is not documented.
 _PART = 256 * 1024
@@ -68,14 +75,21 @@ class MachinePlan(Struct, frozen=True, kw_only=True):
     name: str
     # Pairs the name of a secret at the provider with its value.
     secrets: Secret[Pairs]
+    # The config of the last machine, which calls functions at their schedules. Empty without
+    # schedules.
+    clock: JsonObject = {}
 
     def build_document(self, number: int, secrets_version: int) -> JsonObject:
         """Build the body of the call that creates one of the machines, without traffic."""
-        metadata = {**_texts(self.config["metadata"]), NUMBER: str(number)}
+        is_clock = bool(self.clock) and number == self.count - 1
+        config = self.clock if is_clock else self.config
+        metadata = {**_texts(config["metadata"]), NUMBER: str(number)}
         return {
             "name": shorten_name(f"{self.name}-{self.ident[:8]}-{number}", _NAME_LENGTH),
             "skip_service_registration": True,
-            "config": {**self.config, "metadata": metadata},
+            # The release starts it: a version without traffic calls no functions.
+            **({"skip_launch": True} if is_clock else {}),
+            "config": {**config, "metadata": metadata},
             **({"region": self.region} if self.region else {}),
             **({"min_secrets_version": secrets_version} if secrets_version else {}),
         }
@@ -116,40 +130,65 @@ def plan_machines(
             "FABRIC_WORK": _WORK,
             "PORT": str(SERVER_PORT),
         },
-        "files": [
-            {
-                "guest_path": path,
-                "raw_value": base64.b64encode(content).decode(),
-                "mode": _READ_ONLY,
-            }
-            for path, content in files
-        ],
+        "files": [_build_file(path, content) for path, content in files],
         "services": [_build_service(own)],
     }
     marked = [part for one in orders for part in (one.name, one.mark)]
+    clock = _build_clock(config, orders, runtime)
     region, count = address.region, max(one.provisioned_concurrency or 1 for one in orders)
-    fields = (owner.digest, region, str(count), format_json(config), *sorted(secret), *marked)
+    count += 1 if clock else 0
+    contents = [format_json(one) for one in (config, clock) if one]
+    fields = (owner.digest, region, str(count), *contents, *sorted(secret), *marked)
     ident = hash_fields(fields)[:_MARK_LENGTH]
     names = {one: f"{owner.secret_prefix}{ident[:8].upper()}_{one}" for one in sorted(secret)}
     metadata = {OWNER: owner.digest, SERVICE: address.service, STAGE: address.stage}
+    metadata = {**metadata, MARK: ident, PARTS: parts, COUNT: str(count)}
     return MachinePlan(
         ident=ident,
         count=count,
         region=region,
         config={
             **config,
-            "processes": [_build_process(runtime, names)],
-            "metadata": {**metadata, MARK: ident, PARTS: parts, COUNT: str(count)},
+            "processes": [_build_process(runtime.start, names)],
+            "metadata": metadata,
+        },
+        clock=clock
+        and {
+            **clock,
+            "processes": [_build_process(build_clock_command(runtime), names)],
+            "metadata": {**metadata, ROLE: CLOCK},
         },
         name=build_function_name(address, "").strip("-").lower().replace("_", "-"),
         secrets=Secret(tuple((name, secret[one]) for one, name in names.items())),
     )
 
 
-def _build_process(runtime: ServerRuntime, names: Mapping[str, str]) -> JsonObject:
+def _build_file(path: str, content: bytes) -> JsonObject:
+    encoded = base64.b64encode(content).decode()
+    return {"guest_path": path, "raw_value": encoded, "mode": _READ_ONLY}
+
+
+def _build_clock(
+    config: JsonObject, orders: Sequence[FunctionOrder], runtime: ServerRuntime
+) -> JsonObject:
+    """Build the config of the machine with the clock; empty without schedules. It has no services,
+    so that the proxy does not stop it."""
+    settings = build_clock_settings(orders, runtime, _SECONDS)
+    if not settings:
+        return {}
+    env = {**_texts(config["env"]), "FABRIC_CLOCK": settings}
+    del env["FABRIC_SAID"]
+    path, text = read_clock_file(runtime.language)
+    files = config["files"]
+    more = [*(files if isinstance(files, list) else []), _build_file(path, text.encode())]
+    rest = {name: value for name, value in config.items() if name != "services"}
+    return {**rest, "restart": {"policy": "always"}, "env": env, "files": more}
+
+
+def _build_process(command: Sequence[str], names: Mapping[str, str]) -> JsonObject:
     """Build the process. It gets only the secrets of its version, under the names of variables."""
     secrets = [{"env_var": variable, "name": name} for variable, name in names.items()]
-    return {"exec": list(runtime.start), "ignore_app_secrets": True, "secrets": secrets}
+    return {"exec": list(command), "ignore_app_secrets": True, "secrets": secrets}
 
 
 def _choose_runtime(orders: Sequence[FunctionOrder]) -> ServerRuntime:

@@ -175,7 +175,7 @@ def _bring_up(work: Host3Work, plan: MachinePlan, there: Mapping[str, MachineRow
         work.watch.hear(f"created {format_machines(made)} of the version {plan.ident}")
     try:
         for row in (*usable, *made):
-            if not row.is_resting:
+            if not row.is_resting and not row.is_clock:
                 await_machine(work, row)
     except FabricError as error:
         if error.first.code == "provider/refused":

@@ -10,20 +10,21 @@ from fabric.providers.core.limits import (
     UNFIT,
     Trigger,
     find_architecture_problems,
-    find_authorizer_problems,
     find_draft_problems,
     find_name_conflicts,
     find_reserved_variables,
+    find_trigger_problems,
+    find_utc_schedule_problems,
     function_problem,
     read_reserved_concurrency,
     route_conflict_problem,
-    unsupported_kind_problem,
     unsupported_setting,
 )
 from fabric.providers.core.serving import SERVER_VARIABLES, find_server_runtime
 from fabric.providers.core.triggers import HttpRoute, parse_routes
 from fabric.providers.core.whole_service import build_function_name, find_mixed_runtimes
 from fabric.providers.host3.client import Host3Settings
+from fabric.providers.host3.clock import CLOCK_TITLE, expand_schedule
 from fabric.providers.host3.documents import (
     ENVIRONMENT,
     MEMORY,
@@ -100,11 +101,11 @@ def _find_function_problems(own: Host3Settings, one: FunctionDraft) -> Iterator[
 
 
 def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Problem]:
-    kind = trigger.get("type")
-    if kind == "http":
-        yield from find_authorizer_problems(one.name, trigger, "Fly")
-    else:
-        yield unsupported_kind_problem(one.name, kind, "Fly", "use http")
+    yield from find_trigger_problems(one, trigger, "Fly", _find_cron_problems)
+
+
+def _find_cron_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
+    yield from find_utc_schedule_problems(function, trigger, expand_schedule, CLOCK_TITLE)
 
 
 def _find_route_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:

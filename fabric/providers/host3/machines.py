@@ -12,7 +12,17 @@ from fabric.providers.core.http_calls import ProviderCall, build_json_call
 from fabric.providers.core.retry import poll_until, run_parallel
 from fabric.providers.core.whole_service import WholeOwner, count_marks
 from fabric.providers.host3.client import Host3Work
-from fabric.providers.host3.documents import COUNT, LIVE, MARK, NUMBER, OWNER, PARTS, MachinePlan
+from fabric.providers.host3.documents import (
+    CLOCK,
+    COUNT,
+    LIVE,
+    MARK,
+    NUMBER,
+    OWNER,
+    PARTS,
+    ROLE,
+    MachinePlan,
+)
 from fabric.system.retry import TransientError
 
 _STARTED, _GONE = "started", frozenset(("destroying", "destroyed", "replaced", "migrated"))
@@ -85,8 +95,19 @@ class MachineRow(Struct, frozen=True):
         return bool(self.config and self.config.services)
 
     @property
+    def is_clock(self) -> bool:
+        """Whether it calls functions at their schedules, and serves no requests."""
+        return self.texts.get(ROLE) == CLOCK
+
+    @property
+    def is_running_clock(self) -> bool:
+        return self.is_clock and self.is_started
+
+    @property
     def is_live(self) -> bool:
-        """Whether the proxy can send requests to it."""
+        """Whether the proxy can send requests to it, or its clock runs."""
+        if self.is_clock:
+            return self.texts.get(LIVE) == "true" and self.state not in _RESTING
         return self.texts.get(LIVE) == "true" if self.cordoned is None else not self.cordoned
 
     @property
@@ -101,6 +122,8 @@ class MachineRow(Struct, frozen=True):
     @property
     def is_ready(self) -> bool:
         checks = self.checks or ()
+        if self.is_clock:
+            return self.is_started
         return self.is_started and bool(checks) and all(one.status == _PASSING for one in checks)
 
     @property
@@ -117,6 +140,8 @@ class MachineRow(Struct, frozen=True):
         """The last end of its process, if it was not requested and nothing passed since."""
         if any(one.status == _PASSING for one in self.checks or ()):
             return None
+        if self.is_running_clock:
+            return None
         ends = [one for one in self.events or () if one.request and one.request.exit_event]
         newest = max(ends, key=lambda one: one.timestamp, default=None)
         last = newest.request.exit_event if newest and newest.request else None
@@ -130,7 +155,8 @@ class MachineRow(Struct, frozen=True):
             return None
         if last.oom_killed:
             return "it ran out of memory"
-        words = f"its process ended with exit code {last.exit_code} before its first response"
+        words = f"its process ended with exit code {last.exit_code}"
+        words += "" if self.is_clock else " before its first response"
         return f"{words}: `fly logs` shows its output"
 
     def is_of(self, owner: WholeOwner) -> bool:

@@ -78,20 +78,26 @@ def release_service(
 def _switch_traffic(
     work: Host3Work, new: Sequence[MachineRow], old: Sequence[MachineRow], *, is_sure: bool
 ) -> None:
-    """Open the new machines, then close and stop the old ones. An interrupted switch is completed
-    by the next run: each step can be repeated."""
+    """Open the new machines, then close and stop the old ones. The new clock starts last, so that
+    no schedule runs twice. An interrupted switch is completed by the next run: each step can be
+    repeated."""
     opening = [one for one in new if not (is_sure and one.is_live)]
-    closing = [one for one in old if one.is_live or not is_sure]
+    # An interrupted switch can leave a clock running that is no longer noted as live.
+    closing = [one for one in old if one.is_live or not is_sure or one.is_running_clock]
     if not opening and not closing:
         return
-    for row in opening:
+    serving = [one for one in opening if not one.is_clock]
+    for row in serving:
         _start(work, row)
     with leased(work, (*opening, *closing)) as nonces:
-        for row in opening:
+        for row in serving:
             note_live(work, row, nonces[row.ident], is_live=True)
             act_on_machine(work, row, "uncordon", nonces[row.ident])
         if closing:
             _close(work, closing, nonces)
+        for row in (one for one in opening if one.is_clock):
+            _start(work, row, nonces[row.ident])
+            note_live(work, row, nonces[row.ident], is_live=True)
     work.watch.hear(f"the version {new[0].mark} receives all traffic at {work.api.account.url}")
 
 
@@ -99,7 +105,8 @@ def _close(work: Host3Work, rows: Sequence[MachineRow], nonces: Mapping[str, str
     """Close and stop machines, each step once the proxy knows the one before."""
     _settle(work)
     for row in rows:
-        act_on_machine(work, row, "cordon", nonces[row.ident])
+        if not row.is_clock:
+            act_on_machine(work, row, "cordon", nonces[row.ident])
         note_live(work, row, nonces[row.ident], is_live=False)
     running = [one for one in rows if one.is_started]
     if running:
@@ -108,14 +115,14 @@ def _close(work: Host3Work, rows: Sequence[MachineRow], nonces: Mapping[str, str
         stop_machine(work, row, nonces[row.ident])
 
 
-def _start(work: Host3Work, row: MachineRow) -> None:
-    """Start a machine that Fly or an earlier release stopped, and wait for its checks."""
+def _start(work: Host3Work, row: MachineRow, nonce: str = "") -> None:
+    """Start a machine that does not run, and wait for its checks."""
     there = fetch_machine(work, row.ident)
     if not there.is_started and not there.is_failed:
-        act_on_machine(work, row, "start")
+        act_on_machine(work, row, "start", nonce)
         there = fetch_machine(work, row.ident)
         if there.is_resting:
-            there = MachineRow(ident=row.ident, state="starting")
+            there = MachineRow(ident=row.ident, state="starting", config=row.config)
     await_machine(work, there)
 
 
@@ -281,5 +288,8 @@ def delete_service(
 def find_missing(work: Host3Work, address: DeploymentAddress) -> Iterator[str]:
     ident = read_kept_texts(address).texts.get(VERSION, "")
     own = list_own(work)
-    if ident and not any(one.mark == ident and one.is_live for one in own):
+    live = [one for one in own if one.mark == ident]
+    if ident and not any(one.is_live for one in live if not one.is_clock):
         yield f"the machines of the version `{ident}`"
+    if any(not one.is_live for one in live if one.is_clock):
+        yield f"the running clock of the version `{ident}`"

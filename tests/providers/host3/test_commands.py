@@ -59,8 +59,8 @@ def test_another_image_is_deployed(shop: ProviderShop) -> None:
     assert body["config"]["image"] == "node:24-slim"
 
 
-def test_a_schedule_is_refused_at_plan_with_its_line(shop: ProviderShop) -> None:
-    shop.functions["hello"].append("{type: cron, schedule: rate(1 hour)}")
+def test_a_queue_is_refused_at_plan_with_its_line(shop: ProviderShop) -> None:
+    shop.functions["hello"].append("{type: queue, queue: mail}")
     done = shop.run("plan")
     (problem, *_) = done.error["problems"]
     assert done.code == 65
@@ -77,8 +77,17 @@ def test_unsupported_cpus_are_refused_at_plan_with_their_place(shop: ProviderSho
     assert problem["where"]["line"] == 5
 
 
-def test_logs_are_refused_with_the_variable_of_a_command(shop: ProviderShop) -> None:
+def test_logs_are_refused_with_the_command_of_fly(shop: ProviderShop) -> None:
     shop.ran("deploy")
     done = shop.run("logs")
+    app = machines(shop).host3.app.name
     assert done.error["code"] == "observe/none"
-    assert "FABRIC_HOST3_LOGS_CMD" in done.out
+    assert f"run `fly logs --app {app}`, or set `FABRIC_HOST3_LOGS_CMD`" in done.out
+
+
+def test_metrics_are_refused_with_the_variable_of_a_command(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    done = shop.run("metrics")
+    assert done.error["code"] == "observe/none"
+    assert "set `FABRIC_HOST3_METRICS_CMD`" in done.out
+    assert "fly logs" not in done.out

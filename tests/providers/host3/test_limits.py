@@ -28,6 +28,10 @@ def with_settings(**settings: str) -> FunctionDraft:
     return replace(GOOD, settings=tuple({"runtime": "nodejs", **settings}.items()))
 
 
+def with_clock(schedule: str, **more: str) -> FunctionDraft:
+    return replace(GOOD, triggers=(trigger("cron", schedule=schedule, **more),))
+
+
 def test_an_ordinary_service_fits() -> None:
     bye = replace(GOOD, name="bye", triggers=(trigger("http", path="/bye/{name}"),))
     assert told(with_settings(memory="512", timeout="60"), bye, region="fra") == []
@@ -36,7 +40,10 @@ def test_an_ordinary_service_fits() -> None:
 @pytest.mark.parametrize(
     ("draft", "words"),
     [
-        (replace(GOOD, triggers=(trigger("cron", schedule="rate(1 hour)"),)), "of type `cron`"),
+        (replace(GOOD, triggers=(trigger("queue", queue="mail"),)), "of type `queue`"),
+        (with_clock("rate(7 minutes)"), "60 minutes cannot be divided by 7"),
+        (with_clock("0 1 * * *", timezone="Europe/Berlin"), "time zone is `Europe/Berlin`"),
+        (with_clock("cron(0 12 L * ? *)"), "cannot express `L`"),
         (with_settings(runtime="go1.x"), "which has no public image"),
         (with_settings(memory="4096"), "1 shared CPU allow 2048"),
         (with_settings(timeout="4000"), "fabric allows 3600 s"),

@@ -51,6 +51,8 @@ class Machine:
     looks: int = 0
     exit_code: int | None = None
     is_requested: bool = False
+    # False from its creation with `skip_launch` to its first start.
+    is_launched: bool = True
     instance: str = field(default_factory=lambda: uuid.uuid4().hex[:26].upper())
     lease: Lease | None = None
     created_at: str = field(default_factory=_stamp)
@@ -59,6 +61,10 @@ class Machine:
     def metadata(self) -> dict[str, str]:
         found: dict[str, str] = self.config.setdefault("metadata", {})
         return found
+
+    @property
+    def is_serving(self) -> bool:
+        return bool(self.config.get("services"))
 
     @property
     def check_path(self) -> str:
@@ -90,7 +96,7 @@ class Machine:
             "created_at": self.created_at,
             "instance_id": self.instance,
             "config": self.config,
-            "checks": [check] if self.state == "started" else [],
+            "checks": [check] if self.state == "started" and self.is_serving else [],
             "events": events,
             "host_status": "ok",
             **({"cordoned": self.is_cordoned} if knows_cordons else {}),

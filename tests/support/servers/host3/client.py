@@ -13,6 +13,8 @@ from tests.support.servers.host3.front import Host3Front
 
 # More than any test has.
 _CALLS_PER_SECOND = "100000"
+# The fields of a schedule, with all their numbers.
+_FIELDS = {"minutes": 60, "hours": 24, "days": 31, "months": 12, "weekdays": 7}
 
 
 class Host3Server:
@@ -77,7 +79,24 @@ class Host3Server:
 
     @property
     def open_machines(self) -> list[Machine]:
-        return [one for one in self.app.there if not one.is_cordoned]
+        return [one for one in self.app.there if not one.is_cordoned and one.is_serving]
+
+    @property
+    def clocks(self) -> list[Machine]:
+        """The machines that run and serve nobody: they call functions at their schedules."""
+        found = [one for one in self.app.there if "FABRIC_CLOCK" in one.config.get("env", {})]
+        return [one for one in found if one.state in ("starting", "started")]
+
+    def schedules(self) -> dict[str, str]:
+        """Of the running clocks, by function, as cron fields."""
+        return {
+            row["said"]["functionName"]: " ".join(
+                "*" if len(row[name]) == count else ",".join(map(str, row[name]))
+                for name, count in _FIELDS.items()
+            )
+            for one in self.clocks
+            for row in json.loads(one.config["env"]["FABRIC_CLOCK"])
+        }
 
     def left(self) -> dict[str, Any]:
         """All that a deployer could have left behind, by kind: of the open version, and whether
@@ -91,6 +110,7 @@ class Host3Server:
             "machines": bool(self.app.there),
             "functions": sorted(functions),
             "routes": sorted(routes),
+            "schedules": self.schedules(),
             "secrets": bool(self.app.secrets),
             "addresses": sorted(self.app.addresses),
             "certificates": sorted(self.app.certificates),

@@ -57,6 +57,8 @@ def process_of(app: App, children: Children, machine: Machine) -> Child:
 
 def _settled(call: Call, machine: Machine) -> bool:
     """Whether its checks pass. Each look brings it nearer to what it ends as."""
+    if machine.state == "created" and not machine.is_launched:
+        return False
     if machine.state in ("created", "starting", "started") and machine.looks > 0:
         machine.looks -= 1
         machine.state = "starting"
@@ -64,8 +66,13 @@ def _settled(call: Call, machine: Machine) -> bool:
     if machine.state not in ("created", "starting", "started"):
         return False
     machine.state = "started"
+    if not machine.config.get("processes"):
+        return False
     child = process_of(call.app, call.children, machine)
-    if call.app.failure or not child.await_ready(machine.check_path):
+    is_running = child.exit_code is None
+    if machine.is_serving:
+        is_running = child.await_ready(machine.check_path)
+    if call.app.failure or not is_running:
         machine.state, machine.is_requested = "stopped", False
         machine.exit_code = 1 if call.app.failure else child.exit_code
         return False
@@ -129,6 +136,7 @@ def _create(call: Call) -> Any:
         is_cordoned=bool(body.get("skip_service_registration")),
         unseen=app.lag,
         looks=app.looks + (1 if app.is_late else 0),
+        is_launched=not body.get("skip_launch"),
     )
     app.machines[machine.id] = machine
     return machine.shown(is_passing=False, knows_cordons=app.knows_cordons)
@@ -169,6 +177,7 @@ def _look(call: Call) -> Any:
 def _start(call: Call) -> Any:
     machine = call.changing()
     before, machine.state = machine.state, "starting"
+    machine.is_launched = True
     machine.exit_code = None
     return {"previous_state": before}
 
@@ -176,7 +185,14 @@ def _start(call: Call) -> Any:
 def _stop(call: Call) -> Any:
     machine = call.changing()
     machine.state, machine.exit_code, machine.is_requested = "stopped", 0, True
+    _end_clock(call, machine)
     return {"ok": True}
+
+
+def _end_clock(call: Call, machine: Machine) -> None:
+    """What nobody asks ends when its machine does; the others stay warm."""
+    if machine.config.get("processes") and not machine.is_serving and machine.is_launched:
+        process_of(call.app, call.children, machine).end()
 
 
 def _destroy(call: Call) -> Any:
@@ -186,18 +202,27 @@ def _destroy(call: Call) -> Any:
         and call.query.get("force") != "true"
     ):
         raise RefusedError(412, "the machine is not stopped")
+    if machine.state == "started":
+        _end_clock(call, machine)
     machine.state = "destroyed"
     return {"ok": True}
 
 
 def _cordon(call: Call) -> Any:
-    call.changing().is_cordoned = True
+    _known_to_proxy(call).is_cordoned = True
     return {}
 
 
 def _uncordon(call: Call) -> Any:
-    call.changing().is_cordoned = False
+    _known_to_proxy(call).is_cordoned = False
     return {}
+
+
+def _known_to_proxy(call: Call) -> Machine:
+    machine = call.changing()
+    if not machine.is_serving:
+        raise RefusedError(400, "the machine has no services")
+    return machine
 
 
 def _lease(call: Call) -> Any:
