@@ -9,7 +9,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.host3.clock import expand_schedule
-from fabric.providers.kit.provider_site import pack_files
+from fabric.testing.provider_site import pack_files
 from tests.support.host3_site import Host3Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.host3.apps import Machine
