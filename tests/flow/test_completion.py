@@ -52,7 +52,7 @@ def test_completion_works_in_a_real_bash(tmp_path: Path) -> None:
 
 
 BEGUN: Mapping[str, tuple[str, int, set[str]]] = {
-    "a template": ("fabric init --provider host3-machines --template ", 5, {"http"}),
+    "a template": ("fabric init --provider host3-machines --template ", 5, {"http", "cron"}),
     "a provider": (
         "fabric init --template storage --provider c",
         5,

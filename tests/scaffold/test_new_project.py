@@ -159,4 +159,4 @@ def test_unsupported_combination_is_refused_with_alternatives() -> None:
 
 def test_templates_are_limited_to_deployable_triggers() -> None:
     assert list_templates() == ("http", "queue", "cron", "storage", "eventbus", "pubsub")
-    assert list_templates("host3-machines") == ("http",)
+    assert list_templates("host3-machines") == ("http", "cron")

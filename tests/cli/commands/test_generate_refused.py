@@ -113,7 +113,7 @@ def test_unsupported_type_names_the_supported_types(tmp_path: Path) -> None:
         done = made.json("generate", *words)
         assert (done.error["code"], done.error["hint"]) == (
             "usage/trigger-unsupported",
-            "use one of http",
+            "use one of http, cron",
         )
 
 

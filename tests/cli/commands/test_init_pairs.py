@@ -53,7 +53,7 @@ def test_every_template_pair_plans_deploys_and_handles_its_event(
 
 
 def test_pair_table_covers_each_provider_without_unsupported_python() -> None:
-    assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 33
+    assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 34
     assert [pair for pair in PAIRS[Language.JAVASCRIPT] if pair not in PAIRS[Language.PYTHON]] == [
         ("http", "edge1-workers"),
         ("http", "host1"),
