@@ -42,7 +42,7 @@ def invoke_local(
     config = project.units[0].config
     name, event = _select_function(call, config, settings)
     # A function can use something of another one, as classes of Durable Objects.
-    needed = {name, find_first_function(config)} - {""}
+    needed = {name, find_first_function(config)} & {each.name for each in config.functions}
     one = replace(request, functions=frozenset(needed))
     artifacts = build_artifacts(one, settings, make_listeners)
     service = build_local_service(project, artifacts, settings)

@@ -41,7 +41,7 @@ def describe_workers(
         return FoundWorkers()
     miniflare = find_miniflare(artifacts.root)
     if miniflare is None:
-        message = f"the bindings of `{config.service}` are missing in local calls"
+        message = f"`{config.service}` runs locally without bindings and static files"
         hint = "install the runtime of Workers: npm install --save-dev wrangler"
         return FoundWorkers(warnings=(Problem("local/no-workerd", message, hint),))
     from fabric.providers.edge1.local import describe_local_service  # few services have these

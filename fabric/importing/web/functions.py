@@ -15,7 +15,7 @@ from fabric.importing.packaging import NODE_SUFFIXES
 from fabric.importing.rules import Rule
 from fabric.importing.source import At
 from fabric.importing.surroundings import Surroundings
-from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.providers.core.contract import Unsupported
 
 # Names of functions contain it, with at most 64 characters.
@@ -72,14 +72,17 @@ class RuleTarget(NamedTuple):
 
 def put_rule(context: Context, at: At, config: Fields, target: RuleTarget) -> str:
     """Put a rule as it is written, or return why fabric does not support it."""
-    section: Json = {target.key: [at.value]}
+    extension = config.child("extensions").child(target.provider_id)
+    # Some rules have an effect only on static files.
+    files: JsonObject = {"static": {"directory": "files"}} if extension.has("static") else {}
+    section: JsonObject = {target.key: [at.value], **files}
     for problem in find_extension_problems(target.provider_id, section):
         return problem.message
     for unsupported in target.find(section):
         return unsupported.problem.message
     found = context.read(at)
     if found is not None:
-        config.child("extensions").child(target.provider_id).add(target.key, found, at)
+        extension.add(target.key, found, at)
         context.ledger.carry(at)
     return ""
 

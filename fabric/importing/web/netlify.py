@@ -6,7 +6,6 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from msgspec import convert
-from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
@@ -35,7 +34,6 @@ from fabric.importing.web.functions import (
 )
 from fabric.model.outcomes.json_struct import Json
 from fabric.providers.core.contract import Unsupported
-from fabric.providers.core.static_files import StaticFolder
 from fabric.providers.host2.redirects import SiteRules, find_redirect_problems
 
 _PROVIDER, _RUNTIME = "host2", "nodejs22.x"
@@ -243,15 +241,12 @@ def _put_redirects(context: Context, at: At, functions: list[_Function], config:
         context.ledger.carry(one)
 
 
+def _find_problems(section: Json) -> Iterator[Unsupported]:
+    return find_redirect_problems(convert(section, SiteRules))
+
+
 def _put_rule(context: Context, at: At, config: Fields, key: str) -> str:
-    """Put a rule, which can depend on static files."""
-    static = config.child("extensions").child(_PROVIDER).get("static")
-    folder = StaticFolder("files" if static else "")
-
-    def find(section: Json) -> Iterator[Unsupported]:
-        return find_redirect_problems(replace(convert(section, SiteRules), static=folder))
-
-    return put_rule(context, at, config, RuleTarget(_PROVIDER, key, find))
+    return put_rule(context, at, config, RuleTarget(_PROVIDER, key, _find_problems))
 
 
 def _select(functions: list[_Function], target: re.Match[str]) -> list[_Function]:

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from msgspec import convert
-from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import Node
 from fabric.importing.context import Context
@@ -44,7 +43,6 @@ from fabric.importing.web.functions import (
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.providers.core.contract import Unsupported
-from fabric.providers.core.static_files import StaticFolder
 from fabric.providers.host1.path_rules import PathRules, find_rule_problems
 
 _PROVIDER, _RUNTIME = "host1", "nodejs22.x"
@@ -323,15 +321,13 @@ def _put_each(key: str) -> Rule:
 
 
 def _put_rule(context: Context, at: At, config: Fields, key: str) -> None:
-    static = config.child("extensions").child(_PROVIDER).get("static")
-    folder = StaticFolder("files" if static else "")
-
-    def find(section: Json) -> Iterator[Unsupported]:
-        return find_rule_problems(replace(convert(section, PathRules), static=folder))
-
-    reason = put_rule(context, at, config, RuleTarget(_PROVIDER, key, find))
+    reason = put_rule(context, at, config, RuleTarget(_PROVIDER, key, _find_problems))
     if reason:
         context.ledger.lose(at, reason)
+
+
+def _find_problems(section: Json) -> Iterator[Unsupported]:
+    return find_rule_problems(convert(section, PathRules))
 
 
 _PAGES = lose_because("fabric deploys functions, and no pages")

@@ -1,11 +1,8 @@
 """Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
 to it."""
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
-from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.core.errors import mark_untouched, refuse_without_version
@@ -27,7 +24,7 @@ from fabric.providers.edge1.client import (
 )
 from fabric.providers.edge1.objects import deploy_objects
 from fabric.providers.edge1.resources import resolve_bindings
-from fabric.providers.edge1.uploads import Upload, build_function_upload, extend_mark
+from fabric.providers.edge1.uploads import build_function_upload, extend_mark
 from fabric.providers.edge1.versions import (
     VersionRow,
     check_ownership,
@@ -81,7 +78,7 @@ def deploy_function(
         bindings = resolve_bindings(work, address, order.name)
         deploy_objects(work, address, order, bindings)
         named = list_asset_bindings(work.own.assets, order.name)
-        upload = _complete(work, upload, (*bindings, *named))
+        upload = upload.complete((*bindings, *named), work.own.metadata)
         if files and has_assets(work.own.assets, order.name):
             upload = replace(upload, assets=upload_assets(work, name, files))
         ident = upload_version(work, name, upload)
@@ -94,11 +91,6 @@ def deploy_function(
         mark=order.mark,
         triggers=order.triggers,
     )
-
-
-def _complete(work: Edge1Work, upload: Upload, bindings: Sequence[JsonObject]) -> Upload:
-    joined = (*upload.bindings, *bindings)
-    return replace(upload, bindings=joined, settings=work.own.metadata)
 
 
 def find_by_mark(

@@ -69,8 +69,7 @@ def deploy_objects(
             plan.classes,
             find_static_folder(work.own.assets),
         )
-    joined = (*upload.bindings, *bindings)
-    upload = replace(upload, bindings=joined, settings=work.own.metadata, migration=plan.tag)
+    upload = replace(upload.complete(bindings, work.own.metadata), migration=plan.tag)
     with work.convert_errors(f"the Worker `{name}` with the Durable Objects"):
         applied = work.patient(lambda: _apply_migrations(work, name, plan, upload))
         if applied:

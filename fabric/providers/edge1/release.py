@@ -49,9 +49,18 @@ from fabric.providers.edge1.versions import (
     list_worker_versions,
     upload_version,
 )
-from fabric.providers.edge1.work import ACCOUNT, ADDRESS, GATE, OBJECTS, PLACE, ZONE, Edge1Work
+from fabric.providers.edge1.work import (
+    ACCOUNT,
+    ADDRESS,
+    GATE,
+    OBJECTS,
+    PLACE,
+    VERSION,
+    ZONE,
+    Edge1Work,
+)
 
-_VERSION, _CRONS, _QUEUES = "version:", "crons:", "queues:"
+_CRONS, _QUEUES = "crons:", "queues:"
 
 
 def release_service(
@@ -75,7 +84,7 @@ def release_service(
         **resources.texts,
         **objects,
         **{_QUEUES + name: text for name, text in queues.items() if text},
-        **{_VERSION + one.name: read_version(one.resource_id) for one in functions},
+        **{VERSION + one.name: read_version(one.resource_id) for one in functions},
         **{_CRONS + name: format_crons(rows) for name, rows in crons.items() if rows},
     }
     outputs = build_outputs(endpoint, functions, partial(build_worker_name, address))
@@ -86,7 +95,7 @@ def _cut_over(
     work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: ReleaseState
 ) -> None:
     wanted, name = read_version(one.resource_id), build_worker_name(address, one.name)
-    known = kept.sure(_VERSION + one.name)
+    known = kept.sure(VERSION + one.name)
     with attach_error_spot(one.name), work.convert_errors(f"function `{one.name}`"):
         there = find_met_version(work, name) if known is None else known
         if there != wanted:

@@ -24,7 +24,7 @@ from fabric.providers.edge1.client import build_worker_name, build_worker_owner
 from fabric.providers.edge1.consumers import list_consumer_queues
 from fabric.providers.edge1.uploads import build_reserved_upload
 from fabric.providers.edge1.versions import list_worker_versions, upload_version
-from fabric.providers.edge1.work import Edge1Work
+from fabric.providers.edge1.work import VERSION, Edge1Work
 
 _PAGE = 100
 _JURISDICTION = "cf-r2-jurisdiction"
@@ -89,7 +89,7 @@ def resolve_bindings(
 def _resolve(
     work: Edge1Work, address: DeploymentAddress, one: Binding, kept: ReleaseState
 ) -> JsonObject:
-    if one.target and not kept.texts.get(f"version:{one.target}"):
+    if one.target and not kept.texts.get(VERSION + one.target):
         _reserve(work, address, one.target)
     if one.resource is None:
         return one.build()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.outcomes.json_struct import JsonObject
@@ -85,6 +86,10 @@ class Upload(Struct, frozen=True):
                 "workers/message": format_version_message(self.owner, self.archive, self.migration),
             },
         }
+
+    def complete(self, bindings: Sequence[JsonObject], settings: JsonObject) -> "Upload":
+        """Add the bindings and settings of the config."""
+        return replace(self, bindings=(*self.bindings, *bindings), settings=settings)
 
     def form(self) -> tuple[str, bytes]:
         """Return the content type and the bytes."""

@@ -9,6 +9,8 @@ from fabric.providers.edge1.client import Edge1Api, Edge1Settings, classify_refu
 
 # The classes of the Durable Objects: whether a removal deletes them, and the tag of their version.
 OBJECTS = "objects"
+# With the name of a function: its version with traffic.
+VERSION = "version:"
 ACCOUNT, GATE, PLACE, ADDRESS = "account", "gate", "place", "address"
 # The zone that the last release made a route in.
 ZONE = "zone"

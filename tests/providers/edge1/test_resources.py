@@ -1,6 +1,5 @@
 """Workers with bindings, in the runtime of Workers."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from tests.support.edge1_site import Edge1Site
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.edge1.client import Edge1Server
+from tests.support.until import until
 
 pytestmark = pytest.mark.slow
 
@@ -167,13 +167,6 @@ def test_failed_messages_are_retried_alone_and_end_in_the_dead_letter_queue(
     until(lambda: sorted(bound.said().split()) == ["bad1", "bad2", "good1"])
     bound.up(bound.order_of("hello", module(_SEND), HTTP, send))
     assert "consumers" not in bound.edge1.left()
-
-
-def until(is_so: Any) -> None:
-    end = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_queue_with_another_consumer_is_left_alone(bound: Edge1Site) -> None:

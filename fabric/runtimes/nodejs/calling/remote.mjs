@@ -1,7 +1,7 @@
 // A handler that runs in workerd: the host of its service is asked, and started if there is none.
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,6 +30,9 @@ export async function connect({ workers, functionName }) {
 
 async function opened(socket, miniflare) {
   mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
+  // Variables are sent there, which another user must not read.
+  const { uid, mode } = statSync(dirname(socket));
+  if (uid !== process.getuid?.() || mode & 0o077) throw new Error(`the directory ${dirname(socket)} belongs to another user, or others can read it: delete it`);
   const end = Date.now() + PATIENCE;
   let isStarted = false;
   while (Date.now() < end) {
