@@ -30,7 +30,7 @@ class _ImageKinds:
     @cached_property
     def registry(self) -> Registry:
         from fabric.providers.cloud1.core.registries import find_ecr_login
-        from fabric.runtimes.images.bases import Bases
+        from fabric.system.registries.bases import Bases
         from fabric.system.registries.credentials import find_login, list_insecure
         from fabric.system.registries.push import Registries
         from fabric.tasks.image import ImageKind, ImageLayersKind

@@ -388,7 +388,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         access=ProviderAccess(
             account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
-            endpoints=("HOST3_SITES_URL", "HOST3_IMAGE"),
+            endpoints=("HOST3_SITES_URL", "HOST3_IMAGE", "HOST3_REGISTRY"),
             packages=("httpx",),
             logs_command="fly logs --app $HOST3_APP_NAME",
         ),

@@ -14,17 +14,17 @@ from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import ImageInputs, ImageLayersInputs
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.images.bases import BaseQuery, ResolvedBase
-from fabric.runtimes.images.image import (
+from fabric.runtimes.package_layers import group_packages, unpack_group
+from fabric.system.registries.bases import BaseQuery, ResolvedBase
+from fabric.system.registries.images import (
     BaseImage,
     Image,
     ImageStart,
-    LayerRow,
     build_image,
     build_layout,
     has_entrypoint,
 )
-from fabric.runtimes.images.layers import group_packages, unpack_group, write_layer
+from fabric.system.registries.layers import LayerRow, write_layer
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
 from fabric.tasks.packed import has_packed, read_packed_output, read_packed_paths
 
@@ -55,12 +55,12 @@ class ImageLayersKind:
         groups = group_packages(files, _map_owners(upstream, task_tools))
         layers = [write_layer(unpack_group(group)) for group in groups]
         rows = LayerRows(
-            tuple(LayerRow(one.digest, one.diff_id, len(one.content)) for one in layers),
+            tuple(one.row for one in layers),
             tuple(sorted(one.path for one in files)),
         )
         contents = {one.digest: one.content for one in layers}
         return TaskResult(
-            digest=hash_fields(one.diff_id for one in layers),
+            digest=hash_fields(one.row.diff_id for one in layers),
             files=(
                 WrittenFile(_LAYERS, msgspec.json.encode(rows)),
                 *(WrittenFile(_blob_path(digest), content) for digest, content in contents.items()),
@@ -108,14 +108,13 @@ class ImageKind:
             base = self._bases.read(_build_query(task))
         layers = _read_layers(upstream, task_tools)
         own = write_layer(_read_own(upstream, task_tools))
-        row = LayerRow(own.digest, own.diff_id, len(own.content))
         start = ImageStart(
             handler=_find_handler(upstream),
             runtime=inputs.runtime,
             architecture=_build_query(task).platform,
             paths=frozenset(layers.paths),
         )
-        image = build_image(base, (*layers.layers, row), start)
+        image = build_image(base, (*layers.layers, own.row), start)
         _check_entrypoint(inputs, image)
         packages = {one.digest: one for one in _list_layer_contents(upstream, task_tools)}
         contents = {digest: file.content for digest, file in packages.items()}

@@ -2,8 +2,8 @@
 
 import datetime
 
-from fabric.runtimes.images.bases import BaseQuery, Bases
-from fabric.runtimes.images.image import BaseImage
+from fabric.system.registries.bases import BaseQuery, Bases
+from fabric.system.registries.images import BaseImage
 from fabric.system.registries.push import Registries
 from tests.support.servers.docker_registry import QUICK
 

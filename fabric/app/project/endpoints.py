@@ -17,7 +17,8 @@ from fabric.system.urls import is_loopback, is_plain
 
 _ENDPOINT = re.compile(
     r"OBJSTORE[123]_ENDPOINT_URL|OBJSTORE3_CONNECTION_STRING|AWS_ENDPOINT_URL(?:_[A-Z0-9_]+)?"
-    r"|(?P<prefix>[A-Z0-9]+)_API_(?:BASE_URL|HOST)"
+    r"|(?P<prefix>(?:CLOUD|EDGE|HOST)[0-9](?=_[A-Z_]+_(?:URL|HOST)$|_REGISTRY$)"
+    r"|[A-Z0-9]+(?=_API_(?:BASE_URL|HOST)$))_[A-Z_]+"
 )
 # A part of the host that is called.
 _REGION = re.compile(r"(?P<prefix>[A-Z0-9]+)_REGION")

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from fabric.model.image_names import require_reference
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.providers.cluster.applying import ClusterWork
 from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import FunctionOrder
-from fabric.providers.core.images import push_order
+from fabric.providers.core.images import delete_image, push_order
 from fabric.providers.core.retry import run_parallel
-from fabric.system.registries.push import Registries
-from fabric.system.registries.registry import Registry
 
 _MAX_PARALLEL = 4
 _REGISTRY = re.compile(r"[^/]*[.:][^/]*/.+|localhost/.+|[^/]*[.:][^/]*")
@@ -50,21 +48,7 @@ def delete_images(work: ClusterWork, names: Iterable[str]) -> None:
     if images and work.open_registries is not None:
         registries = work.open_registries()
         for image in images:
-            work.scope.watch.hear(_delete_image(registries, image))
-
-
-def _delete_image(registries: Registries, image: str) -> str:
-    """Delete an image and return what to report."""
-    found = require_reference(image)
-
-    def delete(registry: Registry) -> bool:
-        return registry.delete_manifest(found.repository, found.digest)
-
-    try:
-        is_deleted = registries.call(found.registry, delete)
-    except FabricError as error:
-        return f"the image {image} was not deleted: {error.first.message}"
-    return f"{'deleted the image' if is_deleted else 'the registry keeps the image'} {image}"
+            work.scope.watch.hear(delete_image(registries, image))
 
 
 def _list_images(work: ClusterWork, names: frozenset[str]) -> Iterable[str]:

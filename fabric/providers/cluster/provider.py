@@ -87,17 +87,10 @@ def open_cluster_deployer(context: ProviderContext) -> ClusterOrchestrator:
     waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
     hide = context.build_redaction()
 
-    def open_own_registries() -> "Registries":
-        from fabric.system.registries.push import open_registries  # only for images
-
-        return context.connections.find_or_make(
-            ("images", context.provider_id), lambda: open_registries(context.env)
-        )
-
     return ClusterOrchestrator(
         tool=_open_tool(context.around),
         own=own,
-        open_registries=open_own_registries,
+        open_registries=context.open_registries,
         hide=hide,
         waiting=waiting,
     )

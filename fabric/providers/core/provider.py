@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, ValidationError, convert, field
 
@@ -15,6 +15,10 @@ from fabric.providers.core.contract import Deployer
 from fabric.providers.core.observing import Observer
 from fabric.providers.core.redaction import Redaction, build_redaction
 from fabric.system.bounded_process import Limits
+
+if TYPE_CHECKING:
+    from fabric.system.registries.credentials import RegistryLogin
+    from fabric.system.registries.push import Registries
 
 
 class CommandEnvironment(Struct, frozen=True):
@@ -96,6 +100,14 @@ class ProviderContext(Struct, frozen=True, kw_only=True):
         be checked without them."""
         account = read_account(self.env)
         return self.connections.find_or_make((open_api, account), lambda: open_api(account))
+
+    def open_registries(self, logins: "Mapping[str, RegistryLogin] | None" = None) -> "Registries":
+        """Find or open the registries of images. `logins` belong to the provider."""
+        from fabric.system.registries.push import open_registries  # only for images
+
+        return self.connections.find_or_make(
+            ("images", self.provider_id), lambda: open_registries(self.env, logins)
+        )
 
     def read_settings(self, shape: type[T]) -> T:
         """Read the provider's own section of the config. Raises if it has another shape."""

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -18,9 +18,13 @@ from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
 from fabric.system.http_client import HttpReply
 
+if TYPE_CHECKING:
+    from fabric.system.registries.push import Registries
+
 T = TypeVar("T")
 OFFICIAL = "https://api.machines.dev/v1"
 SITES = "https://{app}.fly.dev"
+REGISTRY = "registry.fly.io"
 # Calls of one action in a second, and the calls that can be made at once.
 _BURST = 3
 # One machine can be read more often.
@@ -50,6 +54,8 @@ class Host3Account(Struct, frozen=True, kw_only=True):
     # The organization in which fabric can create the app.
     org: str = ""
     image: str = ""
+    # Where images are pushed.
+    registry: str = REGISTRY
     # The form of the app's address.
     sites: str = SITES
     calls_per_second: float = 1.0
@@ -141,6 +147,7 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
 
 class Host3Work(ApiWork[Host3Api], frozen=True, kw_only=True):
     own: Host3Settings
+    open_registries: "Callable[[], Registries]"
     title: str = "Fly"
     judged: Judged = classify_refusal
 

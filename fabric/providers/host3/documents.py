@@ -2,7 +2,7 @@
 
 import base64
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ from fabric.providers.core.serving import (
     find_server_runtime,
 )
 from fabric.providers.core.sources import (
-    LESS_CODE,
     build_handler_settings,
     parse_http_routes,
     read_memory,
@@ -64,6 +63,34 @@ _SECONDS, _END_SECONDS = 30, 10
 _MARK_LENGTH, _NAME_LENGTH = 16, 63
 
 
+class MachineFile(Struct, frozen=True):
+    """A file of a machine."""
+
+    # Absolute.
+    path: str
+    content: bytes
+    executable: bool = False
+
+    @property
+    def document(self) -> JsonObject:
+        encoded = base64.b64encode(self.content).decode()
+        return {"guest_path": self.path, "raw_value": encoded, "mode": _READ_ONLY}
+
+
+class MachineContent(Struct, frozen=True, kw_only=True):
+    """What all machines of a version contain."""
+
+    runtime: ServerRuntime
+    image: str
+    # Those of the server, and those of each function. Empty if the image contains them.
+    files: tuple[tuple[MachineFile, ...], ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Return whether the files fit into the config of a machine."""
+        return sum(len(one.content) for group in self.files for one in group) <= MOST_BYTES
+
+
 class MachinePlan(Struct, frozen=True, kw_only=True):
     """The machines of one version. `ident` identifies their content."""
 
@@ -99,23 +126,30 @@ def _texts(value: object) -> dict[str, str]:
     return {str(key): str(one) for key, one in value.items()} if isinstance(value, dict) else {}
 
 
+def read_content(account: Host3Account, orders: Sequence[FunctionOrder]) -> MachineContent:
+    """Read the files of machines. Raises for orders that no machine can contain."""
+    runtime = _choose_runtime(orders)
+    server = (MachineFile(f"{SERVER_FOLDER}/{path}", text.encode()) for path, text in runtime.files)
+    archives = (_read_archive(*one, runtime) for one in enumerate(_sort_by_name(orders)))
+    return MachineContent(
+        runtime=runtime, image=account.image or runtime.image, files=(tuple(server), *archives)
+    )
+
+
 def plan_machines(
-    account: Host3Account,
     own: Host3Settings,
     address: DeploymentAddress,
     orders: Sequence[FunctionOrder],
+    content: MachineContent,
 ) -> MachinePlan:
-    """Plan the machines. Raises for orders that no machine can contain."""
-    orders = sorted(orders, key=lambda one: one.name)
-    runtime = _choose_runtime(orders)
-    files = (*_list_runtime_files(runtime), *_list_archive_files(orders, runtime))
-    _refuse_large(orders, sum(len(content) for _, content in files))
+    orders = _sort_by_name(orders)
+    runtime = content.runtime
     owner = build_service_owner(address)
     parts = pack_marks((one.name, one.mark) for one in orders)
     secret, plain = _split_variables(orders)
     said = [_build_function_settings(one, runtime) for one in orders]
     config: JsonObject = {
-        "image": account.image or runtime.image,
+        "image": content.image,
         "guest": {
             "cpu_kind": own.cpu_kind,
             "cpus": own.cpus,
@@ -130,7 +164,7 @@ def plan_machines(
             "FABRIC_WORK": _WORK,
             "PORT": str(SERVER_PORT),
         },
-        "files": [_build_file(path, content) for path, content in files],
+        "files": [one.document for group in content.files for one in group],
         "services": [_build_service(own)],
     }
     marked = [part for one in orders for part in (one.name, one.mark)]
@@ -163,9 +197,8 @@ def plan_machines(
     )
 
 
-def _build_file(path: str, content: bytes) -> JsonObject:
-    encoded = base64.b64encode(content).decode()
-    return {"guest_path": path, "raw_value": encoded, "mode": _READ_ONLY}
+def _sort_by_name(orders: Sequence[FunctionOrder]) -> list[FunctionOrder]:
+    return sorted(orders, key=lambda one: one.name)
 
 
 def _build_clock(
@@ -180,7 +213,7 @@ def _build_clock(
     del env["FABRIC_SAID"]
     path, text = read_clock_file(runtime.language)
     files = config["files"]
-    more = [*(files if isinstance(files, list) else []), _build_file(path, text.encode())]
+    more = [*(files if isinstance(files, list) else []), MachineFile(path, text.encode()).document]
     rest = {name: value for name, value in config.items() if name != "services"}
     return {**rest, "restart": {"policy": "always"}, "env": env, "files": more}
 
@@ -215,32 +248,17 @@ def _longest(orders: Sequence[FunctionOrder]) -> int:
     return max(read_timeout(one) or _SECONDS for one in orders)
 
 
-def _list_runtime_files(runtime: ServerRuntime) -> Iterator[tuple[str, bytes]]:
-    for path, text in runtime.files:
-        yield f"{SERVER_FOLDER}/{path}", text.encode()
-
-
-def _list_archive_files(
-    orders: Sequence[FunctionOrder], runtime: ServerRuntime
-) -> Iterator[tuple[str, bytes]]:
-    for number, order in enumerate(orders):
-        content = order.artifact.path.read_bytes()
-        with attach_error_spot(order.name), zipfile.ZipFile(order.artifact.path) as archive:
-            require_module(order, runtime.language, archive.namelist())
-        for part, at in enumerate(range(0, len(content), _PART)):
-            yield f"{_CODE}/{number}/archive.{part:03d}", content[at : at + _PART]
-
-
-def _refuse_large(orders: Sequence[FunctionOrder], size: int) -> None:
-    if size <= MOST_BYTES:
-        return
-    largest = max(orders, key=lambda one: one.artifact.size)
-    message = (
-        f"the archives of the service and fabric's server have {size:,} bytes; the maximum on Fly "
-        f"is {MOST_BYTES:,}"
+def _read_archive(
+    number: int, order: FunctionOrder, runtime: ServerRuntime
+) -> tuple[MachineFile, ...]:
+    """Read the archive of a function, in parts that the config of a machine accepts."""
+    content = order.artifact.path.read_bytes()
+    with attach_error_spot(order.name), zipfile.ZipFile(order.artifact.path) as archive:
+        require_module(order, runtime.language, archive.namelist())
+    return tuple(
+        MachineFile(f"{_CODE}/{number}/archive.{part:03d}", content[at : at + _PART])
+        for part, at in enumerate(range(0, len(content), _PART))
     )
-    hint = f"{LESS_CODE}: the largest archive is that of `{largest.name}`"
-    raise FabricError(Problem("deploy/archive-too-large", message, hint))
 
 
 def _split_variables(

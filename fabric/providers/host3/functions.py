@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
@@ -15,6 +16,7 @@ from fabric.providers.core.errors import (
     refuse_without_version,
 )
 from fabric.providers.core.http_calls import ProviderCall, build_json_call
+from fabric.providers.core.images import push_and_report
 from fabric.providers.core.retry import run_parallel
 from fabric.providers.core.whole_service import (
     WholeVersion,
@@ -25,7 +27,8 @@ from fabric.providers.core.whole_service import (
     wait_until_ready,
 )
 from fabric.providers.host3.client import Host3Work
-from fabric.providers.host3.documents import MachinePlan, plan_machines
+from fabric.providers.host3.documents import MachinePlan, plan_machines, read_content
+from fabric.providers.host3.images import build_machine_image
 from fabric.providers.host3.machines import (
     MachineRow,
     create_machine,
@@ -77,18 +80,25 @@ def deploy_orders(
     work: Host3Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
     with mark_untouched():
-        plan = plan_machines(work.api.account, work.own, address, orders)
+        content = read_content(work.api.account, orders)
     rows = list_machines(work)
-    if rows is None:
-        _create_app(work)
     own = require_own_app(work, rows or ())
     found = _find_earlier_version(own, orders)
     if found:
         return build_live_functions(address, orders, work.app, found)
+    with mark_untouched():
+        image = None if content.fits else build_machine_image(work, content)
+    if image:
+        content = replace(content, image=image.address, files=())
+    plan = plan_machines(work.own, address, orders, content)
     there = pick_by_number(own, plan.ident)
     if len(there) < plan.count:
         for order in orders:
             refuse_without_version(order)
+    if rows is None:
+        _create_app(work)
+    if image and len(there) < plan.count:
+        push_and_report(work.open_registries(), image, work.owner.name, work.watch)
     _bring_up(work, plan, there)
     work.watch.hear(f"the version {plan.ident} is ready and receives no traffic yet")
     return build_live_functions(address, orders, work.app, plan.ident)

@@ -76,7 +76,7 @@ def _find_function_problems(own: Host3Settings, one: FunctionDraft) -> Iterator[
         yield missing_image_problem(one.name, runtime)
     if settings.get("package") == "image":
         why = "is packaged as an image, and a machine contains all functions of a service"
-        yield function_problem(one.name, why, "remove `package`: fabric uses a public image")
+        yield function_problem(one.name, why, "remove `package`: fabric builds an image if needed")
     yield from find_architecture_problems(one, "and Fly machines are amd64 only")
     _, most = MEMORY.get(own.cpu_kind, (0, 0))
     if memory.isdigit() and most and int(memory) > most * own.cpus:

@@ -57,6 +57,7 @@ class _Check(Struct, frozen=True):
 
 
 class _Config(Struct, frozen=True):
+    image: str = ""
     metadata: dict[str, str] | None = None
     services: tuple[object, ...] | None = None
 
@@ -73,6 +74,10 @@ class MachineRow(Struct, frozen=True):
     events: tuple[MachineEvent, ...] | None = None
     # Only in the responses of newer versions of the API.
     cordoned: bool | None = None
+
+    @property
+    def image(self) -> str:
+        return self.config.image if self.config else ""
 
     @property
     def texts(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
@@ -24,6 +25,7 @@ from fabric.providers.core.whole_service import (
 from fabric.providers.core.work import CallScope
 from fabric.providers.host3.client import (
     OFFICIAL,
+    REGISTRY,
     SITES,
     Host3Account,
     Host3Api,
@@ -48,8 +50,12 @@ from fabric.providers.host3.release import (
     release_service,
 )
 
+if TYPE_CHECKING:
+    from fabric.system.registries.push import Registries
+
 _TOKEN, _APP, _ORG, _IMAGE = "HOST3_API_TOKEN", "HOST3_APP_NAME", "HOST3_ORG_ID", "HOST3_IMAGE"
 _BASE, _SITES, _RATE = "HOST3_API_BASE_URL", "HOST3_SITES_URL", "HOST3_CALLS_PER_SECOND"
+_REGISTRY = "HOST3_REGISTRY"
 # The configuration of Fly's own tools contains tokens with these.
 _SCHEMES = ("FlyV1 ", "Bearer ")
 
@@ -73,9 +79,12 @@ class Host3Machines(WholeDeployer[Host3Work], frozen=True, kw_only=True):
     # The settings of this provider's config section.
     own: Host3Settings
     connect: Callable[[], Host3Api]
+    open_registries: Callable[[], "Registries"]
 
     def _open_work(self, scope: CallScope) -> Host3Work:
-        return Host3Work(api=self.connect(), scope=scope, own=self.own)
+        return Host3Work(
+            api=self.connect(), scope=scope, own=self.own, open_registries=self.open_registries
+        )
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
@@ -86,9 +95,17 @@ class Host3Machines(WholeDeployer[Host3Work], frozen=True, kw_only=True):
 def open_host3_deployer(context: ProviderContext) -> Host3Machines:
     env = context.env
     token = env.get(_TOKEN, "")
+
+    def open_registries() -> "Registries":
+        from fabric.system.registries.credentials import RegistryLogin  # only for images
+
+        login = RegistryLogin("x", Secret(_strip_scheme(token)))
+        return context.open_registries({env.get(_REGISTRY) or REGISTRY: login})
+
     return Host3Machines(
         connect=partial(context.connect, _read_account, Host3Api),
         own=context.read_settings(Host3Settings),
+        open_registries=open_registries,
         place=CurrentOwner(APP, _APP, env.get(_APP, "")),
         hide=context.build_redaction(token, _strip_scheme(token)),
     )
@@ -98,7 +115,7 @@ def _read_account(env: Mapping[str, str]) -> Host3Account:
     require_variables("host3-machines", env, (_TOKEN, _APP), any_letters=(_TOKEN,))
     token = _strip_scheme(env[_TOKEN])
     refuse_unsendable(_TOKEN, token)
-    for name in (_ORG, _IMAGE):
+    for name in (_ORG, _IMAGE, _REGISTRY):
         refuse_unsendable(name, env.get(name, ""))
     base_url, sites = env.get(_BASE) or OFFICIAL, env.get(_SITES) or SITES
     refuse_plain(_BASE, base_url)
@@ -109,6 +126,7 @@ def _read_account(env: Mapping[str, str]) -> Host3Account:
         app=env[_APP],
         org=env.get(_ORG, ""),
         image=env.get(_IMAGE, ""),
+        registry=env.get(_REGISTRY) or REGISTRY,
         sites=sites,
         calls_per_second=_read_rate(env.get(_RATE) or "1"),
     )

@@ -31,6 +31,7 @@ from fabric.providers.host3.functions import (
     require_own_app,
     set_secrets,
 )
+from fabric.providers.host3.images import delete_unused_images
 from fabric.providers.host3.machines import (
     MachineRow,
     act_on_machine,
@@ -68,7 +69,7 @@ def release_service(
     picked = {one.ident for one in new}
     old = [one for one in own if one.ident not in picked]
     _switch_traffic(work, new, old, is_sure=noted.is_sure)
-    _delete_unused(work, address, old, ident)
+    _delete_unused(work, address, new, old)
     endpoint = f"https://{hostname}" if hostname else work.api.account.url
     outputs = build_outputs(endpoint, functions, partial(build_function_name, address))
     left = {APP: work.app, VERSION: ident, ADDRESSES: "yes", HOSTNAME: hostname}
@@ -132,14 +133,19 @@ def _settle(work: Host3Work) -> None:
 
 
 def _delete_unused(
-    work: Host3Work, address: DeploymentAddress, old: Sequence[MachineRow], ident: str
+    work: Host3Work,
+    address: DeploymentAddress,
+    new: Sequence[MachineRow],
+    old: Sequence[MachineRow],
 ) -> None:
-    """Delete machines that no rollback needs, with their secrets."""
+    """Delete machines that no rollback needs, with their secrets and images."""
+    ident = new[0].mark
     recorded = {
         parse_version(one.resource_id).ident for one in list_recorded_rows(address.previous)
     }
     unused = [one for one in old if one.mark not in recorded or one.mark == ident]
     delete_machines(work, unused)
+    delete_unused_images(work, unused, (*new, *(one for one in old if one not in unused)))
     marks = {one.mark for one in unused} - recorded - {ident}
     if marks:
         ends = tuple(f"{work.owner.secret_prefix}{mark[:8].upper()}_" for mark in marks)
@@ -281,7 +287,9 @@ def delete_service(
         with ignore_missing():
             work.ask(ProviderCall("DELETE", work.path()), object)
         work.watch.hear(f"deleted the app {work.app}")
-    elif own:
+        return
+    delete_unused_images(work, own, ())
+    if own:
         work.watch.hear(f"deleted {format_machines(own)}; the app {work.app} was not deleted")
 
 

@@ -110,6 +110,10 @@ class PushOrder(Struct, frozen=True, kw_only=True):
     base: str
 
     @property
+    def address(self) -> str:
+        return f"{self.registry}/{self.repository}@{self.digest}"
+
+    @property
     def tag(self) -> str:
         """Return a tag of this image only: cleanup rules often delete images without a tag."""
         return f"fabric-{self.digest.partition(':')[2][:_TAG_LENGTH]}"

@@ -47,6 +47,11 @@ REFUSED: list[tuple[Words, Words]] = [
     ({"EDGE1_API_BASE_URL": _URL}, {"EDGE1_API_TOKEN": "mine"}),
     ({"EDGE1_API_BASE_URL": _URL}, {}),
     ({"CLOUD5_API_HOST": "objects.example"}, {"CLOUD5_ACCESS_TOKEN": "mine"}),
+    ({"CLOUD3_LOGIN_URL": _URL}, {"CLOUD3_CLIENT_SECRET": "mine"}),
+    ({"CLOUD3_MANAGEMENT_URL": _URL}, {"CLOUD3_CLIENT_SECRET": "mine"}),
+    ({"CLOUD3_STORAGE_URL": _URL}, {"CLOUD3_CLIENT_SECRET": "mine"}),
+    ({"HOST1_SITES_URL": "https://{site}.objects.example"}, {"HOST1_API_TOKEN": "mine"}),
+    ({"HOST3_REGISTRY": "objects.example"}, {"HOST3_API_TOKEN": "mine"}),
     ({"CLOUD6_REGION": "objects.example/?"}, {"CLOUD6_API_KEY": "mine"}),
     ({"CLOUD4_REGION": "objects.example:443#"}, {"CLOUD4_ACCESS_KEY_SECRET": "mine"}),
 ]
@@ -60,6 +65,8 @@ TAKEN: list[tuple[Words, Words]] = [
     ({"OBJSTORE3_CONNECTION_STRING": f"AccountName=me;AccountKey=k=;{_BLOB}"}, {}),
     ({"EDGE1_API_BASE_URL": _URL, "EDGE1_API_TOKEN": "t"}, {}),
     ({"CLOUD6_REGION": "us-south"}, {"CLOUD6_API_KEY": "mine"}),
+    ({"HOST3_REGISTRY": "objects.example", "HOST3_API_TOKEN": "t"}, {}),
+    ({"APP_STORAGE_URL": _URL, "MANAGEMENT_URL": _URL}, {}),
     # What the user says, or what stays on this machine, is nobody else's.
     ({}, {"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}),
     ({"AWS_ENDPOINT_URL": _URL}, {"AWS_ENDPOINT_URL": "https://mine.example", **_AWS}),

@@ -9,7 +9,12 @@ from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.providers.core.contract import Artifact, FunctionDraft, FunctionOrder
 from fabric.providers.host3.client import Host3Account, Host3Settings
-from fabric.providers.host3.documents import MachinePlan, choose_memory, plan_machines
+from fabric.providers.host3.documents import (
+    MachinePlan,
+    choose_memory,
+    plan_machines,
+    read_content,
+)
 from fabric.providers.host3.limits import find_unsupported
 from fabric.testing.provider_site import pack_files
 from tests.support.orders import HTTP, address, trigger
@@ -103,7 +108,8 @@ def order(folder: Path, name: str = "hello", **more: str) -> FunctionOrder:
 
 
 def planned(folder: Path, own: Host3Settings = OWN, **more: str) -> MachinePlan:
-    return plan_machines(ACCOUNT, own, address("host3-machines"), [order(folder, **more)])
+    orders = [order(folder, **more)]
+    return plan_machines(own, address("host3-machines"), orders, read_content(ACCOUNT, orders))
 
 
 def test_a_version_depends_on_the_content_of_its_machines_alone(tmp_path: Path) -> None:
@@ -121,5 +127,5 @@ def test_orders_of_two_runtimes_are_refused(tmp_path: Path) -> None:
     one, two = order(tmp_path), order(tmp_path, "bye")
     other = replace(two, artifact=replace(two.artifact, runtime="python3.12"))
     with pytest.raises(FabricError) as raised:
-        plan_machines(ACCOUNT, OWN, address("host3-machines"), [one, other])
+        read_content(ACCOUNT, [one, other])
     assert raised.value.first.code == "config/unfit"

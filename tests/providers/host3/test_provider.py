@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.hashing import hash_bytes
-from fabric.model.problems import ExitCode, FabricError, UntouchedError
+from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.core.contract import FunctionOrder
 from fabric.testing.provider_site import pack_files
 from tests.support.host3_site import Host3Site
@@ -281,15 +281,6 @@ def test_a_certificate_from_outside_fabric_is_kept(site: Host3Site) -> None:
     site.up(*site.both())
     site.dissolve()
     assert site.left() == {"certificates": ["shop.example.com"]}
-
-
-def test_archives_that_are_too_large_are_refused_before_any_call(site: Host3Site) -> None:
-    content = pack_files({"index.mjs": "export const handler = 1;", "big": "x" * (1 << 20)})
-    error = problem_of(lambda: site.up(site.order_of("hello", content, HTTP)))
-    assert isinstance(error, UntouchedError)
-    assert error.first.code == "deploy/archive-too-large"
-    assert "the largest archive is that of `hello`" in error.first.hint
-    assert site.calls() == 0
 
 
 def python_order(site: Host3Site, name: str, word: str, *triggers: str) -> FunctionOrder:

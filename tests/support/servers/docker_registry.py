@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.images.image import MANIFEST_TYPE
-from fabric.runtimes.images.layers import LAYER_TYPE, write_layer
 from fabric.system.registries.credentials import RegistryLogin
+from fabric.system.registries.images import MANIFEST_TYPE
+from fabric.system.registries.layers import LAYER_TYPE, write_layer
 from fabric.system.registries.push import Registries
 from fabric.system.retry import Patience
 from tests.support.servers.process import Command, free_port, listens, running
@@ -80,7 +80,7 @@ def _image(
         "architecture": architecture,
         "os": "linux",
         "config": {"Entrypoint": ["/start"], "Env": ["PATH=/bin"], **settings},
-        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id]},
+        "rootfs": {"type": "layers", "diff_ids": [layer.row.diff_id]},
     }
     config = json.dumps(document).encode()
     manifest = {

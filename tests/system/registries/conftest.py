@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.images.image import Image, ImageStart, LayerRow, build_image
-from fabric.runtimes.images.layers import write_layer
+from fabric.system.registries.images import Image, ImageStart, build_image
+from fabric.system.registries.layers import write_layer
 from fabric.system.registries.push import PushOrder, list_blobs
 from tests.support.images import read_base
 from tests.support.servers.docker_registry import DockerRegistry
@@ -23,8 +23,7 @@ class Pushed:
     def image(self, *files: BuiltFile) -> tuple[Image, PushOrder]:
         base = read_base(self.base)
         layer = write_layer(files)
-        row = LayerRow(layer.digest, layer.diff_id, len(layer.content))
-        image = build_image(base, [row], ImageStart("app.handler", "python3.12", ""))
+        image = build_image(base, [layer.row], ImageStart("app.handler", "python3.12", ""))
         config = list_blobs(image.manifest)[-1]
         return image, PushOrder(
             registry=base.reference.partition("/")[0],

@@ -1,4 +1,5 @@
-"""Machines as processes: files are laid out below a folder, and the command of the config is run.
+"""Machines as processes: files and images are laid out below a folder, and the command of the
+config is run.
 
 Processes of equal configs are shared and stay warm for a while: most tests make many machines of
 one content.
@@ -26,6 +27,7 @@ from typing import Any
 from fabric.runtimes.nodejs.toolchain import find_node
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.servers.process import free_port
+from tests.support.servers.pulled_images import pull
 
 _MOST_WARM = 12
 _READY_SECONDS = 20.0
@@ -116,6 +118,11 @@ class Children:
 
 def _begun(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Child:
     folder = Path(tempfile.mkdtemp(prefix="host3-"))
+    if "@" in config["image"]:
+        for file in pull(config["image"]).files("fabric"):
+            path = folder / "fabric" / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
     for one in config.get("files", ()):
         path = folder / one["guest_path"].lstrip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,6 +173,6 @@ def _below(folder: Path, text: str) -> str:
 
 def _program(image: str, name: str) -> str:
     """The program of the image, which is that of this machine."""
-    family = image.partition(":")[0]
+    family = image.partition(":")[0] if "@" not in image else name
     assert name == {"node": "node", "python": "python"}.get(family, name), (image, name)
     return sys.executable if name == "python" else os.fspath(find_node(ENVIRONMENT))

@@ -14,8 +14,8 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.image_names import ImageReference, require_reference
 from fabric.model.names import normalize_architecture
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
-from fabric.runtimes.images.image import BaseImage, check_base, read_architecture
 from fabric.system.disk import write_atomic
+from fabric.system.registries.images import BaseImage, check_base, read_architecture
 from fabric.system.registries.push import Registries
 from fabric.system.registries.registry import INDEX_TYPES, Registry
 
@@ -184,6 +184,12 @@ class Bases:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content)
+
+
+def read_current_base(registries: Registries, query: BaseQuery) -> BaseImage:
+    """Read a base as its registry has it now. Nothing is stored."""
+    never = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+    return Bases(None, registries, lambda: never).read(query)
 
 
 def _decode_tag(content: bytes) -> _StoredTag | None:

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.images.image import (
+from fabric.system.registries.images import (
     BaseImage,
     ImageStart,
-    LayerRow,
     build_image,
     build_layout,
     check_base,
     has_entrypoint,
 )
+from fabric.system.registries.layers import LayerRow
 from fabric.system.registries.push import list_blobs
 from tests.support.servers.docker_registry import digest_of
 
@@ -98,3 +98,8 @@ def test_a_base_that_is_not_an_image_is_an_error(config: bytes) -> None:
     with pytest.raises(FabricError, match="not a container image") as raised:
         check_base(base)
     assert raised.value.first.code == "image/bad-base"
+
+
+def test_an_image_without_a_start_keeps_that_of_its_base() -> None:
+    found = json.loads(build_image(_base(), [_ROW]).config)["config"]
+    assert found == json.loads(_base().config)["config"]

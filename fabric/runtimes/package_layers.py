@@ -1,73 +1,17 @@
-"""Layers of images as reproducible archives: equal files give equal bytes anywhere, at any time."""
+"""The files of packages as layers of images: an upgrade of one package changes one layer."""
 
-import gzip
 import hashlib
-import io
 import re
-import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 
-from msgspec import Struct
-
-from fabric.model.hashing import hash_bytes
-from fabric.model.image_names import CODE_FOLDER
 from fabric.runtimes.archive import PackedFile
 from fabric.runtimes.contract import BuiltFile
 
-LAYER_TYPE = "application/vnd.oci.image.layer.v1.tar+gzip"
-# Six times as fast as level 9, and one percent larger.
-_LEVEL = 6
 # The aim for one layer of packages, and the size of a package that has a separate layer.
 _LAYER_BYTES, _LARGE_BYTES = 20 << 20, 10 << 20
 _MOST_LARGE, _MOST_GROUPS = 32, 16
 # `numpy.libs`, `numpy-2.1.3.dist-info` and `six.py` belong to `numpy` and `six`.
 _SUFFIX = re.compile(r"(?:-[^-]+\.(?:dist-info|data)|\.libs|(?:\.[\w-]+)?\.(?:py|so|pth))$")
-
-
-class Layer(Struct, frozen=True):
-    """One layer. `diff_id` identifies its files: the compressed bytes also depend on the zlib
-    version."""
-
-    content: bytes
-    digest: str
-    diff_id: str
-
-
-def write_layer(files: Iterable[BuiltFile], folder: str = CODE_FOLDER) -> Layer:
-    """Write files below a directory: sorted, parents first, owned by root, without times."""
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        seen: set[str] = set()
-        for path, file in sorted(_list_places(files, folder)):
-            for parent in _list_parents(path):
-                if parent not in seen:
-                    seen.add(parent)
-                    archive.addfile(_build_entry(parent, tarfile.DIRTYPE, 0o755))
-            entry = _build_entry(path, tarfile.REGTYPE, 0o755 if file.executable else 0o644)
-            entry.size = len(file.content)
-            archive.addfile(entry, io.BytesIO(file.content))
-    raw = plain.getvalue()
-    packed = io.BytesIO()
-    with gzip.GzipFile("", "wb", _LEVEL, packed, mtime=0) as stream:
-        stream.write(raw)
-    content = packed.getvalue()
-    return Layer(content, f"sha256:{hash_bytes(content)}", f"sha256:{hash_bytes(raw)}")
-
-
-def _list_places(files: Iterable[BuiltFile], folder: str) -> Iterable[tuple[str, BuiltFile]]:
-    """List one file per path in the image."""
-    return {f"{folder}/{one.path}".lstrip("/"): one for one in files}.items()
-
-
-def _list_parents(path: str) -> Iterator[str]:
-    yield from (str(one) for one in reversed(PurePosixPath(path).parents) if str(one) != ".")
-
-
-def _build_entry(path: str, kind: bytes, mode: int) -> tarfile.TarInfo:
-    entry = tarfile.TarInfo(path)
-    entry.type, entry.mode, entry.mtime = kind, mode, 0
-    return entry
 
 
 def group_packages(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError, exit_code_of
-from fabric.runtimes.images.bases import TIME_TO_LIVE, BaseQuery, Bases, ResolvedBase
+from fabric.system.registries.bases import TIME_TO_LIVE, BaseQuery, Bases, ResolvedBase
 from fabric.system.registries.push import Registries
 from tests.support.images import NOW
 from tests.support.servers.docker_registry import QUICK, DockerRegistry

@@ -10,7 +10,7 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.image_names import CODE_FOLDER
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.images.layers import LAYER_TYPE
+from fabric.system.registries.layers import LAYER_TYPE, LayerRow
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
@@ -35,14 +35,6 @@ class BaseImage(Struct, frozen=True):
     config: bytes
 
 
-class LayerRow(Struct, frozen=True):
-    """A layer without its bytes."""
-
-    digest: str
-    diff_id: str
-    size: int
-
-
 class ImageStart(Struct, frozen=True):
     """How the function is started."""
 
@@ -65,13 +57,16 @@ class Image(Struct, frozen=True):
         return f"sha256:{hash_bytes(self.manifest)}"
 
 
-def build_image(base: BaseImage, layers: Sequence[LayerRow], start: ImageStart) -> Image:
+def build_image(
+    base: BaseImage, layers: Sequence[LayerRow], start: ImageStart | None = None
+) -> Image:
+    """Build the documents of an image. Without `start` it starts as the base does."""
     under, over = _decode(base.config), _decode(base.manifest)
     settings = _build_settings(under.get("config") or {}, start)
     diff_ids = [one.diff_id for one in layers]
     config = _encode(
         {
-            "architecture": under.get("architecture", start.architecture),
+            "architecture": under.get("architecture", start.architecture if start else ""),
             "os": "linux",
             **({"variant": under["variant"]} if under.get("variant") else {}),
             "created": _EPOCH,
@@ -99,11 +94,14 @@ def _extend_history(under: Mapping[str, Any], count: int) -> Document:
     return {"history": [*history, *own]} if history else {}
 
 
-def _build_settings(under: Mapping[str, Any], start: ImageStart) -> Document:
+def _build_settings(under: Mapping[str, Any], start: ImageStart | None) -> Document:
     """Keep the settings of the base, and start the handler in the directory of the code."""
+    kept = {name: value for name, value in under.items() if value is not None}
+    if start is None:
+        return kept
     entrypoint = under.get("Entrypoint") or _choose_entrypoint(start)
     return {
-        **{name: value for name, value in under.items() if value is not None},
+        **kept,
         **({"Entrypoint": entrypoint} if entrypoint else {}),
         "Cmd": [start.handler],
         "WorkingDir": f"/{CODE_FOLDER}",
