@@ -55,6 +55,8 @@ ROOT = (
     *_OBSERVED,
     _make_row("doctor", _LOOK, "Check tools, credentials and the state backend."),
     _make_row("runs", _LOOK, "List and show past runs."),
+    _make_row("stages", _LOOK, "List the deployed stages of all services."),
+    _make_row("sweep", _REST, "Remove previews that have ended.", "stages"),
     _make_row("adopt", _REST, "Take over functions that another tool deployed."),
     _make_row("state", _REST, "Inspect, back up, migrate and repair state."),
     _make_row(

@@ -18,8 +18,8 @@ _OTHER = "Options"
 GROUPS: Mapping[str, Sequence[str]] = {
     _SELECTION: (
         "config stage provider params function functions compose services with_dependents "
-        "with_dependencies affected base source source_sha256 shard preview verb all_services "
-        "since until text level limit platform"
+        "with_dependencies affected base source source_sha256 shard preview expires verb "
+        "all_services since until text level limit platform"
     ).split(),
     _TRIGGER: (
         "trigger route schedule timezone queue_name bucket storage_events topic sources "

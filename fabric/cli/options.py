@@ -275,10 +275,19 @@ class LiveFlags(Struct, frozen=True):
             "--preview", default="", metavar="NAME", help="Deploy to an isolated preview stage."
         ),
     ]
+    expires: Annotated[
+        str,
+        click.option(
+            "--expires",
+            default="",
+            metavar="DURATION",
+            help="When `fabric sweep` can remove the stage, such as 3d. `never` clears it.",
+        ),
+    ]
 
     @property
     def is_plain(self) -> bool:
-        return not (self.force or self.plan)
+        return not (self.force or self.plan or self.expires)
 
 
 class SourceFlags(Struct, frozen=True):

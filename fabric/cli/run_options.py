@@ -31,7 +31,7 @@ def build_concurrency_option(what: str) -> "Option":
     )
 
 
-_Concurrency: TypeAlias = Annotated[str, build_concurrency_option("Tasks")]
+ConcurrencyOption: TypeAlias = Annotated[str, build_concurrency_option("Tasks")]
 _FailFast: TypeAlias = Annotated[
     bool,
     click.option("--fail-fast", is_flag=True, help="Do not start tasks after the first failure."),
@@ -110,7 +110,7 @@ class RemovalFlags(Struct, frozen=True):
             help="Also delete CloudFormation stacks with `onRemove: keep`, and their data.",
         ),
     ]
-    concurrency: _Concurrency
+    concurrency: ConcurrencyOption
     fail_fast: _FailFast
     events: Events
     otlp: Otlp
@@ -152,7 +152,7 @@ class OutputFlags(Struct, frozen=True):
 class RunFlags(Struct, frozen=True):
     """How tasks are run, and the outputs of the run."""
 
-    concurrency: _Concurrency
+    concurrency: ConcurrencyOption
     no_cache: Annotated[
         bool,
         click.option("--no-cache", is_flag=True, help="Run every task, and ignore cached results."),

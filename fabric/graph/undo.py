@@ -76,8 +76,18 @@ def _plan_stack_return(
     return [Task(_build_task_id("stack", record.ref, phase), inputs)]
 
 
-def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
-    """Plan the deletion of a record. Providers of single functions get one task each."""
+def plan_removal(
+    record: Record, after: Sequence[TaskId] = (), *, with_stage: bool = False
+) -> list[Task]:
+    """Plan the deletion of a record. Providers of single functions get one task each. `with_stage`
+    keeps the tasks of several stages apart."""
+    if with_stage:
+        tasks = plan_removal(record, after)
+        names = {one.id: name_stage(one.id, record.ref) for one in tasks}
+        return [
+            replace(one, id=names[one.id], needs=tuple(names.get(id_, id_) for id_ in one.needs))
+            for one in tasks
+        ]
     ref = record.ref
     first = _plan_stack_removal(record, "after", after)
     after = tuple(task.id for task in first) or tuple(after)
@@ -94,6 +104,11 @@ def plan_removal(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
         build_task_id("remove", ref.service, provider=ref.provider), _remove(record, ""), needs
     )
     return [*first, *workflows, *tasks, last, *_plan_stack_removal(record, "before", (last.id,))]
+
+
+def name_stage(task: TaskId, ref: RecordRef) -> TaskId:
+    """Return the id of a task with the stage of its record."""
+    return TaskId(f"{task}@{ref.stage}")
 
 
 def plan_workflow_removal(

@@ -13,12 +13,18 @@ from fabric.system.process import CannotStartError, ChildResult, run_child
 # The commits that a branch is compared with, best first.
 _BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _HERE = "HEAD"
+# How machines that build checkouts of no branch call the branch.
+BRANCH_VARIABLES = (
+    "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "CIRCLE_BRANCH",
+    "BUILDKITE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "BRANCH_NAME",
+)  # fmt: skip
 # Locks and translated messages are nothing for a program that only looks.
 _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 # A checkout can bring a `.git/config`, and git runs programs that it names: monitors of files,
 # hooks, and what fetches objects that a partial clone left out.
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+_REMOTE_ONLY = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file", "GIT_TERMINAL_PROMPT": "0"}
 # Programs of a filter, each with a value that turns it off.
 _FILTER_KEYS = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
 # git would look into submodules with their own settings: only their commits count.
@@ -232,6 +238,36 @@ def find_commit(folder: Path, env: Mapping[str, str]) -> str:
         )
     except FabricError:
         return ""
+
+
+def find_head(folder: Path, env: Mapping[str, str]) -> tuple[str, str]:
+    """Return the current commit and branch, each empty if there is none. One call of git, which
+    reads no files of the working tree."""
+    git = Git(folder, {**env, **_QUIET, **_NO_FETCH})
+    try:
+        found = _read_lines(git, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+    except FabricError:
+        return "", ""
+    commit, branch = (*found, "", "")[:2]
+    return commit, "" if branch == "HEAD" else branch
+
+
+def list_remote_branches(folder: Path, env: Mapping[str, str]) -> frozenset[str]:
+    """Ask the remote `origin` for its branches. Of the checkout's settings only the address is
+    used: others could name programs."""
+    git = open_quiet_git(folder, env)
+    url = _read_first_line(git, "config", "--get", "remote.origin.url") if git.top() else ""
+    if not url:
+        hint = "run the command in a clone of the repository"
+        raise FabricError(Problem("git/no-remote", "no remote `origin` found", hint))
+    top = Path(git.top() or folder)
+    address = url if "://" in url or ":" in url else str((top / url).resolve())
+    outside = {**env, **_QUIET, **_REMOTE_ONLY}
+    found = Git(Path(top.anchor), outside).run_git("ls-remote", "--heads", "--", address)
+    if found.code != 0:
+        raise FabricError(_git_failure_problem(found))
+    lines = found.stdout.decode(errors="replace").splitlines()
+    return frozenset(line.partition("\trefs/heads/")[2] for line in lines) - {""}
 
 
 def parse_repository_name(url: str) -> str:

@@ -255,6 +255,8 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     watched.LogsOutcome: format_logs,
     watched.MetricsOutcome: format_metrics,
     watched.TracesOutcome: format_traces,
+    recorded.StagesOutcome: state_text.format_stages,
+    recorded.SweepOutcome: state_text.format_sweep,
     recorded.RecordsOutcome: state_text.list_text,
     recorded.RecordOutcome: state_text.show_text,
     recorded.StoredOutcome: state_text.format_stored,

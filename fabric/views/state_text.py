@@ -6,10 +6,17 @@ from msgspec import UNSET
 
 from fabric.model.amounts import format_count
 from fabric.model.outcomes import recorded
-from fabric.model.records.record import Deployment, FunctionRecord, RecordRef
+from fabric.model.records.record import (
+    Deployment,
+    FunctionRecord,
+    Origin,
+    PreviewStage,
+    RecordRef,
+)
 from fabric.views.style import Style
 
 _HISTORY = 5
+_COMMIT = 10
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:
@@ -42,6 +49,41 @@ def list_text(found: recorded.RecordsOutcome, _style: Style) -> str:
     return format_table([head, *cells])
 
 
+def format_stages(found: recorded.StagesOutcome, _style: Style) -> str:
+    if not found.stages:
+        return "No deployed stages found."
+    head = (
+        *("SERVICE", "STAGE", "PROVIDER", "MODE", "FUNCTIONS", "COMMIT", "DEPLOYED BY"),
+        *("DEPLOYED", "EXPIRES"),
+    )
+    cells = [
+        (
+            *(row.service, row.stage, row.provider, row.mode, str(row.functions)),
+            format_commit(Origin(row.commit, row.branch)) or "-",
+            row.owner or "-",
+            row.deployed_at,
+            _format_end(row),
+        )
+        for row in found.stages
+    ]
+    return format_table([head, *cells])
+
+
+def _format_end(row: recorded.StageRow) -> str:
+    if row.protected:
+        return "protected"
+    return row.expires_at or ("never" if row.preview else "-")
+
+
+def format_sweep(done: recorded.SweepOutcome, _style: Style) -> str:
+    verb = "Would remove" if done.dry_run else "Removed"
+    lines = [f"{verb} {one.service} ({one.stage}, {one.provider})." for one in done.removed]
+    lines += [
+        f"Kept {one.service} ({one.stage}, {one.provider}): {one.reason}." for one in done.kept
+    ]
+    return "\n".join(lines) if lines else "No previews found."
+
+
 def show_text(found: recorded.RecordOutcome, _style: Style) -> str:
     return "\n".join(_format_record(found))
 
@@ -54,6 +96,10 @@ def _format_record(found: recorded.RecordOutcome) -> Iterator[str]:
     yield f"  {record.deployment_id or 'never deployed'}  {record.updated_at}"
     if record.endpoint:
         yield f"  {record.endpoint}"
+    if record.origin.commit:
+        yield f"  commit {format_commit(record.origin)}, deployed by {record.origin.who}"
+    if record.preview:
+        yield f"  {_format_preview(record.preview)}"
     yield from _format_section("Functions", [_format_function(one) for one in record.functions])
     yield from _format_section(
         "Outputs", [f"{key} = {value}" for key, value in sorted(record.outputs)]
@@ -61,6 +107,15 @@ def _format_record(found: recorded.RecordOutcome) -> Iterator[str]:
     yield from _format_section("Pending", [one.task for one in record.pending])
     yield from _format_section("History", [_release(one) for one in record.history[:_HISTORY]])
     yield from _format_alarms(found)
+
+
+def format_commit(origin: Origin) -> str:
+    commit = origin.commit[:_COMMIT]
+    return f"{commit} ({origin.branch})" if origin.branch else commit
+
+
+def _format_preview(one: PreviewStage) -> str:
+    return f"preview, expires at {one.expires_at}" if one.expires_at else "preview, never expires"
 
 
 def _format_function(one: FunctionRecord) -> str:

@@ -44,6 +44,20 @@ def test_rollback_restores_what_differs_then_releases_then_removes() -> None:
     assert list_restored_functions(graph) == {"moved", "old"}
 
 
+def test_removals_of_several_stages_have_ids_of_their_own() -> None:
+    tasks = [
+        task
+        for stage in ("a", "b")
+        for task in plan_removal(record(stage), (TaskId("remove:web"),), with_stage=True)
+    ]
+    assert {one.id: one.needs for one in tasks} == {
+        f"remove:shop/hello{AT}@a": ("remove:web",),
+        f"remove:shop{AT}@a": (f"remove:shop/hello{AT}@a",),
+        f"remove:shop/hello{AT}@b": ("remove:web",),
+        f"remove:shop{AT}@b": (f"remove:shop/hello{AT}@b",),
+    }
+
+
 def test_rollback_of_a_whole_service_is_one_task() -> None:
     graph = build_undo_graph(whole(NOW), take_snapshot(whole(THEN)))
     assert graph.ids == (f"restore:shop{AT}",)

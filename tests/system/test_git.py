@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.problems import FabricError
 from fabric.system.git import (
     Checkout,
     find_checkout_state,
     find_commit,
+    find_head,
+    list_remote_branches,
     parse_repository_name,
     read_committed_file,
 )
-from tests.support.git import commit, git, under_git
+from tests.support.git import commit, git, shallow_clone, under_git
 from tests.support.project import Project, environment, project
 
 
@@ -59,6 +62,39 @@ def test_checkout_state_has_commit_predecessors_and_branch(made: Project) -> Non
     assert found.commit == commits[-1] == find_commit(made.root, environment(made.home))
     assert found.before == tuple(reversed(commits[2:-1]))
     assert (found.branch, found.default_branch, found.repository) == ("main", "", "")
+
+
+def test_head_is_commit_and_branch_in_one_call(made: Project, tmp_path: Path) -> None:
+    env = environment(made.home)
+    assert find_head(made.root, env) == (head(made), "main")
+    git(made, "checkout", "-q", "--detach")
+    assert find_head(made.root, env) == (head(made), "")
+    assert find_head(tmp_path, env) == ("", "")
+    assert find_head(made.root, {**env, "PATH": "/nowhere"}) == ("", "")
+
+
+def test_branches_are_those_of_the_remote(made: Project, tmp_path: Path) -> None:
+    git(made, "branch", "feature/one")
+    clone = shallow_clone(made, tmp_path / "clone", "main")
+    assert list_remote_branches(clone.root, environment(made.home)) == {"main", "feature/one"}
+
+
+def test_programs_of_a_checkout_are_not_run_for_its_branches(made: Project, tmp_path: Path) -> None:
+    clone, mark = shallow_clone(made, tmp_path / "clone", "main"), tmp_path / "ran"
+    git(clone, "config", "remote.origin.uploadpack", f"touch {mark}; git-upload-pack")
+    git(clone, "config", "core.fsmonitor", f"touch {mark}")
+    assert list_remote_branches(clone.root, environment(made.home)) == {"main"}
+    for address in (f"ext::touch {mark}", "ssh://-oProxyCommand=x/y"):
+        git(clone, "config", "remote.origin.url", address)
+        with pytest.raises(FabricError):
+            list_remote_branches(clone.root, environment(made.home))
+    assert not mark.exists()
+
+
+def test_a_checkout_without_a_remote_has_no_branches_to_compare(made: Project) -> None:
+    with pytest.raises(FabricError) as raised:
+        list_remote_branches(made.root, environment(made.home))
+    assert raised.value.first.code == "git/no-remote"
 
 
 def test_a_clone_of_depth_one_knows_both_parents_of_a_merge(made: Project, tmp_path: Path) -> None:

@@ -31,11 +31,7 @@ WAIT_VARIABLE = "FABRIC_REMOTE_CACHE_WAIT"
 _WAIT = "3s"
 _UPLOAD_S, _UPLOAD_IN_CI_S = 10.0, 60.0
 _COMMITS = 5
-# How machines that build checkouts of no branch call the branch, and the one it is to go into.
-_BRANCHES = (
-    "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "CIRCLE_BRANCH",
-    "BUILDKITE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "BRANCH_NAME",
-)  # fmt: skip
+# How machines that build checkouts of no branch call the one it is to go into.
 _BASES = (
     "GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CHANGE_TARGET",
     "BUILDKITE_PULL_REQUEST_BASE_BRANCH", "BITBUCKET_PR_DESTINATION_BRANCH",
@@ -189,12 +185,12 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
 def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadTexts":
     """List the commits to query, nearest first: this commit, its ancestors, then branches."""
     from fabric.engine.shared.link import HeadTexts
-    from fabric.system.git import find_checkout_state
+    from fabric.system.git import BRANCH_VARIABLES, find_checkout_state
 
     found = find_checkout_state(folder, env)
     if found is None:
         return HeadTexts("", (_read_latest_commit("", ""),), (_read_latest_commit("", ""),))
-    own = found.branch or _find_first_value(env, _BRANCHES)
+    own = found.branch or _find_first_value(env, BRANCH_VARIABLES)
     others = (_find_first_value(env, _BASES), found.default_branch)
     branches = dict.fromkeys(one for one in (own, *others) if one)
     commits = [f"commit/{one}" for one in (found.commit, *found.before)[:_COMMITS]]

@@ -21,6 +21,7 @@ from fabric.app.deploy.auto_rollback import (
     take_back,
 )
 from fabric.app.deploy.closing import close_run
+from fabric.app.deploy.preview_stages import mark_preview
 from fabric.app.deploy.purpose import (
     Deploying,
     Purpose,
@@ -163,7 +164,19 @@ def _list_claims(change: RecordsChange) -> Iterator[Claim]:
     placements = change.scope.placements
     clock = change.scope.settings.clock
     rows = sorted(claimed.items())
-    return (claim_of(placements[ref], operation, tasks, clock) for ref, tasks in rows)
+    claims = (claim_of(placements[ref], operation, tasks, clock) for ref, tasks in rows)
+    purpose = change.purpose
+    return (
+        (_mark_claim(change.scope, purpose, one) for one in claims)
+        if isinstance(purpose, Deploying)
+        else claims
+    )
+
+
+def _mark_claim(scope: DeployScope, purpose: Deploying, claim: Claim) -> Claim:
+    record = scope.record(claim.ref)
+    preview = mark_preview(purpose.preview, record.preview if record else None)
+    return replace(claim, origin=purpose.origin, preview=preview)
 
 
 def _select_record_tasks(tasks: Iterable[Task]) -> Iterator[Task]:

@@ -21,6 +21,13 @@ from fabric.app.command import CommandLine, open_command, start_command
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.plan_file import refuse_moved
 from fabric.app.deploy.preview import OpenWork, add_output_warnings, open_work, preview
+from fabric.app.deploy.preview_stages import (
+    NO_PREVIEW,
+    PreviewOptions,
+    find_origin,
+    refuse_expiring,
+    renew_previews,
+)
 from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import build_unchanged_report, deploy_report
@@ -59,6 +66,7 @@ class DeployOptions(Struct, frozen=True):
     ask: AskFor = refuse_prompt
     # Updates the DNS of routers.
     names: OpenDnsSync | None = None
+    preview: PreviewOptions = NO_PREVIEW
 
 
 def deploy(
@@ -73,11 +81,14 @@ def deploy(
         work = compile_with_pins(request, settings)
         opening = _build_scope_options(work, request, settings, options)
         with open_work(command, work, opening) as opened:
+            if options.preview != NO_PREVIEW:
+                refuse_expiring(opened.scope.work.units.all(), work.info.stage)
             require(Use.DEPLOY, Candidate(scope=opened.scope, work=work))
             seen = preview(opened, files=bool(request.out))
             if options.plan:
                 refuse_moved(settings.cwd / options.plan, opened.session, seen)
             if not seen.plan.anything_to_do and not request.out:
+                renew_previews(opened.scope, options.preview)
                 return _report_no_changes(opened, seen, make_listeners)
             change = _build_change(opened, seen, options)
             changed = change_records(opened.session, change, make_listeners)
@@ -100,7 +111,12 @@ def _build_change(opened: OpenWork, seen: Preview, options: DeployOptions) -> Re
     confirm_stage(units, seen.work.info.stage, session.settings, options.ask)
     job = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
     claimed = tuple(_list_claimed_tasks(seen, scope))
-    return RecordsChange(scope, Deploying(is_rollback_wanted(scope, said)), job, claimed)
+    purpose = Deploying(
+        rollback=is_rollback_wanted(scope, said),
+        origin=find_origin(session.workspace, scope),
+        preview=options.preview,
+    )
+    return RecordsChange(scope, purpose, job, claimed)
 
 
 def _build_scope_options(

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from fabric.app.deploy.preview_stages import NO_PREVIEW, PreviewOptions
 from fabric.model.records.endings import (
     end_deployed,
     end_failed,
@@ -12,14 +13,17 @@ from fabric.model.records.endings import (
     remove_addresses,
     restore_base,
 )
-from fabric.model.records.record import Deployment, Record, RecordRef
+from fabric.model.records.record import Deployment, Origin, Record, RecordRef
 from fabric.state.records.locked_record import LockedRecord
 
 
-class Deploying(Struct, frozen=True):
+class Deploying(Struct, frozen=True, kw_only=True):
     """A deploy. With `rollback` a failure rolls back all changes of the run."""
 
     rollback: bool = False
+    origin: Origin = Origin()
+    # Marks the records of a preview.
+    preview: PreviewOptions = NO_PREVIEW
 
 
 class Removing(Struct, frozen=True):

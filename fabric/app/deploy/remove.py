@@ -33,7 +33,7 @@ from fabric.app.settings import Settings
 from fabric.config.resolve.provider import unknown_provider_problem
 from fabric.engine.bus import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.undo import plan_function_removal, plan_removal
+from fabric.graph.undo import name_stage, plan_function_removal, plan_removal
 from fabric.model.catalog import is_known_provider
 from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
@@ -110,7 +110,7 @@ def _apply_stack_option(found: LiveRecords, options: RemoveOptions) -> LiveRecor
 def _build_change(
     scope: DeployScope, project: Project, found: LiveRecords, names: frozenset[str]
 ) -> RecordsChange:
-    graph = build_removal_graph(found.records, _map_dependents(project), names)
+    graph = build_removal_graph(found.records, map_dependents(project), names)
     work = GraphJob(build_project_info(project), graph)
     return RecordsChange(scope, Removing(names), work, tuple(graph.tasks))
 
@@ -191,13 +191,18 @@ def build_removal_graph(
         build_graph,  # networkx: imported when something is compiled
     )
 
+    with_stage = len({ref.stage for ref in records}) > 1
     return build_graph(
         task
         for record in records.values()
         for task in (
             plan_function_removal(record, names)
             if names
-            else plan_removal(record, _list_earlier_removals(record, records, dependents))
+            else plan_removal(
+                record,
+                _list_earlier_removals(record, records, dependents, with_stage=with_stage),
+                with_stage=with_stage,
+            )
         )
     )
 
@@ -206,16 +211,16 @@ def _list_earlier_removals(
     record: Record,
     records: Mapping[RecordRef, Record],
     dependents: Mapping[str, frozenset[str]],
+    *,
+    with_stage: bool,
 ) -> list[TaskId]:
     named = dependents.get(record.ref.service, frozenset())
-    return [
-        build_task_id("remove", one.service, provider=one.provider)
-        for one in records
-        if one.service in named
-    ]
+    refs = [one for one in records if one.service in named and one.stage == record.ref.stage]
+    ids = [build_task_id("remove", one.service, provider=one.provider) for one in refs]
+    return [name_stage(*row) for row in zip(ids, refs, strict=True)] if with_stage else ids
 
 
-def _map_dependents(project: Project) -> dict[str, frozenset[str]]:
+def map_dependents(project: Project) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for unit in project.units:
         for upstream in unit.needs.services:

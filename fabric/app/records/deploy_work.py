@@ -32,23 +32,26 @@ class Units:
     def __init__(self, load: Callable[[], Iterable[ServiceUnit]]) -> None:
         self._load = load
         self._lock = threading.Lock()
-        self._found: dict[tuple[str, str], ServiceUnit] | None = None
+        self._found: dict[RecordRef, ServiceUnit] | None = None
 
     def all(self) -> Collection[ServiceUnit]:
         return self._index_by_target().values()
 
     def get(self, ref: RecordRef) -> ServiceUnit | None:
         """Return the service of a record. If no config has its target, any target of the service
-        counts."""
+        counts, preferably in its stage."""
         found = self._index_by_target()
-        own = found.get((ref.service, ref.provider))
-        return own or next((one for one in found.values() if one.service == ref.service), None)
+        if ref in found:
+            return found[ref]
+        rows = [(one.stage != ref.stage, one) for one in found if one.service == ref.service]
+        return found[min(rows)[1]] if rows else None
 
-    def _index_by_target(self) -> Mapping[tuple[str, str], ServiceUnit]:
+    def _index_by_target(self) -> Mapping[RecordRef, ServiceUnit]:
         with self._lock:
             if self._found is None:
                 self._found = {
-                    (unit.service, unit.config.provider.label): unit for unit in self._load()
+                    RecordRef(unit.service, unit.config.stage, unit.config.provider.label): unit
+                    for unit in self._load()
                 }
             return self._found
 

@@ -51,6 +51,7 @@ class ComposeDeployFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric deploy                                     deploy what changed
 fabric deploy --stage prod --rollback-on-failure  roll back if anything fails
+fabric deploy --preview pr-7 --expires 3d         a stage that `fabric sweep` removes
 """),
 )
 @pass_flags(DeployFlags)
@@ -70,6 +71,7 @@ def run_deploy(
     command: str, flags: DeployFlags | ComposeDeployFlags, source: SourceFlags | None = None
 ) -> int:
     from fabric.app.deploy.deploy import deploy as deploy_services
+    from fabric.app.deploy.preview_stages import parse_preview_options
     from fabric.cli.consent import build_word_prompt
     from fabric.cli.perform import perform
 
@@ -79,7 +81,13 @@ def run_deploy(
         lambda one, caller: deploy_services(
             one,
             caller.settings,
-            replace(options, ask=build_word_prompt(caller.screen, caller.settings)),
+            replace(
+                options,
+                ask=build_word_prompt(caller.screen, caller.settings),
+                preview=parse_preview_options(
+                    flags.live.preview, flags.live.expires, caller.settings
+                ),
+            ),
             caller.make_listeners,
             caller.command_line,
         ),

@@ -76,6 +76,13 @@ def stage_names(root: Node) -> list[str]:
     return [entry.key for entry in entries if not any(sign in entry.key for sign in _WILD)]
 
 
+def list_stage_patterns(root: Node) -> list[str]:
+    """List the patterns of stages in the document."""
+    stages = find_child(root, "stages")
+    entries = stages.entries if isinstance(stages, Mapping) else ()
+    return [entry.key for entry in entries if any(sign in entry.key for sign in _WILD)]
+
+
 def find_unknown_functions(root: Mapping) -> Iterator[Problem]:
     """Overlays for functions that the service does not have."""
     known = [name for name, _ in list_named_entries(find_child(root, "functions"))]

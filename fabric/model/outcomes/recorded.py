@@ -21,6 +21,47 @@ class ListedRecord(JsonStruct, frozen=True):
     locked: bool
 
 
+class StageRow(JsonStruct, frozen=True, kw_only=True):
+    """One service in one stage, at one provider. `preview` means that a sweep can remove it."""
+
+    service: str
+    stage: str
+    provider: str
+    mode: str
+    base: str | None
+    expires_at: str | None
+    preview: bool
+    deployed_at: str
+    commit: str
+    branch: str
+    owner: str
+    functions: int
+    protected: bool
+
+
+class StagesOutcome(JsonStruct, frozen=True):
+    stages: tuple[StageRow, ...]
+
+
+class SweptRow(JsonStruct, frozen=True):
+    service: str
+    stage: str
+    provider: str
+
+
+class KeptRow(JsonStruct, frozen=True):
+    service: str
+    stage: str
+    provider: str
+    reason: str
+
+
+class SweepOutcome(JsonStruct, frozen=True):
+    dry_run: bool
+    removed: tuple[SweptRow, ...]
+    kept: tuple[KeptRow, ...]
+
+
 class RecordsOutcome(JsonStruct, frozen=True):
     only_in_words: ClassVar[frozenset[str]] = frozenset({"place"})
 

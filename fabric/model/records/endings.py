@@ -11,7 +11,12 @@ def end_deployed(base: Record, record: Record, deployment_id: str, now: str) -> 
     """Return the record of a successful run. Without changes the deployment stays the same."""
     ended = replace(record, pending=(), lifecycle=Lifecycle.DEPLOYED)
     if _is_same(base, record) and base.deployment_id:
-        return replace(ended, deployment_id=base.deployment_id, updated_at=base.updated_at)
+        return replace(
+            ended,
+            deployment_id=base.deployment_id,
+            updated_at=base.updated_at,
+            origin=base.origin,
+        )
     ended = replace(ended, deployment_id=deployment_id, updated_at=now)
     return replace(ended, history=(take_snapshot(ended), *base.history)[:HISTORY])
 
@@ -43,6 +48,7 @@ def restore_base(base: Record, record: Record) -> Record:
         layers=record.layers,
         stacks=record.stacks,
         workflows=record.workflows,
+        preview=record.preview,
     )
 
 
@@ -63,6 +69,7 @@ def end_rolled_back(record: Record, target: Deployment, deployment_id: str, now:
         mode=target.mode,
         deployment_id=target.deployment_id,
         updated_at=now,
+        origin=target.origin,
     )
     return replace(ended, history=(take_snapshot(ended), *rest))
 
@@ -89,6 +96,7 @@ def take_snapshot(record: Record) -> Deployment:
         updated_at=record.updated_at,
         workflows=record.workflows,
         stacks=record.stacks,
+        origin=record.origin,
     )
 
 

@@ -168,6 +168,21 @@ class WorkflowRecord(Struct, frozen=True, rename="camel", kw_only=True):
         return (self.name, self.address, self.version, *self.triggers, *settings)
 
 
+class Origin(Struct, frozen=True, omit_defaults=True):
+    """Where a deployment comes from, as far as it is known."""
+
+    commit: str = ""
+    branch: str = ""
+    # The user and the machine.
+    who: str = ""
+
+
+class PreviewStage(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The mark of a record that a sweep can remove. Without `expires_at` it does not expire."""
+
+    expires_at: str = ""
+
+
 class Deployment(Struct, frozen=True, rename="camel"):
     """A past state of a record that can be restored."""
 
@@ -180,6 +195,7 @@ class Deployment(Struct, frozen=True, rename="camel"):
     updated_at: str
     workflows: tuple[WorkflowRecord, ...] = ()
     stacks: tuple[StackRecord, ...] = ()
+    origin: Origin = Origin()
 
     def stack(self, phase: str) -> StackRecord | None:
         return next((one for one in self.stacks if one.phase == phase), None)
@@ -232,6 +248,9 @@ class Record(Struct, frozen=True):
     # The CloudFormation stacks of the service.
     stacks: tuple[StackRecord, ...] = ()
     workflows: tuple[WorkflowRecord, ...] = ()
+    # That of the current deployment.
+    origin: Origin = Origin()
+    preview: PreviewStage | None = None
 
     def function(self, name: str) -> FunctionRecord | None:
         return next((one for one in self.functions if one.name == name), None)

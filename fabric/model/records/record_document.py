@@ -19,6 +19,8 @@ from fabric.model.records.record import (
     Lifecycle,
     Mode,
     Operation,
+    Origin,
+    PreviewStage,
     Record,
     RecordRef,
     StackRecord,
@@ -76,6 +78,7 @@ class DeploymentDocument(Struct, frozen=True, rename="camel"):
     updated_at: str
     workflows: list[WorkflowDocument] = []
     stacks: list[StackRecord] = []
+    origin: Origin = Origin()
 
 
 class IntentDocument(Struct, frozen=True, rename="camel"):
@@ -114,6 +117,8 @@ class RecordDocument(Struct, frozen=True, rename="camel"):
     layers: list[LayerRecord] = []
     stacks: list[StackRecord] = []
     workflows: list[WorkflowDocument] = []
+    origin: Origin = Origin()
+    preview: PreviewStage | None = None
 
 
 def encode_ref(ref: RecordRef) -> dict[str, str]:
@@ -131,6 +136,10 @@ def encode_record(record: Record) -> Document:
         document["stacks"] = to_builtins(list(record.stacks))
     if record.workflows:
         document["workflows"] = [_encode_workflow(one) for one in record.workflows]
+    if record.origin != Origin():
+        document["origin"] = to_builtins(record.origin)
+    if record.preview:
+        document["preview"] = to_builtins(record.preview)
     return document
 
 
@@ -230,6 +239,8 @@ def _encode_deployment(one: Deployment, versions: Mapping[int, str]) -> Document
         document["workflows"] = [_encode_workflow(row) for row in one.workflows]
     if not one.stacks:
         del document["stacks"]
+    if not document["origin"]:
+        del document["origin"]
     return document
 
 

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 from fabric.model.backends import back_end_facts
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records.changes import mark_intents_unknown
-from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
+from fabric.model.records.record import (
+    Intent,
+    Lifecycle,
+    Mode,
+    Origin,
+    PreviewStage,
+    Record,
+    RecordRef,
+)
 from fabric.model.records.record_json import CorruptRecordError, decode_at
 from fabric.state.contract import MovedError, Stored, build_state_key
 from fabric.state.dev_journal import find_diversion_problem
@@ -42,6 +50,9 @@ class Claim(Struct, frozen=True):
     region: str
     intents: tuple[Intent, ...]
     refuse: Callable[[Record | None], Problem | None]
+    # Of a deploy.
+    origin: Origin = Origin()
+    preview: PreviewStage | None = None
 
     @property
     def lifecycle(self) -> Lifecycle:
@@ -201,6 +212,9 @@ class RecordTransaction:
             provider_id=claim.provider_id,
             region=claim.region,
         )
+        if claim.operation == "deploy":
+            preview = claim.preview or begun.preview
+            begun = replace(begun, origin=claim.origin, preview=preview)
         begun = mark_intents_unknown(begun)
         base = mark_intents_unknown(record) if record else begun
         opening = FoundRecord(begun, base, found[1].version if found else None)

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.app.deploy.purpose import (
     Deploying,
@@ -15,7 +16,7 @@ from fabric.app.deploy.purpose import (
     has_moved,
 )
 from fabric.model.records.endings import take_snapshot
-from fabric.model.records.record import Lifecycle, Record
+from fabric.model.records.record import Lifecycle, Origin, PreviewStage, Record
 from fabric.state.records.locked_record import LockedRecord
 from tests.support.records import function, record
 from tests.tasks.tools import HeldRecord
@@ -48,6 +49,26 @@ def test_a_deploy_that_changed_nothing_stays_the_same_deployment() -> None:
     final = compute_final_record(Deploying(), locked(BASE, BASE), ending())
     assert final is not None
     assert final.deployment_id == BASE.deployment_id
+
+
+def test_a_deployment_keeps_its_commit_until_something_changes() -> None:
+    later = Origin("2" * 40)
+    base = replace(BASE, origin=Origin("1" * 40))
+    same = compute_final_record(Deploying(), locked(base, replace(base, origin=later)), ending())
+    other = compute_final_record(
+        Deploying(), locked(base, replace(CHANGED, origin=later)), ending()
+    )
+    assert same is not None
+    assert other is not None
+    assert (same.origin, other.origin, other.history[0].origin) == (base.origin, later, later)
+
+
+def test_a_preview_stays_marked_if_its_deploy_fails() -> None:
+    marked = replace(BASE, preview=PreviewStage("2026-03-01T00:00:00.000Z"))
+    for end in (ending(ok=False), ending(ok=False, is_as_before=True)):
+        final = compute_final_record(Deploying(), locked(BASE, marked), end)
+        assert final is not None
+        assert final.preview == marked.preview
 
 
 def test_a_failed_deploy_is_recorded_as_failed() -> None:

@@ -5,7 +5,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from fabric.model.records.endings import take_snapshot
-from fabric.model.records.record import LayerRecord, Mode
+from fabric.model.records.record import LayerRecord, Mode, Origin, PreviewStage
 from fabric.model.records.record_document import (
     RecordDocument,
     compute_version_hash,
@@ -16,6 +16,9 @@ from fabric.model.records.record_document import (
 from tests.support.records import function, record
 
 OLD = function(key="old")
+
+
+ORIGIN = Origin("1" * 40, "main", "me@here")
 
 
 def test_the_history_names_functions_by_their_version() -> None:
@@ -34,9 +37,10 @@ def test_only_versions_that_are_no_longer_deployed_are_stored_apart() -> None:
 
 
 def test_a_record_is_read_as_it_was_stored() -> None:
-    past = replace(take_snapshot(record()), functions=(OLD,))
+    past = replace(take_snapshot(record()), functions=(OLD,), origin=ORIGIN)
     layer = LayerRecord("x", "k", "arn", "content", "sha", 5, retain=True)
     stored = record(history=(past,), kept=(("api", "a"),), mode=Mode.REAL, layers=(layer,))
+    stored = replace(stored, origin=ORIGIN, preview=PreviewStage("2026-01-02T00:00:00.000Z"))
     assert record_read(convert(encode_record(stored), RecordDocument)) == stored
 
 
@@ -48,7 +52,9 @@ def test_a_version_that_is_missing_is_an_error() -> None:
 
 
 def test_values_that_are_not_set_have_no_key() -> None:
-    assert {"kept", "layers"}.isdisjoint(encode_record(record()))
+    document = encode_record(record())
+    assert {"kept", "layers", "origin", "preview"}.isdisjoint(document)
+    assert "origin" not in document["history"][0]
     assert "sealedValues" not in encode_function_record(function())
     assert encode_function_record(function(sealed_values="1.a.b"))["sealedValues"] == "1.a.b"
 
