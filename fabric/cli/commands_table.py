@@ -43,6 +43,7 @@ ROOT = (
     _make_row("deploy", _DAILY, "Deploy the functions that changed."),
     _make_row("remove", _DAILY, "Delete a deployed service."),
     _make_row("rollback", _DAILY, "Roll back to a previous deployment."),
+    _make_row("promote", _DAILY, "Deploy the archives of one stage to another one."),
     _make_row("releases", _LOOK, "List deployments, newest first.", "rollback"),
     _make_row("outputs", _DAILY, "Show the outputs of a deployed service."),
     _make_row("dev", _DAILY, "Run functions with sample events and rebuild on edits."),

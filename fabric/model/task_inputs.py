@@ -297,6 +297,25 @@ class PackageInputs(_Inputs, frozen=True):
         return ()
 
 
+class StoredArchiveInputs(_Inputs, frozen=True):
+    """The archive of a function that another stage has deployed, in place of its package."""
+
+    kind = "stored-archive"
+
+    service: str
+    function: str
+    # The record that stores it.
+    stage: str
+    provider: str
+    sha256: str
+    # The hash of its files, which keys of deploys contain.
+    content: str
+    handler: str
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return (InputEntry(EntryKind.OPTION, "archive", self.sha256),)
+
+
 class LayerArchiveInputs(_Inputs, frozen=True):
     """The archive of a layer of the project, from exactly one of `packages`, `path` and
     `command`."""
@@ -615,6 +634,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         BeforeInputs,
         BuildInputs,
         PackageInputs,
+        StoredArchiveInputs,
         ImageLayersInputs,
         ImageInputs,
         HookInputs,

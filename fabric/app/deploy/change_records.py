@@ -48,7 +48,7 @@ from fabric.model.events import ProblemFound
 from fabric.model.outcomes.built import RemoteUse
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.records.record import Mode, Origin, Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.providers.core.contract import Prepared
@@ -176,7 +176,7 @@ def _list_claims(change: RecordsChange) -> Iterator[Claim]:
 def _mark_claim(scope: DeployScope, purpose: Deploying, claim: Claim) -> Claim:
     record = scope.record(claim.ref)
     preview = mark_preview(purpose.preview, record.preview if record else None)
-    return replace(claim, origin=purpose.origin, preview=preview)
+    return replace(claim, origin=purpose.origins.get(claim.ref, Origin()), preview=preview)
 
 
 def _select_record_tasks(tasks: Iterable[Task]) -> Iterator[Task]:

@@ -1,11 +1,11 @@
 """`deploy`: preview, lock the affected records, run, and report the deployed state."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
@@ -47,6 +47,7 @@ from fabric.engine.memory.file_index import is_racy, let_settle
 from fabric.graph.decide import Action
 from fabric.graph.name_tasks import is_managing_dns
 from fabric.model.problems import FabricError
+from fabric.model.records.record import Origin, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
 from fabric.state.records.receipts import build_receipt_path, write_lost_receipts
@@ -67,6 +68,8 @@ class DeployOptions(Struct, frozen=True):
     # Updates the DNS of routers.
     names: OpenDnsSync | None = None
     preview: PreviewOptions = NO_PREVIEW
+    # Where the archives come from, if not from the sources here.
+    origins: Mapping[RecordRef, Origin] = field(default_factory=dict)
 
 
 def deploy(
@@ -79,7 +82,7 @@ def deploy(
     """Preview without locks first. If everything is up to date, nothing is locked or written."""
     with open_command(request, settings, command_line) as command:
         work = compile_with_pins(request, settings)
-        opening = _build_scope_options(work, request, settings, options)
+        opening = build_scope_options(work, request, settings, options)
         with open_work(command, work, opening) as opened:
             if options.preview != NO_PREVIEW:
                 refuse_expiring(opened.scope.work.units.all(), work.info.stage)
@@ -90,7 +93,7 @@ def deploy(
             if not seen.plan.anything_to_do and not request.out:
                 renew_previews(opened.scope, options.preview)
                 return _report_no_changes(opened, seen, make_listeners)
-            change = _build_change(opened, seen, options)
+            change = build_deploy_change(opened, seen, options)
             changed = change_records(opened.session, change, make_listeners)
             report = deploy_report(request, seen, _write_copies(opened.session, changed))
         asks_again = options.force or options.plan
@@ -100,7 +103,7 @@ def deploy(
     return report
 
 
-def _build_change(opened: OpenWork, seen: Preview, options: DeployOptions) -> RecordsChange:
+def build_deploy_change(opened: OpenWork, seen: Preview, options: DeployOptions) -> RecordsChange:
     """Build the change, if nothing forbids it and a protected stage is confirmed."""
     session, scope = opened.session, opened.scope
     said = False if session.request.execution.keep_going else options.rollback
@@ -113,13 +116,14 @@ def _build_change(opened: OpenWork, seen: Preview, options: DeployOptions) -> Re
     claimed = tuple(_list_claimed_tasks(seen, scope))
     purpose = Deploying(
         rollback=is_rollback_wanted(scope, said),
-        origin=find_origin(session.workspace, scope),
+        origins=options.origins
+        or dict.fromkeys(scope.placements, find_origin(session.workspace, scope)),
         preview=options.preview,
     )
     return RecordsChange(scope, purpose, job, claimed)
 
 
-def _build_scope_options(
+def build_scope_options(
     work: Compiled, request: Request, settings: Settings, options: DeployOptions
 ) -> ScopeOptions:
     units = partial(list_units, work, request, settings)

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,10 +42,12 @@ from fabric.state.contract import build_state_key, build_traces_key
 from fabric.state.dev_journal import build_journal_path
 from fabric.state.records.unsure import build_unsure_path, build_unwritten_path
 from fabric.state.records.wal import build_wal_path
+from fabric.tasks.contract import Registry
 from fabric.tasks.deploy import DeployKind
 from fabric.tasks.deploy_tools import get_record_ref
 
 _NAMED = 3
+NO_KINDS: Registry = MappingProxyType({})
 
 
 class OpenWork(Struct, frozen=True):
@@ -56,11 +59,14 @@ class OpenWork(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def open_work(command: Command, work: Compiled, options: ScopeOptions) -> Iterator[OpenWork]:
-    """Open the stores and records of compiled services. Nothing is locked or written."""
+def open_work(
+    command: Command, work: Compiled, options: ScopeOptions, more: Registry = NO_KINDS
+) -> Iterator[OpenWork]:
+    """Open the stores and records of compiled services. Nothing is locked or written. `more` are
+    further kinds of tasks."""
     workspace = Path(work.info.workspace)
     with open_deploy_scope(work.placements, command.settings, options) as scope:
-        kinds = SessionOptions(kinds=scope.kinds)
+        kinds = SessionOptions(kinds={**scope.kinds, **more})
         with open_session(command, workspace, kinds) as session:
             yield OpenWork(session, scope, work)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fabric.app.deploy.preview_stages import NO_PREVIEW, PreviewOptions
 from fabric.model.records.endings import (
@@ -21,7 +21,8 @@ class Deploying(Struct, frozen=True, kw_only=True):
     """A deploy. With `rollback` a failure rolls back all changes of the run."""
 
     rollback: bool = False
-    origin: Origin = Origin()
+    # Where the sources of each record come from.
+    origins: Mapping[RecordRef, Origin] = field(default_factory=dict)
     # Marks the records of a preview.
     preview: PreviewOptions = NO_PREVIEW
 

@@ -1,5 +1,7 @@
 """Results of deploys, removals, rollbacks and queries of the deployed state."""
 
+from msgspec import field
+
 from fabric.model.outcomes.built import RemoteUse
 from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
 
@@ -42,6 +44,20 @@ class DeployOutcome(JsonStruct, frozen=True):
     deployments: tuple[ServiceEnd, ...]
     levels: tuple[tuple[str, ...], ...]
     summary: TaskCounts
+
+
+class PromotedArchive(JsonStruct, frozen=True):
+    service: str
+    function: str
+    sha256: str
+
+
+class PromoteOutcome(DeployOutcome, frozen=True, kw_only=True):
+    """A deploy of the archives of another stage."""
+
+    source: str = field(name="from")
+    target: str = field(name="to")
+    archives: tuple[PromotedArchive, ...]
 
 
 class ServiceAt(JsonStruct, frozen=True):
