@@ -32,6 +32,7 @@ from fabric.config.values import (
     BuildSettings,
     BundleSettings,
     Capacity,
+    Check,
     Config,
     ConfigDocument,
     CustomBuild,
@@ -83,7 +84,17 @@ _CAPACITY = Section(Capacity, FUNCTION, readers={"provisioned_concurrency": _fin
 _FUNCTION = Section(
     Function,
     FUNCTION,
-    given=("name", "triggers", "env", "layers", "runtime", "capacity", "build", "settings"),
+    given=(
+        "name",
+        "triggers",
+        "env",
+        "layers",
+        "runtime",
+        "capacity",
+        "build",
+        "settings",
+        "checks",
+    ),
 )
 _DEPLOY = Section(DeploySettings, DEPLOY, readers=_HEALTH_READER, given=("is_protected",))
 _TARGETS = Section(
@@ -184,9 +195,23 @@ def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tup
             capacity=_CAPACITY.read(node),
             build=_parse_function_build(node, build, runtime),
             settings=tuple(_list_function_settings(node)),
+            checks=_parse_checks(node),
         )
         for name, node in list_named_entries(find_child(root, "functions"))
     )
+
+
+def _parse_checks(function: Mapping) -> tuple[Check, ...]:
+    """Parse the checks. A plain event is the name of a file."""
+    rows = list_named_entries(find_child(function, "checks"))
+    return tuple(_parse_check(name, node) for name, node in rows)
+
+
+def _parse_check(name: str, node: Mapping) -> Check:
+    event, expect = find_child(node, "event"), read.encode_node(find_child(node, "expect"), "{}")
+    if isinstance(event, Scalar) and isinstance(event.value, str):
+        return Check(name=name, file=event.text, expect=expect)
+    return Check(name=name, event=read.encode_node(event, "null"), expect=expect)
 
 
 def _list_function_settings(function: Mapping) -> Iterator[tuple[str, str]]:

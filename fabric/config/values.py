@@ -182,6 +182,16 @@ class Capacity(Struct, frozen=True):
     provisioned_concurrency: int | None = None
 
 
+class Check(Struct, frozen=True, kw_only=True):
+    """An event of a function with the expected response. `event` and `expect` are canonical JSON;
+    with `file`, the event is in a file of the service directory."""
+
+    name: str
+    event: str = "null"
+    file: str = ""
+    expect: str = "{}"
+
+
 class Function(Struct, frozen=True):
     """One function. `settings` are those that its provider may not support, as plain text or
     canonical JSON."""
@@ -197,6 +207,7 @@ class Function(Struct, frozen=True):
     include: tuple[str, ...] = ()
     build: BuildSettings = DEFAULT_BUILD
     settings: Pairs = ()
+    checks: tuple[Check, ...] = ()
 
 
 class Resource(Struct, frozen=True):

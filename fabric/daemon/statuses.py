@@ -19,7 +19,7 @@ _ASKED_WRONG = (
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
 _IN_THE_WAY = (
     "lock", "rollback", "state", "remove", "deploy", "invoke", "local", "observe", "dev", "router",
-    "stack", "adopt",
+    "stack", "adopt", "promote", "check",
 )  # fmt: skip
 # Somebody behind us does not do what is asked of him.
 _BEHIND = ("provider", "backend", "credentials", "executor")

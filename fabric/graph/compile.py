@@ -16,6 +16,7 @@ from fabric.graph.bundling import (
     list_static_patterns,
     with_handlers,
 )
+from fabric.graph.checks import build_check_tasks, list_check_ids
 from fabric.graph.deploy_settings import (
     build_spec,
     choose_runtime,
@@ -309,6 +310,16 @@ def _stacks(services: Services, unit: ServiceUnit, functions: Sequence[Function]
     return build_stack_tasks(unit, needs)
 
 
+def _checks(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    """Build the checks of packaged functions, which their deploys wait for."""
+    for function in functions:
+        layers = tuple(
+            build_layer_archive_id(unit, used.layer) for used in list_used_layers(unit, (function,))
+        )
+        needs = (_build_archive_id(services, unit, function), *layers)
+        yield from build_check_tasks(unit, function, needs)
+
+
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     waits = (
         *_list_upstream_releases(services, unit),
@@ -340,6 +351,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
                 *(_build_archive_id(services, unit, function) for function in together),
                 *(build_layer_id(unit, used.layer) for used in list_used_layers(unit, together)),
                 *_list_image_ids(services, unit, together),
+                *(one for function in together for one in list_check_ids(unit, function)),
                 *list_stack_ids(unit, "before"),
                 *((_deploy_id(unit, first),) if is_later else ()),
                 *waits,
@@ -416,7 +428,7 @@ RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_steps, _build_alone),
     Verb.PACKAGE: (*_ARCHIVES, _layer_archives),
     Verb.DEPLOY: (
-        *(*_ARCHIVES, _layer_archives, _layers),
+        *(*_ARCHIVES, _layer_archives, _checks, _layers),
         *(_stacks, _deploy, _workflows, _release, _hooks, _name),
     ),
 }

@@ -24,7 +24,9 @@ def list_gates(graph: TaskGraph) -> tuple[Gate, ...]:
 
 
 def _build_gates(graph: TaskGraph) -> Iterator[Gate]:
-    archives = frozenset((*graph.numbers_of("package"), *graph.numbers_of("image")))
+    archives = frozenset(
+        number for kind in ("package", "image", "check") for number in graph.numbers_of(kind)
+    )
     for after in _group_deploys(graph):
         needs = {need for number in after for need in graph.needs[number]}
         before = tuple(sorted(needs & archives))

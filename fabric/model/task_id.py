@@ -45,7 +45,7 @@ def is_kind(task: str, kind: str) -> bool:
 def passes_output(need: str, task_kind: str, uses: Collection[str] = ()) -> bool:
     """Return whether a task of this kind uses the output of a need, or only waits for it. `uses`
     are the needs whose outputs the parameters of a stack contain."""
-    if is_kind(need, "hook"):
+    if is_kind(need, "hook") or is_kind(need, "check"):
         return False
     if task_kind == "workflow":
         return is_kind(need, "stack")

@@ -316,6 +316,39 @@ class StoredArchiveInputs(_Inputs, frozen=True):
         return (InputEntry(EntryKind.OPTION, "archive", self.sha256),)
 
 
+class CheckInputs(_Inputs, frozen=True):
+    """A call of a packaged function on this machine, with the expected response."""
+
+    kind = "check"
+
+    service: str
+    function: str
+    name: str
+    provider: str
+    stage: str
+    # The directory of the service.
+    root: str
+    # Canonical JSON, or a file of the directory.
+    event: str
+    file: str
+    expect: str
+    # Of the function, as in deploys: without secrets and values that are known later.
+    settings: Pairs
+    env: Pairs
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        names = ("service", "function", "name", "stage", "root", "settings", "env")
+        return (
+            *list_option_entries(self, *names),
+            *(InputEntry(EntryKind.OPTION, name, text) for name, text in self.settings),
+            *(InputEntry(EntryKind.ENV, name, text) for name, text in self.env),
+        )
+
+
 class LayerArchiveInputs(_Inputs, frozen=True):
     """The archive of a layer of the project, from exactly one of `packages`, `path` and
     `command`."""
@@ -635,6 +668,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         BuildInputs,
         PackageInputs,
         StoredArchiveInputs,
+        CheckInputs,
         ImageLayersInputs,
         ImageInputs,
         HookInputs,

@@ -66,9 +66,19 @@ def open_work(
     further kinds of tasks."""
     workspace = Path(work.info.workspace)
     with open_deploy_scope(work.placements, command.settings, options) as scope:
-        kinds = SessionOptions(kinds={**scope.kinds, **more})
+        kinds = SessionOptions(kinds={**scope.kinds, **_open_checks(scope, work), **more})
         with open_session(command, workspace, kinds) as session:
             yield OpenWork(session, scope, work)
+
+
+def _open_checks(scope: DeployScope, work: Compiled) -> Registry:
+    """Return the kind of checks, which needs the modules of local calls."""
+    if next(work.graph.numbers_of("check"), None) is None:
+        return {}
+    from fabric.app.deploy.check_calls import CheckCalls
+    from fabric.tasks.check import CheckKind
+
+    return {"check": CheckKind(CheckCalls(scope, Path(work.info.workspace)))}
 
 
 def preview(opened: OpenWork, *, files: bool = False) -> Preview:

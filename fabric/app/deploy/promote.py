@@ -44,7 +44,7 @@ from fabric.tasks.stored_archive import StoredArchiveKind, build_archive_output
 
 _KIND = StoredArchiveInputs.kind
 # Tasks that need no sources.
-_LEFT = frozenset((*RECORD_KINDS, "dns-sync", "hook"))
+_LEFT = frozenset((*RECORD_KINDS, "dns-sync", "hook", "check"))
 
 
 class PromotedStages(Struct, frozen=True):

@@ -6,26 +6,25 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.project.opened import Project
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import find_provider_facts
 from fabric.model.task import Pairs
 from fabric.runtimes.calls.function import InstalledPackages
 
 
-def find_installed_packages(project: Project, unit: ServiceUnit, runtime: str) -> InstalledPackages:
+def find_installed_packages(workspace: Path, unit: ServiceUnit, runtime: str) -> InstalledPackages:
     """Find the packages of the provider's runtime and of the project's environment."""
-    folders = _list_project_folders(project, unit)
+    folders = _list_project_folders(workspace, unit)
     return InstalledPackages(
         brought=_find_runtime_packages(unit.config.provider.id, runtime, folders),
         project=tuple(map(str, _list_project_packages(folders))),
     )
 
 
-def _list_project_folders(project: Project, unit: ServiceUnit) -> Sequence[Path]:
+def _list_project_folders(workspace: Path, unit: ServiceUnit) -> Sequence[Path]:
     """List the service's directory and its parents, only below the workspace: a directory above is
     not part of this project."""
-    top = project.workspace.resolve()
+    top = workspace.resolve()
     root = (top / unit.root).resolve()
     return [folder for folder in (root, *root.parents) if folder.is_relative_to(top)]
 

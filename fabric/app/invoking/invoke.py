@@ -110,7 +110,7 @@ def _invoke_locally(request: Request, called: Called, event: str, place: _Place)
     env = _build_environment(called, project, settings)
     caller = find_calling_provider(called.entry, called.function, unit.config if unit else None)
     installed = (
-        find_installed_packages(project, unit, called.function.runtime)
+        find_installed_packages(project.workspace, unit, called.function.runtime)
         if project and unit
         else InstalledPackages()
     )

@@ -67,7 +67,8 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     found = {one.name: _find_runtime(one, config) for one in chosen if one.name in packages}
     # What runtimes bring is looked for once for each of them.
     installed = {
-        runtime: find_installed_packages(project, unit, runtime) for runtime in {*found.values()}
+        runtime: find_installed_packages(project.workspace, unit, runtime)
+        for runtime in {*found.values()}
     }
     facts = find_host_facts(config.provider.id)
     redaction = build_redaction(

@@ -6,6 +6,7 @@ from collections.abc import Mapping as Known
 from typing import NamedTuple
 
 from fabric.config.layers import is_address
+from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.schema.check import Finding
 from fabric.config.triggers import list_typed_triggers
@@ -64,6 +65,19 @@ def check_function(
     yield from _check_ignored_layers(function)
     yield from _check_disabled_settings(function)
     yield from _check_second_name(name, function)
+    yield from _check_names_of_checks(function)
+
+
+def _check_names_of_checks(function: _FunctionNode) -> Iterator[Finding]:
+    lines: dict[str, int] = {}
+    for name, node in list_named_entries(find_child(function.node, "checks")):
+        if name in lines:
+            message = (
+                f"duplicate check `{format_excerpt(name)}` of function `{function.name}` "
+                f"(lines {lines[name]} and {node.line})"
+            )
+            yield _make_error("config/duplicate-name", message, node, "rename one of them")
+        lines.setdefault(name, node.line)
 
 
 def _check_disabled_settings(function: _FunctionNode) -> Iterator[Finding]:

@@ -3,10 +3,12 @@
 from fabric.config.schema.build import BUILD
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.schema.shapes import (
+    Anything,
     Field,
     Fields,
     Integer,
     Many,
+    Named,
     OneOf,
     Table,
     Text,
@@ -63,6 +65,37 @@ PACKAGE = Fields(
         ),
     )
 )
+_CHECK_NAME = Text(
+    match_whole("[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"),
+    "1 to 63 characters: letters, digits, `_`, `.` or `-`, starting with a letter or digit",
+)
+_EXPECT = Fields(
+    (
+        Field("status", Integer(100, 599), "Status of an HTTP response.", 200),
+        Field("body", Word(), "The whole body of the response.", "ok"),
+        Field("json", Anything(), "Body of the response as JSON.", {"ok": True}),
+        Field("contains", FILLED, "Part of the body.", "Hello"),
+    )
+)
+CHECK = Fields(
+    (
+        Field("name", _CHECK_NAME, "Name, unique in the function.", "smoke", required=True),
+        Field(
+            "event",
+            Anything(),
+            "Event: a file of the service directory with JSON, or the event itself.",
+            "events/hello.json",
+        ),
+        Field(
+            "expect",
+            _EXPECT,
+            "The expected response. All keys must match.",
+            {"status": 200},
+            required=True,
+        ),
+    ),
+    definition="check",
+)
 _OPTIONAL = (
     Field(
         "triggers",
@@ -114,6 +147,12 @@ _OPTIONAL = (
         Integer(0, 1_000_000),
         "Number of concurrent invocations reserved for the function.",
         10,
+    ),
+    Field(
+        "checks",
+        Named(CHECK, key=_CHECK_NAME),
+        "Calls of the packaged function on this machine. A failed check stops the deploy.",
+        [{"name": "smoke", "event": "events/hello.json", "expect": {"status": 200}}],
     ),
     *FUNCTION_SETTINGS,
 )
