@@ -63,6 +63,8 @@ class GenerateOptions(Struct, frozen=True):
 
     force: bool = False
     dry_run: bool = False
+    # Of a workflow: whether pull requests get previews.
+    previews: bool = False
 
 
 def open_config(config: str, settings: Settings) -> OpenConfig:

@@ -24,7 +24,7 @@ _NEXT = "set the variables and secrets of the workflow, then push it"
 def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings) -> Report:
     root = _find_repository(opened.path.parent)
     path = root / WORKFLOW_FILE
-    content = format_workflow(_describe_ci_project(opened, root)).encode()
+    content = format_workflow(_describe_ci_project(opened, root, options)).encode()
     old = _read_old_workflow(path, content, force=options.force)
     if not options.dry_run and old is None:
         write_new_files(root, [(WORKFLOW_FILE, content)])
@@ -44,7 +44,7 @@ def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings
     return Report("generate ci", outcome)
 
 
-def _describe_ci_project(opened: OpenConfig, root: Path) -> CiProject:
+def _describe_ci_project(opened: OpenConfig, root: Path, options: GenerateOptions) -> CiProject:
     found, folder = opened.overview, opened.path.parent
     if found.problems:
         raise FabricError(*found.problems)
@@ -62,6 +62,7 @@ def _describe_ci_project(opened: OpenConfig, root: Path) -> CiProject:
         folder="" if place == "." else place,
         has_node=_has_node(opened),
         checks=tuple(_list_test_commands(folder)),
+        previews=options.previews,
     )
 
 

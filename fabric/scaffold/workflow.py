@@ -19,14 +19,15 @@ from fabric.model.secrecy import is_secret_name
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
 _AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"
 _CACHE_KEY = "FABRIC_CACHE_KEY"
+_TITLE = "Plans pull requests and deploys the main branch."
+_PREVIEW_TITLE = "Deploys a preview of each pull request, and the main branch."
 _TEXT = """\
-# Plans pull requests and deploys the main branch.
+# %(title)s
 %(needs)s
-# Add the variables that fabric.yml reads with ${env:NAME} to `env` of the last two steps.
+# Add the variables that fabric.yml reads with ${env:NAME} to `env` of the fabric steps.
 name: fabric
 on:
-  pull_request:
-  push:
+%(events)s  push:
     branches: [main]
 
 permissions:
@@ -52,12 +53,58 @@ jobs:
           key: fabric-${{ runner.os }}-${{ github.sha }}
           restore-keys: fabric-${{ runner.os }}-
 %(steps)s
-      - run: fabric plan
-        if: github.event_name == 'pull_request'
+%(previews)s      - run: fabric plan
+        if: github.event_name == 'pull_request'%(open)s
 %(env)s
       - run: fabric deploy
         if: github.event_name == 'push'
 %(env)s
+"""
+# Before the plan, which the job of a closed pull request does not need.
+_PREVIEW_STEPS = """\
+      - run: fabric deploy --preview "$PREVIEW" --expires 7d
+        if: %(own)s
+%(env)s
+          PREVIEW: pr-${{ github.event.number }}
+      - run: |
+          {
+            echo "Preview of ${{ github.event.pull_request.head.sha }}:"
+            echo '```'
+            fabric outputs --stage "$PREVIEW"
+            echo '```'
+            echo "Changes of the stage dev after a merge:"
+            echo '```'
+            fabric plan --color never
+            echo '```'
+          } > "$RUNNER_TEMP/comment.md"
+          gh pr comment "$NUMBER" --repo "$GITHUB_REPOSITORY" --edit-last --create-if-none \\
+            --body-file "$RUNNER_TEMP/comment.md"
+        if: %(own)s
+%(env)s
+          GH_TOKEN: ${{ github.token }}
+          NUMBER: ${{ github.event.number }}
+          PREVIEW: pr-${{ github.event.number }}
+      - run: fabric remove --stage "$PREVIEW" --yes
+        if: %(closed)s
+%(env)s
+          PREVIEW: pr-${{ github.event.number }}
+      # Previews whose pull request was closed while this workflow was not running.
+      - run: fabric sweep --expired --yes
+        if: github.event_name == 'schedule'
+%(env)s
+"""
+# Pull requests of forks get no preview, because they get no token.
+_OWN = "github.event.pull_request.head.repo.full_name == github.repository"
+_NOT_CLOSED = "github.event.action != 'closed'"
+_OPEN_REQUEST = f"github.event_name == 'pull_request' && {_NOT_CLOSED} && {_OWN}"
+_CLOSED_REQUEST = (
+    f"github.event_name == 'pull_request' && github.event.action == 'closed' && {_OWN}"
+)
+_PREVIEW_EVENTS = """\
+  pull_request:
+    types: [opened, reopened, synchronize, closed]
+  schedule:
+    - cron: "17 3 * * *"
 """
 _PYTHON_TOOL = """\
       - uses: actions/setup-python@v5
@@ -70,7 +117,7 @@ _NODE_TOOL = """\
 # A pull request of a fork gets no token: it is planned without one.
 _TRUSTED = """\
         if: >-
-          github.event_name == 'push' ||
+          github.event_name != 'pull_request' ||
           github.event.pull_request.head.repo.full_name == github.repository"""
 _AWS_LOGIN = f"""\
       - uses: aws-actions/configure-aws-credentials@v4
@@ -152,6 +199,8 @@ class CiProject(Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...] = ()
     # Those of a secret manager.
     variables: tuple[str, ...] = ()
+    # Whether each pull request gets a preview.
+    previews: bool = False
 
     @property
     def facts(self) -> ProviderFacts:
@@ -163,30 +212,47 @@ class CiProject(Struct, frozen=True, kw_only=True):
 
 def format_workflow(project: CiProject) -> str:
     logins = tuple(_list_logins(project))
-    steps = [f"      - run: {one}" for one in project.checks]
+    skipped = f"\n        if: {_NOT_CLOSED}" if project.previews else ""
+    steps = [f"      - run: {one}{skipped}" for one in project.checks]
     steps += [one.step for one in logins]
     steps += [_CLUSTER_FILE] if project.facts.prefix == _CLUSTER else []
     env = tuple(_list_environment(project, logins))
+    written = "\n".join(
+        (
+            "        env:",
+            "          # Deploys are simulated without this line:",
+            '          # FABRIC_REAL_DEPLOY: "1"',
+            *(f"          {name}: {value}" for name, value in env),
+        )
+    )
     folder = f"{project.folder}/" if project.folder else ""
     place = _quote_path(project.folder)
     default = f"    defaults:\n      run:\n        working-directory: {place}\n"
     return _TEXT % {
+        "title": _PREVIEW_TITLE if project.previews else _TITLE,
         "needs": _format_needs(logins, env),
-        "permissions": "  id-token: write\n" if logins else "",
+        "permissions": "".join(_list_permissions(project, logins)),
+        "events": _PREVIEW_EVENTS if project.previews else "  pull_request:\n",
+        "previews": _format_preview_steps(written) if project.previews else "",
+        "open": f" && {_NOT_CLOSED}" if project.previews else "",
         "defaults": default if project.folder else "",
         "tools": f"{_PYTHON_TOOL}\n{_NODE_TOOL}" if project.has_node else _PYTHON_TOOL,
         "package": format_pinned_requirement(VERSION, *_list_extras(project)),
         "cache": _quote_path(f"{folder}.fabric/cache"),
         "steps": "\n".join(steps) or "      # Add the tests of the project here.",
-        "env": "\n".join(
-            (
-                "        env:",
-                "          # Deploys are simulated without this line:",
-                '          # FABRIC_REAL_DEPLOY: "1"',
-                *(f"          {name}: {value}" for name, value in env),
-            )
-        ),
+        "env": written,
     }
+
+
+def _list_permissions(project: CiProject, logins: tuple[CloudLogin, ...]) -> Iterator[str]:
+    if logins:
+        yield "  id-token: write\n"
+    if project.previews:
+        yield "  pull-requests: write\n"
+
+
+def _format_preview_steps(env: str) -> str:
+    return _PREVIEW_STEPS % {"env": env, "own": _OPEN_REQUEST, "closed": _CLOSED_REQUEST}
 
 
 def _quote_path(text: str) -> str:

@@ -1,5 +1,6 @@
 """The workflow: short-lived tokens where a cloud has them, and no long-lived key beside them."""
 
+import re
 from typing import Any
 
 import pytest
@@ -112,3 +113,46 @@ def test_a_project_in_a_folder_works_there() -> None:
     assert cache["with"]["path"] == "services/api/.fabric/cache"
     odd = load_yaml(format_workflow(CiProject(provider="cloud1-lambda", folder="my # svc: x")))
     assert odd["jobs"]["fabric"]["defaults"]["run"] == {"working-directory": "my # svc: x"}
+
+
+def find_step(text: str, run: str) -> dict[str, Any]:
+    [found] = [one for one in steps_of(load_yaml(text)) if run in one.get("run", "")]
+    return found
+
+
+def test_previews_follow_their_pull_request() -> None:
+    text = format_workflow(CiProject(provider="cloud1-lambda", previews=True))
+    found = load_yaml(text)
+    assert found["on"]["pull_request"]["types"] == "opened reopened synchronize closed".split()
+    assert found["permissions"]["pull-requests"] == "write"
+    deploy = find_step(text, "fabric deploy --preview")
+    comment, remove = find_step(text, "gh pr comment"), find_step(text, "fabric remove")
+    for one in (deploy, comment):
+        assert "github.event.action != 'closed'" in one["if"]
+    assert "github.event.action == 'closed'" in remove["if"]
+    for one in (deploy, comment, remove):
+        assert "head.repo.full_name == github.repository" in one["if"]
+        assert one["env"]["PREVIEW"] == "pr-${{ github.event.number }}"
+    assert find_step(text, "fabric sweep")["if"] == "github.event_name == 'schedule'"
+
+
+def test_a_shell_of_a_preview_gets_no_text_of_others() -> None:
+    """Titles and branch names of pull requests could contain commands."""
+    text = format_workflow(CiProject(provider="cloud1-lambda", previews=True))
+    runs = " ".join(one.get("run", "") for one in steps_of(load_yaml(text)))
+    assert set(re.findall(r"github\.event\.[a-z_.]+", runs)) == {
+        "github.event.pull_request.head.sha"
+    }
+
+
+def test_a_workflow_without_previews_needs_no_further_rights() -> None:
+    text = format_workflow(project("cloud1-lambda"))
+    assert "preview" not in text.lower()
+    assert "pull-requests" not in load_yaml(text)["permissions"]
+
+
+def test_a_closed_pull_request_is_removed_even_if_its_tests_fail() -> None:
+    made = CiProject(provider="cloud1-lambda", previews=True, checks=("npm ci", "npm test"))
+    steps = steps_of(load_yaml(format_workflow(made)))
+    checks = [one for one in steps if one.get("run", "").startswith("npm")]
+    assert {one["if"] for one in checks} == {"github.event.action != 'closed'"}

@@ -274,6 +274,10 @@ class NewWorkflowFlags(Struct, frozen=True):
     force: Annotated[
         bool, click.option("--force", is_flag=True, help="Replace an existing workflow.")
     ]
+    previews: Annotated[
+        bool,
+        click.option("--previews", is_flag=True, help="Deploy a preview of each pull request."),
+    ]
     dry_run: Annotated[
         bool,
         click.option("--dry-run", is_flag=True, help="Show the changes without writing files."),
@@ -286,6 +290,7 @@ class NewWorkflowFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric generate ci
 fabric generate ci -c services/api --dry-run
+fabric generate ci --previews           with a preview of each pull request
 """),
 )
 @pass_flags(NewWorkflowFlags)
@@ -295,12 +300,15 @@ def ci(flags: NewWorkflowFlags) -> int:
     Pull requests are planned and the main branch is deployed. The workflow logs in to AWS,
     Google Cloud and Azure with short-lived tokens (OpenID Connect). Tokens of other providers
     are secrets of the repository.
+
+    With --previews, each pull request is deployed to a preview, with a comment that contains its
+    URLs and the plan. The preview is removed when the pull request is closed.
     """
     from fabric.app.generate import GenerateOptions, open_config
     from fabric.app.generate_ci import generate_ci
     from fabric.cli.answer import answer
 
-    options = GenerateOptions(flags.force, flags.dry_run)
+    options = GenerateOptions(flags.force, flags.dry_run, flags.previews)
     return answer(
         flags.screen,
         lambda settings: generate_ci(open_config(flags.config, settings), options, settings),

@@ -25,6 +25,14 @@ def test_a_workflow_is_written_for_the_config(tmp_path: Path) -> None:
     assert "setup-node" not in text
 
 
+def test_a_workflow_with_previews_deploys_pull_requests(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    assert made.json("generate", "ci", "--previews").code == 0
+    text = (made.root / WORKFLOW).read_text()
+    assert 'fabric deploy --preview "$PREVIEW" --expires 7d' in text
+    assert 'fabric remove --stage "$PREVIEW" --yes' in text
+
+
 def test_a_workflow_that_exists_is_replaced_only_with_force(tmp_path: Path) -> None:
     made = shop(tmp_path)
     made.write({WORKFLOW: "mine\n"})
