@@ -29,11 +29,7 @@ _GO_BUILD = re.compile(
     r"\s-o\s+(?P<output>[\w./-]+)(?:\s+(?P<source>[\w./-]+))?",
     re.MULTILINE,
 )
-_WRAPPERS = {
-    "wsgi_handler.handler": "serverless-wsgi",
-    "wsgi.handler": "serverless-wsgi",
-    "rack_adapter.handler": "serverless-rack",
-}
+_WRAPPERS = {"rack_adapter.handler": "serverless-rack"}
 _USED_ONLY = "fabric packs only the files that a function uses"
 
 
@@ -179,6 +175,15 @@ def _put_patterns(context: Context, at: At, fields: Fields) -> None:
         context.ledger.carry(one)
     if kept:
         fields.put("include", kept, at)
+
+
+def list_copied_data(surroundings: Surroundings, paths: list[str]) -> list[str]:
+    """List patterns of copied files and directories that are not code."""
+    return [
+        surroundings.place(f"{one}/**" if surroundings.is_folder(one) else one)
+        for one in paths
+        if one != "." and not _names_code(one)
+    ]
 
 
 def _names_code(pattern: str) -> bool:

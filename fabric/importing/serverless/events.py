@@ -116,6 +116,7 @@ def _put_schemas(context: Context, at: At, request: Fields) -> None:
 
 
 _MAPPED = "requests and responses are mapped only without a proxy integration"
+_UNREAD = "the Serverless Framework reads only `request.parameters`"
 _HTTP_RULES: Rules = {
     "cors": put_cors,
     "private": true_as("apiKey"),
@@ -126,6 +127,8 @@ _HTTP_RULES: Rules = {
             "parameters": _put_parameters,
             **share(("schemas", "schema"), _put_schemas),
             **share(("template", "passThrough", "uri", "contentHandling"), lose_because(_MAPPED)),
+            # Places of parameters that the tool does not read.
+            **share(("paths", "querystrings", "headers", "parameter"), drop_because(_UNREAD)),
         },
     ),
     "timeoutInMillis": put_seconds,

@@ -23,6 +23,10 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         {"request": {"parameters": {"q": "query"}}},
     ),
     (
+        "- http: {path: a, method: get, request: {paths: {q: true}}}",
+        {},
+    ),
+    (
         "- http: {path: a, method: post, request: {schemas: {application/json: {type: object}}}}",
         {"request": {"schema": {"application/json": {"type": "object"}}}},
     ),

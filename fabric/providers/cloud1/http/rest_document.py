@@ -12,6 +12,7 @@ from fabric.model.hashing import hash_fields
 from fabric.providers.cloud1.core.http_settings import (
     BY_KEY,
     CognitoAuthorizer,
+    GatewayResponse,
     RequestAuthorizer,
     TokenAuthorizer,
     build_invocation_uri,
@@ -24,6 +25,7 @@ _SIGNED, _API_KEY = "sigv4", "api_key"
 _AWS = "x-amazon-apigateway-"
 _DEFAULT_MILLISECONDS = 29_000
 _MODEL_NAME = 16
+_REFERENCES = ("$request.", "$context.")
 _PLACES = {"query": "query", "header": "header"}
 _HEADER_NAMES = {
     "Access-Control-Allow-Methods": "AllowMethods",
@@ -79,6 +81,8 @@ class DocumentParts(Struct, frozen=True, kw_only=True):
     cors: Mapping[str, Cors] = {}
     schemes: Mapping[str, Json] = {}
     attributes: RestAttributes = RestAttributes()
+    # By the type of AWS.
+    responses: Mapping[str, GatewayResponse] = {}
 
 
 def build_document(parts: DocumentParts) -> Json:
@@ -95,7 +99,7 @@ def build_document(parts: DocumentParts) -> Json:
         "paths": _build_paths(parts),
         "components": {name: rows for name, rows in components.items() if rows},
         f"{_AWS}request-validators": _build_validators(parts.methods),
-        f"{_AWS}gateway-responses": _build_gateway_responses(tuple(parts.cors.values())),
+        f"{_AWS}gateway-responses": _build_gateway_responses(parts),
         **_build_attributes(parts.attributes),
     }
     return {name: value for name, value in document.items() if value}
@@ -316,12 +320,35 @@ def _list_origin_headers(merged: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _build_gateway_responses(all_cors: Sequence[Cors]) -> Json:
-    """Let browsers read the errors of the API itself."""
-    if not all_cors:
-        return {}
-    headers = {
-        f"gatewayresponse.header.{name}": f"'{value}'"
-        for name, value in _list_origin_headers(merge_cors(all_cors)).items()
+def _build_gateway_responses(parts: DocumentParts) -> Json:
+    """Build the responses of the API itself. With CORS, browsers can read its errors."""
+    found: Json = {name: _build_response(one) for name, one in parts.responses.items()}
+    if parts.cors:
+        origin = _list_origin_headers(merge_cors(tuple(parts.cors.values())))
+        for name in ("DEFAULT_4XX", "DEFAULT_5XX"):
+            row = found.setdefault(name, {})
+            row["responseParameters"] = {
+                **_format_response_headers(origin),
+                **row.get("responseParameters", {}),
+            }
+    return found
+
+
+def _build_response(said: GatewayResponse) -> Json:
+    row = {
+        "statusCode": str(said.status_code or ""),
+        "responseParameters": _format_response_headers(said.headers),
+        "responseTemplates": said.templates,
     }
-    return {name: {"responseParameters": headers} for name in ("DEFAULT_4XX", "DEFAULT_5XX")}
+    return {name: value for name, value in row.items() if value}
+
+
+def _format_response_headers(headers: Mapping[str, str]) -> Json:
+    return {f"gatewayresponse.header.{name}": _format_value(one) for name, one in headers.items()}
+
+
+def _format_value(text: str) -> str:
+    """Format a value of a header: a literal text, or a part of the request or its context."""
+    if text.startswith(_REFERENCES):
+        return text.replace("$request.", "method.request.", 1).removeprefix("$")
+    return f"'{text}'"

@@ -30,6 +30,7 @@ _ONLY_REST = {
     "usage_plan": "usagePlan",
     "binary_media_types": "binaryMediaTypes",
     "minimum_compression_size": "minimumCompressionSize",
+    "gateway_responses": "gatewayResponses",
     "metrics": "metrics",
     "tracing": "tracing",
 }

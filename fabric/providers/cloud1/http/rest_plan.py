@@ -156,6 +156,7 @@ def plan_rest_api(
         cors={one.path: cors for one, cors in routes if cors},
         schemes=dict(_build_schemes(authorizers, called)),
         attributes=attributes,
+        responses=settings.gateway_responses,
     )
     return DesiredRestApi(
         name=name,

@@ -174,6 +174,24 @@ def test_requests_are_validated_before_the_function_runs(site: Cloud1Site) -> No
     assert preflight.headers["access-control-allow-origin"] == "https://shop.test"
 
 
+def test_responses_of_the_api_itself_can_be_changed(site: Cloud1Site) -> None:
+    unknown = {
+        "statusCode": 404,
+        "headers": {"X-A": "b"},
+        "templates": {"application/json": '{"error": $context.error.messageString}'},
+    }
+    configure(site, kind="rest", gatewayResponses={"MISSING_AUTHENTICATION_TOKEN": unknown})
+    order = site.order("hello", http("/a", "POST", request={"parameters": {"page": "query"}}))
+    site.up(order)
+    found = asked(site, "/b")
+    assert (found.status, found.headers["x-a"]) == (404, "b")
+    assert json.loads(found.text) == {"error": "Missing Authentication Token"}
+    assert status(site, "/a", "POST") == 400
+    configure(site, kind="rest", gatewayResponses={"BAD_REQUEST_PARAMETERS": {"statusCode": 422}})
+    site.up(order)
+    assert [status(site, "/b"), status(site, "/a", "POST")] == [403, 422]
+
+
 def test_functions_and_user_pools_authorize_requests(site: Cloud1Site) -> None:
     trust(site.cloud1, "https://cognito-idp.us-east-1.amazonaws.com/us-east-1_abc")
     door = {"type": "token", "function": "check", "ttl": 60, "pattern": "[a-z]+"}

@@ -122,6 +122,31 @@ def test_browsers_are_answered_unless_a_function_does_it() -> None:
     assert said[f"{_PREFIX}gateway-responses"].keys() == {"DEFAULT_4XX", "DEFAULT_5XX"}
 
 
+def test_responses_of_the_api_have_own_headers_and_those_of_browsers() -> None:
+    expired = {
+        "statusCode": 401,
+        "headers": {"X-A": "$request.header.Origin", "X-B": "$context.requestId"},
+        "templates": {"application/json": "{}"},
+    }
+    responses = {"EXPIRED_TOKEN": expired, "DEFAULT_4XX": {"headers": {"X-C": "c"}}}
+    said = document(http(cors="https://shop.test"), gatewayResponses=responses)
+    found = said[f"{_PREFIX}gateway-responses"]
+    header = "gatewayresponse.header."
+    assert found["EXPIRED_TOKEN"] == {
+        "statusCode": "401",
+        "responseParameters": {
+            f"{header}X-A": "method.request.header.Origin",
+            f"{header}X-B": "context.requestId",
+        },
+        "responseTemplates": {"application/json": "{}"},
+    }
+    assert found["DEFAULT_4XX"]["responseParameters"] == {
+        f"{header}Access-Control-Allow-Origin": "'https://shop.test'",
+        f"{header}X-C": "'c'",
+    }
+    assert found.keys() == {"EXPIRED_TOKEN", "DEFAULT_4XX", "DEFAULT_5XX"}
+
+
 def test_only_the_document_decides_about_a_new_deployment() -> None:
     plain = planned(http())
     limited = planned(http(), throttle={"rate": 1, "burst": 2}, tracing=True)

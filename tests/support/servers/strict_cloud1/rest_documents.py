@@ -4,8 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
+import botocore.session
 from jsonschema import Draft4Validator
 from jsonschema.exceptions import SchemaError
 
@@ -18,6 +20,9 @@ _URI = re.compile(
     r"arn:aws:apigateway:[a-z0-9-]+:lambda:path/"
     r"(2015-03-31/functions/[^/]+/invocations"
     r"|2021-11-15/functions/[^/]+/response-streaming-invocations)"
+)
+_VALUE = re.compile(
+    r"'[^']*'|method\.request\.(?:header|querystring|path)\.\S+|context\.[A-Za-z.]+"
 )
 _METHODS = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 _TOP = frozenset(
@@ -82,6 +87,8 @@ class Document:
             _check_operation(made, one, endpoint)
         for name, model in made.models.items():
             _check_model(name, model)
+        for kind, row in made.part("gateway-responses").items():
+            _check_response(kind, row)
         return made
 
     @property
@@ -187,6 +194,25 @@ def _check_integration(one: Method, endpoint: str) -> None:
     longest = 29_000 if endpoint == "EDGE" and mode == "BUFFERED" else _LONGEST[mode]
     if not 50 <= row.get("timeoutInMillis", 29_000) <= longest:
         raise bad(f"Timeout should be between 50 ms and {longest} ms")
+
+
+def _check_response(kind: str, row: Fields) -> None:
+    if kind not in load_enum("GatewayResponseType"):
+        raise bad(f"Invalid response type specified: {kind}")
+    _heed(row, frozenset({"statusCode", "responseParameters", "responseTemplates"}))
+    if not re.fullmatch(r"[1-5]\d\d", row.get("statusCode", "400")):
+        raise bad(f"Invalid status code specified: {row['statusCode']}")
+    for name, value in row.get("responseParameters", {}).items():
+        if not re.fullmatch(r"gatewayresponse\.header\.[A-Za-z0-9_-]+", name):
+            raise bad(f"Invalid mapping expression parameter specified: {name}")
+        if not _VALUE.fullmatch(value):
+            raise bad(f"Invalid mapping expression specified: {value}")
+
+
+@cache
+def load_enum(name: str) -> frozenset[str]:
+    model = botocore.session.get_session().get_service_model("apigateway")
+    return frozenset(model.shape_for(name).enum)
 
 
 def _check_model(name: str, model: Fields) -> None:

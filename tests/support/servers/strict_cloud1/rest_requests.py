@@ -14,12 +14,25 @@ from werkzeug.wrappers import Request
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.gateway_access import Answer, Asker, by_token, message
-from tests.support.servers.strict_cloud1.refusals import RefusalError
+from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
 from tests.support.servers.strict_cloud1.rest_apis import RestApi
 from tests.support.servers.strict_cloud1.rest_documents import Document, Method
 
 _AWS = "x-amazon-apigateway-"
 _FIRST_OWN = 500
+# The types of responses, by the status and the start of the message.
+_KINDS = {
+    (403, "Missing Authentication Token"): "MISSING_AUTHENTICATION_TOKEN",
+    (403, "Forbidden"): "INVALID_API_KEY",
+    (403, "User is not authorized to access this resource"): "ACCESS_DENIED",
+    (403, "User"): "ACCESS_DENIED",
+    (401, "Unauthorized"): "UNAUTHORIZED",
+    (429, "Too Many Requests"): "THROTTLED",
+    (400, "Missing required request parameters"): "BAD_REQUEST_PARAMETERS",
+    (400, "Invalid request body"): "BAD_REQUEST_BODY",
+    (500, "Internal server error"): "AUTHORIZER_CONFIGURATION_ERROR",
+    (502, "Internal server error"): "INTEGRATION_FAILURE",
+}
 
 
 class RestVisit(Struct, frozen=True, kw_only=True):
@@ -78,14 +91,31 @@ def rest_answered(
 
 def _own(document: Document, status: int, words: str) -> Answer:
     """An answer of the API itself, with the headers that its document gives to errors."""
-    kind = "DEFAULT_5XX" if status >= _FIRST_OWN else "DEFAULT_4XX"
-    given = document.part("gateway-responses").get(kind, {}).get("responseParameters", {})
+    rows = document.part("gateway-responses")
+    kind = _KINDS.get((status, words.partition(":")[0]), "")
+    row = rows.get(kind) or rows.get("DEFAULT_5XX" if status >= _FIRST_OWN else "DEFAULT_4XX", {})
     headers = [
-        (name.removeprefix("gatewayresponse.header.").lower(), text.strip("'"))
-        for name, text in given.items()
+        (name.removeprefix("gatewayresponse.header.").lower(), _literal(text))
+        for name, text in row.get("responseParameters", {}).items()
     ]
     made = message(status, words)
-    return Answer(status, (*made.headers, *headers), made.body)
+    templates = row.get("responseTemplates", {}).values()
+    body = next((_filled(one, words) for one in templates), made.body)
+    return Answer(int(row.get("statusCode", status)), (*made.headers, *headers), body)
+
+
+def _literal(text: str) -> str:
+    if not text.startswith("'"):
+        raise not_written(f"the value {text} of a header")
+    return text.strip("'")
+
+
+def _filled(template: str, words: str) -> bytes:
+    text = template.replace("$context.error.messageString", json.dumps(words))
+    text = text.replace("$context.error.message", words)
+    if "$" in text or "#" in text:
+        raise not_written(f"the template {template}")
+    return text.encode()
 
 
 def _refusal(visit: RestVisit, asker: Asker) -> Answer | None:
