@@ -175,9 +175,7 @@ def convert_api(context: Context, source: At, config: Fields, target: EventTarge
         _put_logs(context, provider.get("logs", key), http)
 
 
-def put_gateway_responses(
-    context: Context, resources: list[At], target: EventTarget
-) -> list[At]:
+def put_gateway_responses(context: Context, resources: list[At], target: EventTarget) -> list[At]:
     """Convert the responses of the REST API of the service, and return the other resources. In a
     stack, the next import of the document would delete them."""
     found = [one for one in resources if _is_own_response(one)] if target.has_rest_api else []

@@ -93,7 +93,9 @@ def _read_recipe(text: str, is_folder: Callable[[str], bool]) -> _Recipe:
                 copied += _read_copied(rest, is_folder)
             case "CMD":
                 command = _read_command(rest)
-            case "RUN" if all(_INSTALLS.fullmatch(" ".join(one.split())) for one in rest.split("&&")):
+            case "RUN" if all(
+                _INSTALLS.fullmatch(" ".join(one.split())) for one in rest.split("&&")
+            ):
                 pass
             case "WORKDIR" if _ROOT.fullmatch(rest):
                 pass

@@ -277,7 +277,7 @@ def test_an_unknown_key_of_an_event_is_reported(event: str) -> None:
 
 def test_a_custom_integration_is_reported() -> None:
     done = with_events("- http: {path: a, method: get, integration: http}")
-    assert "`http` is not a Lambda proxy integration" in done.reasons()[0]
+    assert "`http` does not call a function" in done.reasons()[0]
 
 
 def test_a_source_of_a_resource_refers_to_an_output_of_the_stack() -> None:

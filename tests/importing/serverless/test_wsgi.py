@@ -24,7 +24,14 @@ def convert(settings: str = f"{{app: {_APP}.app}}", handler: str = "wsgi_handler
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
     """Respond with the request."""
-    names = ("REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "HTTP_X_A", "REMOTE_ADDR")
+    names = (
+        "REQUEST_METHOD",
+        "SCRIPT_NAME",
+        "PATH_INFO",
+        "QUERY_STRING",
+        "HTTP_X_A",
+        "REMOTE_ADDR",
+    )
     line = "|".join(str(environ.get(name, "")) for name in (*names, "HTTP_COOKIE"))
     kind = environ.get("HTTP_ACCEPT", "text/html; charset=utf-8")
     rows = [("Content-Type", kind), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]

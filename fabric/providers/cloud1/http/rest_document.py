@@ -18,6 +18,7 @@ from fabric.providers.cloud1.core.http_settings import (
     build_invocation_uri,
 )
 from fabric.providers.cloud1.http.gateway_plan import RouteAccess, merge_cors
+from fabric.providers.cloud1.http.rest_mapping import build_mapped_responses, build_mapping
 
 Json: TypeAlias = dict[str, Any]
 OPTIONS = "OPTIONS"
@@ -54,6 +55,8 @@ class RestMethod(Struct, frozen=True, kw_only=True):
     rules: RequestRules = RequestRules()
     milliseconds: int = 0
     is_streamed: bool = False
+    # Called with an event of the parts of the request, without a proxy.
+    is_mapped: bool = False
 
     @property
     def key(self) -> str:
@@ -125,20 +128,28 @@ def _build_paths(parts: DocumentParts) -> Json:
     paths: Json = {}
     for one in parts.methods:
         name = f"{_AWS}any-method" if one.method == "ANY" else one.method.lower()
-        paths.setdefault(one.path, {})[name] = _build_operation(one)
+        paths.setdefault(one.path, {})[name] = _build_operation(one, parts.cors)
     for path, cors in parts.cors.items():
         paths[path].setdefault(OPTIONS.lower(), _build_preflight(path, cors))
     return paths
 
 
-def _build_operation(one: RestMethod) -> Json:
+def _build_operation(one: RestMethod, all_cors: Mapping[str, Cors]) -> Json:
+    responses: Json = {"200": {"description": "The response of the function"}}
+    integration = _build_integration(one)
+    if one.is_mapped:
+        origin = (
+            _list_origin_headers(merge_cors((all_cors[one.path],))) if one.path in all_cors else {}
+        )
+        responses = build_mapped_responses(origin)
+        integration |= build_mapping(origin)
     operation: Json = {
         "parameters": [*_build_path_parameters(one.path), *_build_parameters(one.rules)],
         "requestBody": _build_body(one.rules),
-        "responses": {"200": {"description": "The response of the function"}},
+        "responses": responses,
         "security": _build_security(one),
         f"{_AWS}request-validator": name_validator(one.rules),
-        f"{_AWS}integration": _build_integration(one),
+        f"{_AWS}integration": integration,
     }
     if one.access.authorization == BY_KEY:
         operation[f"{_AWS}auth"] = {"type": BY_KEY}

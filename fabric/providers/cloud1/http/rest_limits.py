@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fabric.model.mapped_events import INTEGRATION
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.core.http_settings import (
@@ -34,7 +35,7 @@ _ONLY_REST = {
     "metrics": "metrics",
     "tracing": "tracing",
 }
-_TRIGGER_KEYS = ("apiKey", "request", "timeout", "stream")
+_TRIGGER_KEYS = ("apiKey", "request", "timeout", "stream", "integration")
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _PART = re.compile(r"[A-Za-z0-9._:~$-]+|\{[A-Za-z0-9._:-]+\+?\}")
 _MOST_RESOURCES = 300
@@ -144,6 +145,9 @@ def find_rest_trigger_problems(
         why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
         yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
     yield from _find_key_source_problems(settings, function, trigger)
+    if trigger.get("stream") and trigger.get("integration") == INTEGRATION:
+        why = "sets `stream`, and only a proxy streams responses"
+        yield function_problem(function, why, "remove `stream`, or `integration: lambda`")
     if trigger.get("apiKey") and not (settings.api_keys or settings.usage_plan):
         why = "sets `apiKey`, and the API has no keys"
         yield function_problem(function, why, "add names to `http.apiKeys`")

@@ -62,8 +62,10 @@ def test_the_document_is_valid_openapi() -> None:
         http("/b", "POST", request={"schema": {"type": "object"}, "parameters": {"p": "query"}}),
         http("/c", authorizer="AWS_IAM", apiKey=True),
         http("/d", authorizer="door", stream=True, timeout=600),
+        http("/e", integration="lambda", cors="true"),
         authorizers={"pool": _POOL, "door": door},
         apiKeys=["mobile"],
+        gatewayResponses={"THROTTLED": {"statusCode": 503}},
         resourcePolicy=[{"effect": "Deny", "condition": {"Bool": {"aws:SecureTransport": False}}}],
         binaryMediaTypes=["image/png"],
         minimumCompressionSize=10,
@@ -153,6 +155,12 @@ def test_only_the_document_decides_about_a_new_deployment() -> None:
     assert limited.mark == plain.mark
     assert limited.digest != plain.digest
     assert planned(http(), binaryMediaTypes=["image/png"]).mark != plain.mark
+
+
+def test_a_route_without_a_proxy_cannot_stream() -> None:
+    [found] = unsupported(http(integration="lambda", stream=True))
+    assert "only a proxy streams responses" in found.problem.message
+    assert not unsupported(http(integration="lambda"))
 
 
 def test_the_order_of_triggers_changes_nothing() -> None:

@@ -181,7 +181,9 @@ def _check_integration(one: Method, endpoint: str) -> None:
     _heed(row, _INTEGRATION)
     if row["type"] == "mock":
         return
-    if row["type"] != "aws_proxy":
+    if row["type"] == "aws":
+        _check_responses(one)
+    elif row["type"] != "aws_proxy":
         raise not_written(f"integrations of the type {row['type']}")
     if not _URI.fullmatch(row.get("uri", "")):
         raise bad("AWS ARN for integration contains invalid path")
@@ -194,6 +196,21 @@ def _check_integration(one: Method, endpoint: str) -> None:
     longest = 29_000 if endpoint == "EDGE" and mode == "BUFFERED" else _LONGEST[mode]
     if not 50 <= row.get("timeoutInMillis", 29_000) <= longest:
         raise bad(f"Timeout should be between 50 ms and {longest} ms")
+
+
+def _check_responses(one: Method) -> None:
+    """Each response of the integration is one of the method, with its headers."""
+    row, known = one.integration, one.operation["responses"]
+    if row.get("passthroughBehavior") not in {"never", "when_no_match", "when_no_templates"}:
+        raise bad("Invalid passthrough behavior specified")
+    for pattern, said in row["responses"].items():
+        re.compile(pattern)
+        method = known.get(said["statusCode"])
+        if method is None:
+            raise bad(f"Invalid mapping: no method response {said['statusCode']}")
+        for name in said.get("responseParameters", {}):
+            if name.removeprefix("method.response.header.") not in method.get("headers", {}):
+                raise bad(f"Invalid mapping expression parameter specified: {name}")
 
 
 def _check_response(kind: str, row: Fields) -> None:
