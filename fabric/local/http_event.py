@@ -142,7 +142,7 @@ def _parse_mapped_body(event: JsonObject) -> Json:
     try:
         found: Json = json.loads(text or "{}")
     except ValueError as error:
-        message = f"Could not parse request body into json: {error}"
+        message = f"invalid JSON body: {error}"
         raise RefusedBodyError(400, message) from error
     return found
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context
@@ -28,7 +29,7 @@ _CONTINUED = re.compile(r"\\\s*\n")
 
 
 class _Recipe(Struct, frozen=True):
-    """What a Dockerfile contains: the runtime of its base, copied files and the command."""
+    """`runtime` is that of the base."""
 
     runtime: str
     copied: tuple[str, ...]
@@ -39,48 +40,79 @@ class _UnfitError(Exception):
     """An instruction that fabric has no equivalent for."""
 
 
+class _Image(Struct, frozen=True):
+    """The keys of an image, of the function and of the provider."""
+
+    function: At
+    provider: At
+
+    @property
+    def where(self) -> At:
+        """The directory of the Dockerfile."""
+        return self.provider.get("path") if self.provider.is_map else self.provider
+
+    @property
+    def other_keys(self) -> list[At]:
+        found = [
+            one for one in self.provider.list_entries() if one.key not in ("path", "file", "uri")
+        ]
+        return [
+            *found,
+            *(one for one in self.function.list_entries() if one.key not in ("name", "command")),
+        ]
+
+
 def put_image(context: Context, at: At, images: At, function: Fields) -> None:
     """Put the entry of a function whose image is built from a Dockerfile of the project. `images`
     are those of the provider."""
     name = at.get("name") if at.is_map else at
-    image = images.get(name.text)
-    where = image.get("path") if image.is_map else image
-    if where.is_missing or not at.get("uri").is_missing or "://" in where.text:
+    image = _Image(at, images.get(name.text))
+    if image.where.is_missing or not at.get("uri").is_missing:
         context.ledger.lose(at, "images that are built elsewhere are not supported", _HINT)
         return
-    folder = PurePosixPath(context.read_text(where))
-    file = image.get("file").text or "Dockerfile"
-    unfit = [one for one in image.list_entries() if one.key not in ("path", "file")]
-    unfit += [one for one in at.list_entries() if one.key not in ("name", "command")]
-    text = context.surroundings.read_text(str(folder / file))
     try:
-        if text is None:
-            raise _UnfitError(f"no file `{file}` in `{folder}`")
-        inside = context.surroundings.is_folder
-        recipe = _read_recipe(text, lambda path: inside(str(folder / path)))
-        command = context.read_texts(at.get("command")) or list(recipe.command)
-        entry = str(folder / command[0]) if len(command) == 1 else ""
-        if not entry or find_handler_file(context.surroundings, entry) is None:
-            raise _UnfitError(f"no file found for the command `{' '.join(command)}` of the image")
+        recipe = _find_recipe(context, image)
+        entry = _find_entry(context, image, recipe)
     except _UnfitError as error:
         context.ledger.lose(at, str(error), _HINT)
         return
-    for one in unfit:
+    for one in image.other_keys:
         context.ledger.lose(one, "fabric has no such setting of images")
     function.put("runtime", choose_runtime(recipe.runtime))
     function.put("entry", context.surroundings.place(entry), at)
     function.child("package").put("type", "image")
-    data = list_copied_data(context.surroundings, [str(folder / one) for one in recipe.copied])
-    if data:
-        function.put("include", data)
-    context.ledger.carry(name, where, image.get("file"), at.get("command"))
+    if recipe.copied:
+        function.put("include", list(recipe.copied))
+    context.ledger.carry(name, image.provider.get("file"), at.get("command"))
     reason = "fabric builds the image from the entry, without Docker"
-    context.ledger.change(where, reason, f"runtime: {choose_runtime(recipe.runtime)}")
+    context.ledger.change(image.where, reason, f"runtime: {choose_runtime(recipe.runtime)}")
+
+
+def _find_recipe(context: Context, image: _Image) -> _Recipe:
+    """Read the Dockerfile, with patterns of the copied data relative to the config."""
+    around, folder = context.surroundings, PurePosixPath(context.read_text(image.where))
+    file = image.provider.get("file").text or "Dockerfile"
+    text = around.read_text(str(folder / file))
+    if text is None:
+        raise _UnfitError(f"no file `{file}` in `{folder}`")
+    found = _read_recipe(text, lambda path: around.is_folder(str(folder / path)))
+    paths = [str(folder / one) for one in found.copied]
+    return replace(found, copied=tuple(list_copied_data(around, paths)))
+
+
+def _find_entry(context: Context, image: _Image, recipe: _Recipe) -> str:
+    command = context.read_texts(image.function.get("command")) or list(recipe.command)
+    folder = PurePosixPath(context.read_text(image.where))
+    entry = str(folder / command[0]) if len(command) == 1 else ""
+    if not entry or find_handler_file(context.surroundings, entry) is None:
+        raise _UnfitError(f"no file found for the command `{' '.join(command)}` of the image")
+    return entry
 
 
 def _read_recipe(text: str, is_folder: Callable[[str], bool]) -> _Recipe:
-    """Read a Dockerfile. Raise for instructions other than those that fabric does itself."""
-    base, copied, command = "", [], ()
+    """Read a Dockerfile. Raise for an instruction that fabric does not do itself."""
+    base, copied = "", list[str]()
+    command: tuple[str, ...] = ()
     for word, rest in _list_instructions(text):
         match word:
             case "FROM" if not base:

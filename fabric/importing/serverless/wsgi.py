@@ -1,4 +1,4 @@
-"""Applications of serverless-wsgi: the handler that the plugin adds to an archive becomes a file."""
+"""Applications of serverless-wsgi: the handler that the plugin generates becomes a file."""
 
 import json
 
@@ -30,9 +30,9 @@ TEXTS = {texts}
 
 def handler(event, context):
     about = event.get("requestContext") or {{}}
-    many = event.get("multiValueHeaders")
-    headers = {{name: ",".join(values) for name, values in many.items()}} if many else event["headers"]
-    headers = {{name.upper().replace("-", "_"): value for name, value in (headers or {{}}).items()}}
+    headers = event.get("headers") or {{}}
+    many = event.get("multiValueHeaders") or {{name: [value] for name, value in headers.items()}}
+    headers = {{name.upper().replace("-", "_"): ",".join(rows) for name, rows in many.items()}}
     body = event.get("body") or ""
     body = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
     environ = {{f"HTTP_{{name}}": value for name, value in headers.items()}}
@@ -87,8 +87,8 @@ def read_request(event, about, headers):
         given = event.get("multiValueQueryStringParameters")
         query = urlencode(given or event.get("queryStringParameters") or {{}}, doseq=True)
         caller = about.get("identity") or {{}}
-        is_kept = os.environ.get("STRIP_STAGE_PATH", "").lower() not in ("yes", "y", "true", "t", "1")
-        if "amazonaws.com" in headers.get("HOST", "") and is_kept:
+        strip = os.environ.get("STRIP_STAGE_PATH", "").lower() in ("yes", "y", "true", "t", "1")
+        if "amazonaws.com" in headers.get("HOST", "") and not strip:
             stage = "/" + about.get("stage", "")
     base = os.environ.get("API_GATEWAY_BASE_PATH")
     if base:

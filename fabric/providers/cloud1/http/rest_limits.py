@@ -139,21 +139,28 @@ def find_rest_trigger_problems(
     fault = _find_path_fault(path)
     if fault:
         yield function_problem(function, f"has the path `{path}`, {fault}", "change the path")
-    seconds = float(trigger.get("timeout") or settings.timeout)
-    is_edge = settings.endpoint_type == "edge"
-    if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
-        why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
-        yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
+    yield from _find_integration_problems(settings, function, trigger)
     yield from _find_key_source_problems(settings, function, trigger)
-    if trigger.get("stream") and trigger.get("integration") == INTEGRATION:
-        why = "sets `stream`, and only a proxy streams responses"
-        yield function_problem(function, why, "remove `stream`, or `integration: lambda`")
     if trigger.get("apiKey") and not (settings.api_keys or settings.usage_plan):
         why = "sets `apiKey`, and the API has no keys"
         yield function_problem(function, why, "add names to `http.apiKeys`")
     if not _is_schema(trigger):
         why = "has a `request.schema` that is not a JSON schema"
         yield function_problem(function, why, "use a mapping, or a file that contains JSON")
+
+
+def _find_integration_problems(
+    settings: HttpSettings, function: str, trigger: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Find problems of the call of the function: its time, and streams without a proxy."""
+    seconds = float(trigger.get("timeout") or settings.timeout)
+    is_edge = settings.endpoint_type == "edge"
+    if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
+        why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
+        yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
+    if trigger.get("stream") and trigger.get("integration") == INTEGRATION:
+        why = "sets `stream`, and only a proxy streams responses"
+        yield function_problem(function, why, "remove `stream`, or `integration: lambda`")
 
 
 def _find_key_source_problems(

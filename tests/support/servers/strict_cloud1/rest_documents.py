@@ -183,7 +183,11 @@ def _check_integration(one: Method, endpoint: str) -> None:
         return
     if row["type"] == "aws":
         _check_responses(one)
-    elif row["type"] != "aws_proxy":
+    _check_call(row, endpoint)
+
+
+def _check_call(row: Fields, endpoint: str) -> None:
+    if row["type"] not in {"aws", "aws_proxy"}:
         raise not_written(f"integrations of the type {row['type']}")
     if not _URI.fullmatch(row.get("uri", "")):
         raise bad("AWS ARN for integration contains invalid path")

@@ -171,11 +171,8 @@ def _run(nodes: list[_Node], scope: dict[str, Any]) -> Iterator[str]:
             case "text":
                 yield node.said
             case "ref":
-                found = _find(node.said, scope)
-                is_block = isinstance(found, list) and found and isinstance(found[0], _Node)
-                yield (
-                    "".join(_run(found, scope)) if is_block else "" if found is None else str(found)
-                )
+                found = _evaluate(node.said, scope)
+                yield "" if found is None else str(found)
             case "set":
                 scope[node.said[0]] = _evaluate(node.said[1], scope)
             case "define":
@@ -183,22 +180,25 @@ def _run(nodes: list[_Node], scope: dict[str, Any]) -> Iterator[str]:
             case "if":
                 yield from _run(node.parts[0 if _evaluate(node.said, scope) else 1], scope)
             case "foreach":
-                items = list(_evaluate(node.said[1], scope) or ())
-                for number, one in enumerate(items):
-                    scope |= {node.said[0]: one, "foreach": {"hasNext": number + 1 < len(items)}}
-                    yield from _run(node.parts[0], scope)
+                yield from _repeat(node, scope)
+
+
+def _repeat(node: _Node, scope: dict[str, Any]) -> Iterator[str]:
+    items = list(_evaluate(node.said[1], scope) or ())
+    for number, one in enumerate(items):
+        scope |= {node.said[0]: one, "foreach": {"hasNext": number + 1 < len(items)}}
+        yield from _run(node.parts[0], scope)
 
 
 def _evaluate(value: Any, scope: dict[str, Any]) -> Any:
-    match value:
-        case _Ref():
-            found = _find(value, scope)
-            is_block = isinstance(found, list) and found and isinstance(found[0], _Node)
-            return "".join(_run(found, scope)) if is_block else found
-        case (">=", first, second):
-            return _evaluate(first, scope) >= _evaluate(second, scope)
-        case _:
-            return value
+    if isinstance(value, _Ref):
+        found = _find(value, scope)
+        is_block = isinstance(found, list) and found and isinstance(found[0], _Node)
+        return "".join(_run(found, scope)) if is_block else found
+    if isinstance(value, tuple):
+        _, first, second = value
+        return _evaluate(first, scope) >= _evaluate(second, scope)
+    return value
 
 
 def _find(ref: _Ref, scope: dict[str, Any]) -> Any:
