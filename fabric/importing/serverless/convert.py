@@ -110,6 +110,19 @@ def _list_parts(source: At) -> tuple[At, ...]:
     return section.list_items() if section.is_list else (section,)
 
 
+def _list_apis(source: At) -> frozenset[str]:
+    """Return the id of the API of the service. Routes of both kinds join the HTTP API."""
+    events = (
+        one.text or entry.key
+        for function in source.get("functions").list_entries()
+        for one in function.get("events").list_items()
+        for entry in one.list_entries() or (one,)
+    )
+    kinds = {"httpApi": "HttpApi", "http": "ApiGatewayRestApi"}
+    found = {kinds[one] for one in events if one in kinds}
+    return frozenset(sorted(found, reverse=True)[:1])
+
+
 def _collect_names(source: At, service: str) -> LogicalNames:
     functions = source.get("functions").list_entries()
     parts = _list_parts(source)
@@ -117,6 +130,7 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         service=service,
         functions={build_logical_id(one.key): shorten(service, one.key) for one in functions},
         generated=set(_GENERATED),
+        apis=_list_apis(source),
         parameters={
             one.key: f"${{param:{one.key}}}"
             for part in parts

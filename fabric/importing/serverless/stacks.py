@@ -195,7 +195,7 @@ def _build(
 def _has_export(context: Context, outputs: Iterable[At]) -> bool:
     """Return whether an output with a value that only fabric knows is exported."""
     names = context.names
-    own = names.functions.keys() | _list_own(names)
+    own = names.functions.keys() | names.apis | _list_own(names)
     return any(
         not at.get("Export").is_missing and at.node is not None and list_ids(at.node) & own
         for at in outputs
