@@ -30,6 +30,8 @@ _GO_BUILD = re.compile(
     re.MULTILINE,
 )
 _WRAPPERS = {"rack_adapter.handler": "serverless-rack"}
+# Bindings that are filled before a build.
+_KNOWN_BEFORE = re.compile(r"\$\{(?:stage|(?:env|param):[^{}]*)\}")
 _USED_ONLY = "fabric packs only the files that a function uses"
 
 
@@ -73,7 +75,7 @@ def _put_code(context: Context, at: At, runtime: str, function: Fields) -> None:
 def put_artifact(context: Context, at: At, function: Fields) -> None:
     """Unpack an archive that other tools build."""
     path = context.surroundings.place(context.read_text(at))
-    if not path or "${" in path:
+    if not path or "${" in _KNOWN_BEFORE.sub("", path):
         context.ledger.lose(at, "the path of the archive is not known")
         return
     build = function.child("build", at)

@@ -258,7 +258,7 @@ _REST = (
         "gatewayResponses",
         Table(
             _RESPONSE,
-            Text(match_whole("|".join(_RESPONSES)), f"one of {', '.join(_RESPONSES)}"),
+            Text(match_whole("|".join(_RESPONSES)), "a type of API Gateway, such as DEFAULT_4XX"),
             sample="UNAUTHORIZED",
         ),
         "Responses of the REST API itself, by the type of AWS.",

@@ -249,6 +249,16 @@ def test_plugins_with_an_equivalent_become_settings() -> None:
     assert done.reasons() == []
 
 
+def test_an_archive_can_have_a_path_that_the_build_of_the_project_writes() -> None:
+    done = convert(
+        f"{FUNCTION}\n", rest="package: {artifact: '${file(build/build.json):archive}'}\n"
+    )
+    assert done.function["build"]["inputs"] == ["${env:ARCHIVE}"]
+    assert '"${env:ARCHIVE}"' in done.function["build"]["command"][2]
+    late = convert("api: {handler: src/api.handler, package: {artifact: !GetAtt A.B}}")
+    assert late.reasons()
+
+
 def test_a_state_machine_becomes_a_workflow() -> None:
     rest = (
         "stepFunctions:\n  stateMachines:\n    pay:\n      type: EXPRESS\n"
