@@ -29,13 +29,16 @@ TEXTS = {texts}
 
 
 def handler(event, context):
+    if event.get("source") in ("aws.events", "serverless-plugin-warmup"):
+        return {{}}
     about = event.get("requestContext") or {{}}
     headers = event.get("headers") or {{}}
     many = event.get("multiValueHeaders") or {{name: [value] for name, value in headers.items()}}
     headers = {{name.upper().replace("-", "_"): ",".join(rows) for name, rows in many.items()}}
     body = event.get("body") or ""
     body = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
-    environ = {{f"HTTP_{{name}}": value for name, value in headers.items()}}
+    own = ("CONTENT_TYPE", "CONTENT_LENGTH")
+    environ = {{f"HTTP_{{name}}": value for name, value in headers.items() if name not in own}}
     environ |= {{
         "CONTENT_LENGTH": str(len(body)),
         "CONTENT_TYPE": headers.get("CONTENT_TYPE", ""),

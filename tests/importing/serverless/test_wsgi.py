@@ -95,6 +95,10 @@ def test_events_of_rest_apis_call_the_application(handler: Handler) -> None:
     assert text == "GET||/a|x=1&x=2|1|192.0.2.1||"
 
 
+def test_a_warm_up_calls_no_application(handler: Handler) -> None:
+    assert handler({"source": "serverless-plugin-warmup"}, None) == {}
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
