@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
-from fabric.config.resolve.stages import is_protected, list_overlays
+from fabric.config.resolve.stages import is_protected, list_named_entries, list_overlays
 from fabric.config.schema.check import Finding
 from fabric.config.schema.stacks import PHASES, STACK
 from fabric.config.sections import Section, find_json
 from fabric.config.template import find_template, list_texts
+from fabric.config.triggers import list_typed_triggers
 from fabric.config.values import Stack, StackPolicy, Template
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
-from fabric.model.late_values import STACK_OUTPUT, find_late_names, late_value_problem
+from fabric.model.late_values import OWN_API, STACK_OUTPUT, find_late_names, late_value_problem
+from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import suggest_spelling
 
@@ -78,6 +80,7 @@ def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
         yield from _check_own_outputs(phase, node)
     before = nodes.get("before")
     known = _find_template(before, scope.read_text) if before else None
+    yield from _check_own_api(root, nodes.get("after"))
     if before is None or known is not None:
         yield from _check_outputs(root, known)
 
@@ -199,11 +202,25 @@ def _check_own_outputs(phase: str, node: Mapping) -> Iterator[Finding]:
     for entry in node.entries:
         for leaf in list_texts(entry.value):
             for name in find_late_names(leaf.text):
-                is_known = phase == "after" or not name.startswith(STACK_OUTPUT)
+                is_known = phase == "after" or not name.startswith((STACK_OUTPUT, OWN_API))
                 if entry.key != "parameters" or not is_known:
                     found = late_value_problem(f"stack.{phase}.{entry.key}", name)
                     hint = "use late values only in `parameters`, and outputs in those of `after`"
                     yield _error(found.code, found.message, hint, leaf)
+
+
+def _check_own_api(root: Mapping, after: Mapping | None) -> Iterator[Finding]:
+    """Check that the service has an API whose id or address the parameters use."""
+    functions = list_named_entries(find_child(root, "functions"))
+    triggers = (one for _, item in functions for one, _ in list_typed_triggers(item))
+    if TriggerKind.HTTP in triggers:
+        return
+    for leaf in list_texts(find_child(after, "parameters")):
+        for name in find_late_names(leaf.text):
+            if name.startswith(OWN_API):
+                message = f"`${{{name}}}` needs an API, and no function has an `http` trigger"
+                hint = "add a trigger of the type `http`, or remove the parameter"
+                yield _error("config/unresolved-reference", message, hint, leaf)
 
 
 def _check_outputs(root: Mapping, template: Template | None) -> Iterator[Finding]:

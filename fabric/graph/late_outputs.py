@@ -7,9 +7,15 @@ from msgspec.structs import astuple
 from fabric.config.values import Config, Function
 from fabric.graph.bundling import encode_deploy_extensions, encode_function_extensions
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.late_values import SERVICE_OUTPUT, STACK_OUTPUT, find_late_names, split_default
+from fabric.model.late_values import (
+    OWN_API,
+    SERVICE_OUTPUT,
+    STACK_OUTPUT,
+    find_late_names,
+    split_default,
+)
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import STACK_PREFIXES
+from fabric.model.records.record import STACK_PREFIXES, Mode, Record
 from fabric.model.task import Pairs
 from fabric.model.task_id import TaskId, build_task_id, name_of
 
@@ -97,17 +103,29 @@ def list_output_tasks(unit: ServiceUnit, names: Iterable[str]) -> tuple[TaskId, 
     return tuple(dict.fromkeys(one for one in found if one))
 
 
+def list_own_api(record: Record) -> dict[str, str]:
+    """List the id and the address of the API of a service, by their names in bindings."""
+    kept = dict(record.kept)
+    # As the releases to AWS store them. A simulated release has no id.
+    stand_in = "simulated" if record.mode is Mode.SIMULATED and record.endpoint else ""
+    found = kept.get("rest_api") or kept.get("api") or stand_in
+    return {f"{OWN_API}id": found, f"{OWN_API}url": record.endpoint} if found else {}
+
+
 def require_outputs(values: Pairs) -> Pairs:
     """Raise if a value uses an output that the deployed stack or service does not have."""
     missing = {name for _, value in values for name in find_late_names(value)}
     for name in sorted(missing):
-        if name.startswith((STACK_OUTPUT, SERVICE_OUTPUT)):
+        if name.startswith((STACK_OUTPUT, SERVICE_OUTPUT, OWN_API)):
             raise FabricError(missing_output_problem(name))
     return values
 
 
 def missing_output_problem(name: str) -> Problem:
-    if name.startswith(STACK_OUTPUT):
+    if name.startswith(OWN_API):
+        message = f"`${{{name}}}` has no value: the service has no API"
+        hint = "add an `http` trigger to a function"
+    elif name.startswith(STACK_OUTPUT):
         message = f"the stack of the service has no output `{name.removeprefix(STACK_OUTPUT)}`"
         hint = "add it to `Outputs` of the template"
     else:

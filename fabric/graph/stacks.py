@@ -8,7 +8,7 @@ from fabric.config.values import Config, Stack
 from fabric.graph.late_outputs import list_output_tasks
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import SERVICE_OUTPUT, find_late_names
+from fabric.model.late_values import OWN_API, SERVICE_OUTPUT, find_late_names
 from fabric.model.task import Pairs, Task
 from fabric.model.task_id import TaskId, build_task_id, release_id
 from fabric.model.task_inputs import StackInputs
@@ -69,6 +69,11 @@ def _build_inputs(unit: ServiceUnit, stack: Stack) -> StackInputs:
         settings=tuple(pair for pair in settings if pair[1]),
         parameters=hash_parameters(stack),
         policy=describe_policy(config, stack),
+        uses_api=any(
+            name.startswith(OWN_API)
+            for _, value in stack.parameters
+            for name in find_late_names(value)
+        ),
         tags=tuple((name, hash_fields((text,))) for name, text in sorted(stack.tags)),
     )
 

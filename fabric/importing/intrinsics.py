@@ -48,6 +48,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     functions: dict[str, str]
     # Ids of the API and of roles, which fabric creates itself.
     generated: set[str] = field(default_factory=set)
+    # Ids of the API of the service, which resources and outputs after the release can use.
+    apis: frozenset[str] = frozenset()
     # Parameters of the template to the text that stands for them.
     parameters: dict[str, str] = field(default_factory=dict)
     # Parameters that are lists, with their items.
@@ -59,6 +61,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
 
     def describe(self, name: str) -> str:
         """Describe why a name has no text."""
+        if name in self.apis:
+            return f"`{name}` is known only after the release, for resources of the stack `after`"
         if name in self.generated:
             return f"`{name}` is created by fabric, which has no reference to it"
         return f"`{name}` is not in the file"

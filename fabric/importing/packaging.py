@@ -29,11 +29,9 @@ _GO_BUILD = re.compile(
     r"\s-o\s+(?P<output>[\w./-]+)(?:\s+(?P<source>[\w./-]+))?",
     re.MULTILINE,
 )
-_WRAPPERS = {
-    "wsgi_handler.handler": "serverless-wsgi",
-    "wsgi.handler": "serverless-wsgi",
-    "rack_adapter.handler": "serverless-rack",
-}
+_WRAPPERS = {"rack_adapter.handler": "serverless-rack"}
+# Bindings that are filled before a build.
+_KNOWN_BEFORE = re.compile(r"\$\{(?:stage|(?:env|param):[^{}]*)\}")
 _USED_ONLY = "fabric packs only the files that a function uses"
 
 
@@ -77,7 +75,7 @@ def _put_code(context: Context, at: At, runtime: str, function: Fields) -> None:
 def put_artifact(context: Context, at: At, function: Fields) -> None:
     """Unpack an archive that other tools build."""
     path = context.surroundings.place(context.read_text(at))
-    if not path or "${" in path:
+    if not path or "${" in _KNOWN_BEFORE.sub("", path):
         context.ledger.lose(at, "the path of the archive is not known")
         return
     build = function.child("build", at)
@@ -179,6 +177,15 @@ def _put_patterns(context: Context, at: At, fields: Fields) -> None:
         context.ledger.carry(one)
     if kept:
         fields.put("include", kept, at)
+
+
+def list_copied_data(surroundings: Surroundings, paths: list[str]) -> list[str]:
+    """List patterns of copied files and directories that are not code."""
+    return [
+        surroundings.place(f"{one}/**" if surroundings.is_folder(one) else one)
+        for one in paths
+        if one != "." and not _names_code(one)
+    ]
 
 
 def _names_code(pattern: str) -> bool:

@@ -40,6 +40,11 @@ _IAM = (
     "AWS::IAM::InstanceProfile",
 )
 _NAMED = ("RoleName", "UserName", "GroupName", "ManagedPolicyName", "InstanceProfileName")
+# Types that name an API and change nothing in it.
+_BESIDE_API = (
+    *("AWS::ApiGateway::BasePathMapping", "AWS::ApiGateway::UsagePlan"),
+    *("AWS::ApiGatewayV2::ApiMapping", "AWS::ApiGateway::BasePathMappingV2"),
+)
 _SECTIONS = ("Mappings", "Conditions", "Rules", "Metadata")
 _DYNAMIC = re.compile(r"\{\{resolve:")
 
@@ -76,7 +81,9 @@ def split_resources(resources: Iterable[At], names: LogicalNames, used: frozense
     found = {key: list_ids(one.node) for key, one in listed.items() if one.node is not None}
     needed = _follow(used & listed.keys(), found)
     early = {key for key in needed if _read_type(listed[key]) in _NAME_ONLY}
-    after = {key for key, one in found.items() if one & names.functions.keys()} - early
+    early -= {key for key in early if found[key] & names.apis}
+    late = names.functions.keys() | names.apis
+    after = {key for key, one in found.items() if one & late} - early
     while new := {key for key, one in found.items() if key not in after and one & after} - early:
         after |= new
     return Split(frozenset(listed.keys() - after), frozenset(after))
@@ -183,11 +190,7 @@ class TemplateBuilder:
             return node._replace(items=tuple(self._rewrite(one, kind) for one in node.items))
         match get_function(node):
             case "Ref" if isinstance(inner := node.entries[0].value, Scalar):
-                return self._refer(
-                    node,
-                    inner.text,
-                    "Arn" if kind in _BY_ARN and inner.text in self._names.functions else "",
-                )
+                return self._rewrite_reference(node, inner.text, kind)
             case "Fn::GetAtt":
                 return self._refer(node, *split_attribute(node.entries[0].value))
             case "Fn::Sub":
@@ -209,6 +212,20 @@ class TemplateBuilder:
         binding = self._intrinsics.refer(name, attribute)
         return build_function("Ref", self._add_parameter(f"{name}{attribute or 'Ref'}", binding))
 
+    def _rewrite_reference(self, node: Node, name: str, kind: str) -> Node:
+        if name in self._names.apis:
+            return self._refer_api(name, kind)
+        is_arn = kind in _BY_ARN and name in self._names.functions
+        return self._refer(node, name, "Arn" if is_arn else "")
+
+    def _refer_api(self, name: str, kind: str) -> Node:
+        """Refer to the API of the service, which a release replaces with all its parts."""
+        if kind.startswith("AWS::ApiGateway") and kind not in _BESIDE_API:
+            raise NotCarriedError(f"`{kind}` changes the API, which fabric imports as a whole")
+        if not self._is_late:
+            raise NotCarriedError(self._names.describe(name))
+        return build_function("Ref", self._add_parameter("ApiId", "${api:id}"))
+
     def _rewrite_substitution(self, node: Mapping, kind: str) -> Node:
         inner = node.entries[0].value
         text = inner.items[0] if isinstance(inner, Sequence) and inner.items else inner
@@ -225,7 +242,8 @@ class TemplateBuilder:
             name, attribute = found[1], found[2] or ""
             if name in own or name in self._own or name in self._declared:
                 return found[0]
-            made = self._refer(node, name, attribute)
+            is_api = name in self._names.apis and not attribute
+            made = self._refer_api(name, kind) if is_api else self._refer(node, name, attribute)
             if made is node:
                 return found[0]
             return f"${{{_get_reference(made)}}}"

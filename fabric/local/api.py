@@ -28,16 +28,18 @@ from fabric.local.exchange import Exchange, ServedCall, build_failure_answer, bu
 from fabric.local.http_answer import BadAnswerError, convert_answer
 from fabric.local.http_event import (
     Arrival,
+    RefusedBodyError,
+    convert_event,
     convert_request_to_event,
-    convert_to_older_event,
 )
 from fabric.local.http_service import TunnelEnd, is_loopback
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.cors import Cors, parse_cors_setting
+from fabric.model.mapped_events import INTEGRATION, find_error_status
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs
-from fabric.runtimes.calls.call_end import CallEnd, decode_response
+from fabric.runtimes.calls.call_end import CallEnd, Failing, decode_response
 from fabric.runtimes.calls.event_lines import encode_call_event, parse_event
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.http.answers import ServedAnswer, build_json_answer
@@ -219,11 +221,15 @@ class LocalApi:
         head, name = exchange.head, found.route.function
         shared = build_answer_headers(cors, head.header("origin")) if cors else ()
         note = self._note_open_route(found)
-        if found.route.payload == "1.0":
-            event = convert_to_older_event(event)
+        try:
+            event = convert_event(found.route.payload, event)
+        except RefusedBodyError as error:
+            exchange.refuse(error.status, str(error))
+            return
+        convert = _convert_mapped if found.route.payload == INTEGRATION else _convert_response
 
         def convert_end(end: CallEnd) -> tuple[ServedAnswer, str]:
-            answer, warning = _convert_response(head, name, end)
+            answer, warning = convert(head, name, end)
             own = {one for one, _ in answer.headers}
             more = tuple(one for one in shared if one[0] not in own)
             full = ServedAnswer(answer.status, (*answer.headers, *more), answer.body)
@@ -335,6 +341,16 @@ def _convert_response(head: RequestHead, name: str, end: CallEnd) -> tuple[Serve
     except (BadAnswerError, ValueError, RecursionError) as error:
         document = {"error": f"`{name}` returned an invalid response: {error}"}
         return build_json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
+
+
+def _convert_mapped(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer, str]:
+    """Convert the result of a route without a proxy: it is the body, and its error the status."""
+    failure = end.failure
+    if failure is None or failure.why is not Failing.THREW:
+        return _convert_raw(head, name, end), ""
+    text = failure.message.removeprefix(f"failed: {failure.type}: ")
+    document = {"errorMessage": text, "errorType": failure.type}
+    return build_json_answer(find_error_status(text), document), ""
 
 
 def _convert_raw(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:

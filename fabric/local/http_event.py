@@ -2,14 +2,16 @@
 
 import base64
 import functools
+import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_plus
 
 from msgspec import Struct
 
 from fabric.local.routes import Matched
+from fabric.model.mapped_events import FORM, INTEGRATION, JSON
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.system.http.requests import ServedRequest
 
@@ -90,6 +92,59 @@ def convert_to_older_event(event: JsonObject) -> JsonObject:
         "body": event.get("body"),
         "isBase64Encoded": event["isBase64Encoded"],
     }
+
+
+class RefusedBodyError(Exception):
+    """A body that a route without a proxy does not accept."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def convert_event(payload: str, event: JsonObject) -> JsonObject:
+    """Convert an event to the form of its route."""
+    if payload == INTEGRATION:
+        return _convert_to_mapped_event(event)
+    return convert_to_older_event(event) if payload == "1.0" else event
+
+
+def _convert_to_mapped_event(event: JsonObject) -> JsonObject:
+    """Convert an event to that of `integration: lambda`, as the templates of a REST API do."""
+    older = convert_to_older_event(event)
+    context: Any = older["requestContext"]
+    access = _read_map(context["authorizer"])
+    claims = _read_map(access.get("claims"))
+    return {
+        "body": _parse_mapped_body(older),
+        "method": context["httpMethod"],
+        "principalId": access.get("principalId", ""),
+        "stage": context["stage"],
+        "cognitoPoolClaims": {"sub": claims.get("sub", "")},
+        "enhancedAuthContext": {name: str(value) for name, value in access.items()},
+        "headers": older["headers"],
+        "query": older["queryStringParameters"] or {},
+        "path": older["pathParameters"] or {},
+        "identity": context["identity"],
+        "stageVariables": {},
+        "requestPath": context["resourcePath"],
+    }
+
+
+def _parse_mapped_body(event: JsonObject) -> Json:
+    kind = str(_read_map(event["headers"]).get("content-type") or JSON).partition(";")[0].strip()
+    text = str(event["body"] or "")
+    if kind.lower() == FORM:
+        pairs = (one.split("=") for one in text.split("&"))
+        return {unquote_plus(one[0]): unquote_plus("".join(one[1:2])) for one in pairs}
+    if kind.lower() != JSON:
+        raise RefusedBodyError(415, "Unsupported Media Type")
+    try:
+        found: Json = json.loads(text or "{}")
+    except ValueError as error:
+        message = f"invalid JSON body: {error}"
+        raise RefusedBodyError(400, message) from error
+    return found
 
 
 def _read_map(value: Json) -> dict[str, Json]:

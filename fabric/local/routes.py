@@ -20,7 +20,7 @@ class HttpRoute(Struct, frozen=True):
     # The text of the trigger: empty, or the CORS settings.
     cors: str = ""
     access: RouteAccess = OPEN
-    # The version of its events.
+    # The version of its events, or the integration without a proxy.
     payload: str = "2.0"
 
     @property

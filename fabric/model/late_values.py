@@ -28,8 +28,10 @@ _WHERE_IN_WORKFLOWS = (
 # and of outputs of other services begin.
 STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"
 OWN_ADDRESSES = ("function:", "workflow:")
-_BINDINGS = (STACK_OUTPUT, *OWN_ADDRESSES, SERVICE_OUTPUT)
-_BOUND = re.compile(rb"\$\{(?:stack|function|workflow|service):")
+# The id and the address of the own API, which the release creates.
+OWN_API = "api:"
+_BINDINGS = (STACK_OUTPUT, *OWN_ADDRESSES, OWN_API, SERVICE_OUTPUT)
+_BOUND = re.compile(rb"\$\{(?:stack|function|workflow|service|api):")
 
 
 def has_late_bindings(text: bytes) -> bool:
@@ -116,6 +118,12 @@ def require_known_values(what: str, texts: Iterable[str]) -> None:
 
 
 def late_value_problem(path: str, name: str) -> Problem:
+    if name.startswith(OWN_API):
+        return Problem(
+            "config/late-value",
+            f"`{path}` uses `{format_binding(name)}`, which is known only after the release",
+            hint="use it only in `parameters` of the stack `after`",
+        )
     where = _WHERE_IN_WORKFLOWS if path.startswith("workflows") else WHERE_LATE
     return Problem(
         "config/late-value",

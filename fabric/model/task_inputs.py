@@ -436,6 +436,8 @@ class StackInputs(_Inputs, frozen=True):
     # The deployment to return to, and the logical ids of resources that it did not have.
     restores: str = ""
     disposable: tuple[str, ...] = ()
+    # Whether the parameters use the API of the service, which its release creates.
+    uses_api: bool = False
 
     def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))

@@ -16,7 +16,7 @@ from fabric.graph.decide import (
     wait_for,
 )
 from fabric.graph.judge import hash_environment
-from fabric.graph.late_outputs import require_outputs
+from fabric.graph.late_outputs import list_own_api, require_outputs
 from fabric.graph.plan import Known
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
@@ -24,6 +24,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import StackDone, StackGone
 from fabric.model.records.record import (
     Mode,
+    Record,
     RecordRef,
     StackOutput,
     StackRecord,
@@ -73,7 +74,8 @@ class StackKind:
             return _judge_removal(was, count)
         if known.upstream is None:
             return wait_for(known.unknown, count)
-        upstream = (*known.upstream, *self._list_outside(inputs, known.task.needs))
+        outside = self._list_outside(inputs, known.task.needs)
+        upstream = (*known.upstream, *outside, *_list_own_api(inputs, record))
         key = compute_part_key(known.task, known.code, upstream)
         if record is None or was is None or not was.key:
             reason = "first deploy" if was is None else "result of the last deploy unknown"
@@ -115,6 +117,7 @@ class StackKind:
         hashes = (
             *sorted((need, one.digest) for need, one in upstream.items()),
             *self._list_outside(inputs, task.needs),
+            *_list_own_api(inputs, locked_record.record),
         )
         key = compute_part_key(task, self.code(task), hashes)
         require_outputs(values.parameters.reveal())
@@ -206,6 +209,13 @@ class StackKind:
             )
         locked_record.add(StackDone(call.task.id, row))
         return TaskResult(build_stack_output(row).digest, keep=False)
+
+
+def _list_own_api(inputs: StackInputs, record: Record | None) -> Pairs:
+    """List the hashes of the API that the parameters use. Its address can stay when it changes."""
+    if not inputs.uses_api or record is None:
+        return ()
+    return tuple((name, hash_fields((text,))) for name, text in list_own_api(record).items())
 
 
 def _deploy(call: PartCall, order: StackOrder) -> DeployedStack:

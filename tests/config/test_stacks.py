@@ -147,3 +147,43 @@ def test_resources_to_import_are_kept_as_json() -> None:
     text = TEMPLATE.replace("Queue'}", "Queue', DeletionPolicy: Retain}")
     [stack] = stacks(config(f"{text}, import: {{Q: {{QueueUrl: u}}}}, notifications: ['arn:a']"))
     assert (stack.imports, stack.notifications) == ('{"Q":{"QueueUrl":"u"}}', ("arn:a",))
+
+
+_ROUTE = "functions: [{name: a, entry: a.ts, triggers: [{type: http, route: GET:/a}]%s}]\n"
+_USES_API = config("", f"{OPTIONAL}, parameters: {{Url: '${{api:id}}', Key: '${{api:url}}'}}")
+
+
+def with_route(text: str, more: str = "") -> str:
+    return text.replace("functions: [{name: a, entry: a.ts, env: {}}]\n", _ROUTE % more)
+
+
+def test_parameters_of_the_later_stack_can_use_the_own_api() -> None:
+    [found] = stacks(with_route(_USES_API))
+    assert [name for name, _ in found.parameters] == ["Url", "Key"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_USES_API, "`${api:id}` needs an API"),
+        (with_route(_USES_API, ", env: {A: '${api:id}'}"), "`functions.a.env` uses `${api:id}`"),
+        (with_route(HEAD + "env: {A: '${api:url}'}\n") + _ROUTE % "", "`env` uses `${api:url}`"),
+        (
+            with_route(config(f"{OPTIONAL}, parameters: {{Url: '${{api:id}}'}}")),
+            "`stack.before.parameters` uses `${api:id}`",
+        ),
+        (with_route(_USES_API).replace("api:id", "api:arn"), "unknown binding `${api:arn}`"),
+        (
+            with_route(config("", f"{TEMPLATE}, name: '${{api:id}}'")),
+            "`stack.after.name` uses `${api:id}`",
+        ),
+        (
+            HEAD + _ROUTE % "" + "extensions: {cloud1-lambda: {roleArn: '${api:id}'}}\n",
+            "`extensions.cloud1-lambda.roleArn` uses `${api:id}`",
+        ),
+    ],
+)
+def test_the_own_api_is_known_only_after_the_release(text: str, message: str) -> None:
+    found = problems(text)
+    assert any(message in one.message for one in found), found
+    assert len({(one.message, one.where) for one in found}) == len(found)

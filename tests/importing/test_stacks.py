@@ -167,3 +167,34 @@ def test_an_alias_counts_as_its_function_and_is_always_live() -> None:
     assert "Hook" in resources(done, "after")
     assert set(done.extension["stack"]["after"]["parameters"].values()) == {"${function:Api.arn}"}
     assert done.reasons() == []
+
+
+_ROUTE = "api: {handler: src/api.handler, events: [{httpApi: GET /a}]%s}"
+
+
+def with_api(resources: str, more: str = "") -> Conversion:
+    return from_serverless(service(_ROUTE % more, "", f"resources:\n  {resources}\n"), SOURCE)
+
+
+def test_resources_and_exports_of_the_own_api_are_in_the_later_stack() -> None:
+    done = with_api(
+        "{Resources: {P: {Type: 'AWS::SSM::Parameter', Properties: {Value: !Sub 'x${HttpApi}'}}},"
+        " Outputs: {Id: {Value: !Ref HttpApi, Export: {Name: a}}}}"
+    )
+    assert done.extension["stack"]["after"]["parameters"] == {"ApiId": "${api:id}"}
+    assert resources(done, "after")["P"]["Properties"]["Value"] == {"Fn::Sub": "x${ApiId}"}
+    assert done.stacks["after"]["Outputs"]["Id"]["Value"] == {"Ref": "ApiId"}
+    assert done.reasons() == []
+
+
+def test_a_resource_that_changes_the_own_api_is_reported() -> None:
+    done = with_api(
+        "{Resources: {S: {Type: 'AWS::ApiGatewayV2::Stage', Properties: {ApiId: !Ref HttpApi}}}}"
+    )
+    assert "changes the API" in done.reasons()[0]
+    assert not done.stacks
+
+
+def test_functions_cannot_use_the_own_api() -> None:
+    done = with_api("{}", ", environment: {A: !Ref HttpApi}")
+    assert "known only after the release" in done.reasons()[0]

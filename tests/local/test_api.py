@@ -30,6 +30,8 @@ TEXT = """
 def handler(event, context):
     asked = event.get("queryStringParameters") if isinstance(event, dict) else None
     mode = (asked or {}).get("mode")
+    if isinstance(event, dict) and "requestPath" in event and event["query"].get("fail"):
+        raise ValueError(event["query"]["fail"])
     if mode == "throws":
         raise ValueError("no")
     if mode == "lies":
@@ -47,6 +49,7 @@ ROUTES = (
     HttpRoute("ANY", "/closed", "echo"),
     HttpRoute("GET", "/broken", "broken"),
     HttpRoute("GET", "/older/{id}", "echo", payload="1.0"),
+    HttpRoute("ANY", "/mapped/{id}", "echo", payload="lambda"),
     HttpRoute("GET", "/checked", "echo", access=RouteAccess(CHECK)),
     HttpRoute("GET", "/limited", "echo", access=RouteAccess(limit=Limit(0, 1))),
     HttpRoute("GET", "/token", "echo", access=RouteAccess(TOKEN)),
@@ -226,3 +229,31 @@ def test_an_authorizer_without_keys_is_reported_once() -> None:
         warnings = [one.warning for one in client.calls]
     assert "`users` is not applied: pass the keys" in warnings[0]
     assert "users" not in warnings[1]
+
+
+def test_a_route_without_a_proxy_gets_the_parts_of_a_request() -> None:
+    kinds = {"Content-Type": "application/x-www-form-urlencoded", "X-A": "b"}
+    with api() as client:
+        code, _, body = client.ask("POST", "/mapped/7?q=1", b"a=1&b=x+y&c", kinds)
+        event = json.loads(body)
+        assert code == 200
+        assert event["body"] == {"a": "1", "b": "x y", "c": ""}
+        assert (event["path"], event["query"]) == ({"id": "7"}, {"q": "1"})
+        assert (event["method"], event["requestPath"]) == ("POST", "/mapped/{id}")
+        assert event["headers"]["x-a"] == "b"
+        plain = json.loads(client.ask("POST", "/mapped/7", b'{"n": 1}')[2])
+        assert plain["body"] == {"n": 1}
+
+
+def test_an_error_of_a_route_without_a_proxy_names_its_status() -> None:
+    with api() as client:
+        code, _, body = client.ask("GET", "/mapped/7?fail=%5B404%5D+none")
+        assert (code, json.loads(body)["errorMessage"]) == (404, "[404] none")
+        assert client.status("GET", "/mapped/7?fail=other") == 200
+
+
+def test_a_route_without_a_proxy_refuses_other_bodies() -> None:
+    with api() as client:
+        text = {"Content-Type": "text/plain"}
+        assert client.ask("POST", "/mapped/7", b"x", text)[0] == 415
+        assert client.ask("POST", "/mapped/7", b"{")[0] == 400

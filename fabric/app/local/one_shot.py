@@ -65,15 +65,20 @@ def _select_function(call: OneCall, config: Config, settings: Settings) -> tuple
         return call.function or _require_single_function(names), call.event
     from fabric.local.http_event import (
         Arrival,
+        RefusedBodyError,
+        convert_event,
         convert_request_to_event,
-        convert_to_older_event,
     )
 
     matched = _match_route(call, config, call.http)
     arrival = Arrival(settings.clock.now(), settings.chance(8))
     event = convert_request_to_event(call.http.request(), matched, arrival)
-    is_older = matched.route.payload == "1.0"
-    return matched.route.function, convert_to_older_event(event) if is_older else event
+    try:
+        return matched.route.function, convert_event(matched.route.payload, event)
+    except RefusedBodyError as error:
+        message = f"the API refuses the body with {error.status}: {error}"
+        hint = "pass JSON or a form, with its `content-type`"
+        raise FabricError(Problem("input/bad-payload", message, hint)) from error
 
 
 def _require_single_function(names: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from fabric.local.routes import HttpRoute
 from fabric.model.hashing import hash_bytes
 from fabric.model.host_facts import find_host_facts
 from fabric.model.late_values import fill_placeholders, find_late_names
+from fabric.model.mapped_events import INTEGRATION
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
@@ -162,8 +163,13 @@ def list_routes(config: Config, functions: Iterable[Function]) -> Iterator[HttpR
                     function=function.name,
                     cors=trigger.cors,
                     access=_build_access(settings, trigger) if settings else OPEN,
-                    payload=settings.event_format if settings else "2.0",
+                    payload=_choose_payload(settings, trigger) if settings else "2.0",
                 )
+
+
+def _choose_payload(settings: "HttpSettings", trigger: HttpTrigger) -> str:
+    found = str(json.loads(trigger.options or "{}").get("integration") or "")
+    return found if found == INTEGRATION else settings.event_format
 
 
 def _read_http_settings(config: Config) -> "HttpSettings | None":

@@ -12,7 +12,12 @@ from fabric.app.records.placed_deployers import PlacedDeployers
 from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function, Trigger
 from fabric.graph.deploy_settings import build_spec
-from fabric.graph.late_outputs import list_late_names, list_late_texts, require_outputs
+from fabric.graph.late_outputs import (
+    list_late_names,
+    list_late_texts,
+    list_own_api,
+    require_outputs,
+)
 from fabric.graph.stacks import describe_policy, find_stack, hash_parameters
 from fabric.graph.workflows import describe_machine, fill_definition, find_machine
 from fabric.model.late_values import (
@@ -95,6 +100,7 @@ class ConfigValues:
         known = {
             **self._upstreams.list_own_outputs(ref),
             **self._deployers.locate_own(ref, names),
+            **(list_own_api(record) if (record := self._upstreams.find_record(ref)) else {}),
         }
         return StackValues(
             stack=stack,

@@ -29,11 +29,11 @@ _WORDS = (
     *("function", "workflow", "service"),
 )
 _LOOKUPS = frozenset(LookupKind)
-# Outputs of the service's own stack, addresses of its functions and workflows, and outputs of other
-# services: known only after a deploy.
+# Outputs of the service's own stack, addresses of its functions, workflows and API, and outputs of
+# other services: known only after a deploy.
 _OWN = ("function", "workflow")
-_LATE = ("stack", *_OWN, "service")
-_WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN)
+_LATE = ("stack", *_OWN, "api", "service")
+_WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN, "api")
 _OPENING = re.compile(r"\$\{(cfn-export|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
@@ -42,6 +42,7 @@ _NAMES = {
     "param": PARAM_NAME,
     "file": _PATH,
     "stack": re.compile(r"[A-Za-z0-9]{1,255}"),
+    "api": re.compile("id|url"),
     **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)")),
     "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
 }
@@ -185,6 +186,7 @@ def _check_reference_name(word: str, name: str) -> None:
 _LOOKUP_HINTS = {
     "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
     **{one: f"write ${{{one}:NAME.arn}} or ${{{one}:NAME.name}}" for one in _OWN},
+    "api": "write ${api:id} or ${api:url}",
     "service": "write ${service:NAME.OUTPUT} or ${service:NAME@STAGE.OUTPUT}",
     "cfn": "write ${cfn:STACK.OUTPUT}",
     "cfn-export": "write ${cfn-export:NAME}",

@@ -18,11 +18,12 @@ from fabric.config.schema.check import Finding
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
 from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, find_child, place_of
+from fabric.config.yaml.nodes import EMPTY, Mapping, Node, Scalar, Sequence, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.late_values import (
     OWN_ADDRESSES,
+    OWN_API,
     SERVICE_OUTPUT,
     STACK_OUTPUT,
     find_late_names,
@@ -74,6 +75,24 @@ def find_misplaced_late_values(root: Mapping) -> Iterator[Finding]:
             yield from _check_extensions(entry.value)
         elif entry.key not in _FREE:
             yield from _find_late_below(entry.key, entry.value)
+    yield from _find_api_uses(root, is_filled=is_filled)
+
+
+def _find_api_uses(root: Mapping, *, is_filled: bool) -> Iterator[Finding]:
+    """Find uses of the own API where other late values can be: only stacks are deployed after the
+    release."""
+    for key in ("env", "defaults"):
+        yield from _find_late_below(key, find_child(root, key) or EMPTY, (OWN_API,))
+    for section, keys in _FREE_IN.items():
+        for name, item in list_named_entries(find_child(root, section)):
+            for key in sorted(keys | _FILLED_IN.get(section, frozenset())):
+                path = f"{section}.{format_excerpt(name)}.{key}"
+                yield from _find_late_below(path, find_child(item, key) or EMPTY, (OWN_API,))
+    for name, extension in list_named_entries(find_child(root, "extensions")):
+        for entry in extension.entries:
+            if entry.key != "stack" or not is_filled:
+                path = f"extensions.{name}.{entry.key}"
+                yield from _find_late_below(path, entry.value, (OWN_API,))
 
 
 def _check_entries(key: str, node: Node, free: frozenset[str]) -> Iterator[Finding]:

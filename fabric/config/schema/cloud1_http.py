@@ -170,6 +170,38 @@ _STATEMENT = Fields(
 )
 _KEY_NAME = Text(match_whole(r"[A-Za-z0-9_-]{1,64}"), "a name of letters, digits, `_` and `-`")
 _MEDIA_TYPE = Text(match_whole(r"[\w*.+-]+/[\w*.+-]+"), "a media type, such as `image/png`")
+_HEADER_NAME = Text(match_whole(r"[A-Za-z0-9_-]+"), "a name of a header")
+_HEADER_VALUE = Text(
+    match_whole(
+        r"(?!\$)[^']+|\$request\.(?:header|querystring|path)\.[A-Za-z0-9._-]+|\$context\.[A-Za-z.]+"
+    ),
+    "a text without `'`, or a value such as `$request.header.Origin` or `$context.requestId`",
+)
+_RESPONSES = (
+    *("ACCESS_DENIED", "API_CONFIGURATION_ERROR", "AUTHORIZER_CONFIGURATION_ERROR"),
+    *("AUTHORIZER_FAILURE", "BAD_REQUEST_BODY", "BAD_REQUEST_PARAMETERS", "DEFAULT_4XX"),
+    *("DEFAULT_5XX", "EXPIRED_TOKEN", "INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT"),
+    *("INVALID_API_KEY", "INVALID_SIGNATURE", "MISSING_AUTHENTICATION_TOKEN", "QUOTA_EXCEEDED"),
+    *("REQUEST_TOO_LARGE", "RESOURCE_NOT_FOUND", "THROTTLED", "UNAUTHORIZED"),
+    *("UNSUPPORTED_MEDIA_TYPE", "WAF_FILTERED"),
+)
+_RESPONSE = Fields(
+    (
+        Field("statusCode", Integer(200, 599), "Status. Default: that of the type.", 401),
+        Field(
+            "headers",
+            Table(_HEADER_VALUE, _HEADER_NAME, sample="Access-Control-Allow-Origin"),
+            "Headers: a text, or a value such as `$request.header.Origin` or `$context.requestId`.",
+            {"Access-Control-Allow-Origin": "*"},
+        ),
+        Field(
+            "templates",
+            Table(FILLED, _MEDIA_TYPE, sample="application/json"),
+            "Templates of the body by media type.",
+            {"application/json": '{"message": $context.error.messageString}'},
+        ),
+    )
+)
 _LARGEST_RESPONSE = 10_485_760
 # For `kind: rest` only.
 _REST = (
@@ -221,6 +253,16 @@ _REST = (
         Integer(0, _LARGEST_RESPONSE),
         "Size from which the REST API compresses responses, in bytes. Default: never.",
         1024,
+    ),
+    Field(
+        "gatewayResponses",
+        Table(
+            _RESPONSE,
+            Text(match_whole("|".join(_RESPONSES)), "a type of API Gateway, such as DEFAULT_4XX"),
+            sample="UNAUTHORIZED",
+        ),
+        "Responses of the REST API itself, by the type of AWS.",
+        {"UNAUTHORIZED": {"headers": {"Access-Control-Allow-Origin": "*"}}},
     ),
     Field("metrics", Flag(), "Metrics per method (REST API). Default: false.", example=True),
     Field("tracing", Flag(), "X-Ray tracing of the REST API. Default: false.", example=True),

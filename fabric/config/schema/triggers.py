@@ -18,6 +18,7 @@ from fabric.config.schema.shapes import (
     Text,
     match_whole,
 )
+from fabric.model.mapped_events import INTEGRATION
 from fabric.model.names import TriggerKind
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")
@@ -112,6 +113,13 @@ HTTP_OPTIONS = (
         Flag(),
         "Whether the API streams the response (REST API of AWS). Default: false.",
         example=True,
+    ),
+    Field(
+        "integration",
+        OneOf(("proxy", INTEGRATION), "an integration"),
+        "How the API calls the function (REST API of AWS): with the whole request, or with an "
+        "event of its parts, so that the result is the body. Default: proxy.",
+        INTEGRATION,
     ),
 )
 _RETRY = Field(

@@ -1,5 +1,6 @@
 """The settings of APIs of the Serverless Framework."""
 
+import re
 from collections.abc import Iterator
 
 from fabric.importing.aws_settings import read_cors
@@ -19,6 +20,7 @@ from fabric.importing.rules import (
     is_true,
     lose_because,
     lower_as,
+    map_as,
     number_as,
     share,
     texts_as,
@@ -171,6 +173,52 @@ def convert_api(context: Context, source: At, config: Fields, target: EventTarge
         flag_as("tracing")(context, tracing, http)
     for key in ("httpApi", "restApi"):
         _put_logs(context, provider.get("logs", key), http)
+
+
+def put_gateway_responses(context: Context, resources: list[At], target: EventTarget) -> list[At]:
+    """Convert the responses of the REST API of the service, and return the other resources. In a
+    stack, the next import of the document would delete them."""
+    found = [one for one in resources if _is_own_response(one)] if target.has_rest_api else []
+    for one in found:
+        properties = one.get("Properties")
+        kind = context.read_text(properties.get("ResponseType"))
+        response = Fields(one)
+        apply_rules(context, properties, _RESPONSE_RULES, response)
+        target.http.child("gatewayResponses", one).put(kind, response, one)
+        context.ledger.carry(one.get("Type"))
+        context.ledger.drop(one.get("DependsOn"), "the response is part of the API")
+        context.ledger.lose(one.get("Condition"), "a response has no condition")
+    return [one for one in resources if one not in found]
+
+
+def _is_own_response(at: At) -> bool:
+    own = at.get("Properties", "RestApiId", "Ref").text == "ApiGatewayRestApi"
+    return own and at.get("Type").text == "AWS::ApiGateway::GatewayResponse"
+
+
+def _put_response_headers(context: Context, at: At, response: Fields) -> None:
+    """Put headers: a text in single quotes, or a value of the request."""
+    for one in at.list_entries():
+        text, name = context.read_text(one), one.key.removeprefix("gatewayresponse.header.")
+        found = _LITERAL.fullmatch(text)
+        if name == one.key:
+            context.ledger.lose(one, "a response has only parameters of its headers")
+        elif found:
+            response.child("headers", at).put(name, found[1], one)
+        elif text.startswith(("method.request.header.", "method.request.querystring.", "context.")):
+            response.child("headers", at).put(name, f"${text.removeprefix('method.')}", one)
+        else:
+            context.ledger.lose(one, f"the value `{text}` of a header is not supported")
+        context.ledger.carry(one)
+
+
+_LITERAL = re.compile(r"'((?!\$)[^']+)'")
+_RESPONSE_RULES: Rules = {
+    **share(("RestApiId", "ResponseType"), carry),
+    "StatusCode": number_as("statusCode"),
+    "ResponseParameters": _put_response_headers,
+    "ResponseTemplates": map_as("templates"),
+}
 
 
 def _put_endpoint(context: Context, provider: At, target: EventTarget) -> None:

@@ -7,7 +7,7 @@ from fabric.config.yaml.nodes import Mapping, Node, Scalar
 from fabric.importing.aws_settings import choose_runtime, put_runtime
 from fabric.importing.context import Context, choose_stand_in
 from fabric.importing.credentials import Credentials, is_secret_parameter
-from fabric.importing.draft import Fields, Imported
+from fabric.importing.draft import Fields, Imported, NewFile
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.packaging import put_build, put_entry, put_package
@@ -21,10 +21,12 @@ from fabric.importing.serverless.functions import (
     convert_permissions,
     shorten,
 )
+from fabric.importing.serverless.images import put_image
 from fabric.importing.serverless.lift import expand_constructs
 from fabric.importing.serverless.plugins import convert_plugins, convert_state_machines
 from fabric.importing.serverless.stacks import build_stacks
 from fabric.importing.serverless.variables import Variables, find_default_stage
+from fabric.importing.serverless.wsgi import WSGI_HANDLERS, put_wsgi_application
 from fabric.importing.source import At, Ledger
 from fabric.importing.surroundings import Surroundings
 from fabric.importing.web.functions import choose_service
@@ -108,6 +110,19 @@ def _list_parts(source: At) -> tuple[At, ...]:
     return section.list_items() if section.is_list else (section,)
 
 
+def _list_apis(source: At) -> frozenset[str]:
+    """Return the id of the API of the service. Routes of both kinds join the HTTP API."""
+    events = (
+        one.text or entry.key
+        for function in source.get("functions").list_entries()
+        for one in function.get("events").list_items()
+        for entry in one.list_entries() or (one,)
+    )
+    kinds = {"httpApi": "HttpApi", "http": "ApiGatewayRestApi"}
+    found = {kinds[one] for one in events if one in kinds}
+    return frozenset(sorted(found, reverse=True)[:1])
+
+
 def _collect_names(source: At, service: str) -> LogicalNames:
     functions = source.get("functions").list_entries()
     parts = _list_parts(source)
@@ -115,6 +130,7 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         service=service,
         functions={build_logical_id(one.key): shorten(service, one.key) for one in functions},
         generated=set(_GENERATED),
+        apis=_list_apis(source),
         parameters={
             one.key: f"${{param:{one.key}}}"
             for part in parts
@@ -143,6 +159,7 @@ class _Conversion:
         self._config = Fields()
         self._extension = Fields()
         self._target = EventTarget(self._extension.child("http"))
+        self._files: dict[str, NewFile] = {}
 
     def run(self) -> Imported:
         self._convert_service()
@@ -162,6 +179,7 @@ class _Conversion:
             config=self._config.build_config(self._context.requests.lost),
             ledger=self._ledger,
             stacks=stacks,
+            files=tuple(self._files.values()),
         )
 
     @property
@@ -282,7 +300,7 @@ class _Conversion:
             if name != at.key:
                 reason = "names have letters, digits, `_`, `-`, at most 64 with service and stage"
                 self._ledger.remark(at, reason, name)
-            put_entry(self._context, at, self._source, function)
+            self._put_code(at, function)
             if not function.has("entry"):
                 self._ledger.lose(at, "the function has no code in the project")
                 continue
@@ -293,6 +311,18 @@ class _Conversion:
             reason = "a service has one API in fabric: routes of the REST API join the HTTP API"
             self._ledger.remark(self._source.get("functions"), reason, "http.kind: http")
             self._ledger.remark(self._source.get("functions"), PAYLOAD_CHANGES, "http.payload: 2.0")
+
+    def _put_code(self, at: At, function: Fields) -> None:
+        """Put the entry of a function: a file, an image, or an application of a plugin."""
+        if not at.get("image").is_missing:
+            images = self._source.get("provider", "ecr", "images")
+            put_image(self._context, at.get("image"), images, function)
+        elif at.get("handler").text in WSGI_HANDLERS:
+            settings = self._variables.resolve(self._source.get("custom", "wsgi"))
+            made = put_wsgi_application(self._context, at.get("handler"), settings, function)
+            self._files |= {one.path: one for one in made}
+        else:
+            put_entry(self._context, at, self._source, function)
 
     def _open_params(self, stage: str) -> Fields:
         """Return the parameters of a stage, or those of all stages."""

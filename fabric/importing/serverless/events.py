@@ -89,11 +89,14 @@ def _convert_http(context: Context, at: At, target: EventTarget) -> None:
     apply_rules(context, at, rules, trigger)
 
 
-def _put_integration(context: Context, at: At, _: Fields) -> None:
+def _put_integration(context: Context, at: At, trigger: Fields) -> None:
     if at.text.lower().replace("_", "-") in ("lambda-proxy", "aws-proxy"):
         context.ledger.drop(at, "default of fabric")
+    elif at.text.lower() in ("lambda", "aws"):
+        trigger.put("integration", "lambda", at)
+        context.ledger.carry(at)
     else:
-        context.ledger.lose(at, f"the integration `{at.text}` is not a Lambda proxy integration")
+        context.ledger.lose(at, f"the integration `{at.text}` does not call a function")
 
 
 def _put_parameters(context: Context, at: At, request: Fields) -> None:
@@ -115,7 +118,8 @@ def _put_schemas(context: Context, at: At, request: Fields) -> None:
         context.ledger.carry(one)
 
 
-_MAPPED = "requests and responses are mapped only without a proxy integration"
+_MAPPED = "own templates and statuses of an integration are not supported"
+_UNREAD = "the Serverless Framework reads only `request.parameters`"
 _HTTP_RULES: Rules = {
     "cors": put_cors,
     "private": true_as("apiKey"),
@@ -126,6 +130,8 @@ _HTTP_RULES: Rules = {
             "parameters": _put_parameters,
             **share(("schemas", "schema"), _put_schemas),
             **share(("template", "passThrough", "uri", "contentHandling"), lose_because(_MAPPED)),
+            # Places of parameters that the tool does not read.
+            **share(("paths", "querystrings", "headers", "parameter"), drop_because(_UNREAD)),
         },
     ),
     "timeoutInMillis": put_seconds,

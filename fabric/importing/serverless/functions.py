@@ -85,12 +85,6 @@ def _put_destination(context: Context, at: At, fields: Fields) -> None:
     context.ledger.carry(at)
 
 
-def _put_image(context: Context, at: At, _: Fields) -> None:
-    reason = "images that are built elsewhere are not supported"
-    hint = "use `package: {type: image}`, which builds the image from the entry"
-    context.ledger.lose(at, reason, hint)
-
-
 def _put_own_package(context: Context, at: At, fields: Fields) -> None:
     put_package(context, at, fields)
 
@@ -109,13 +103,18 @@ _SHARED: Rules = {
     "recursiveLoop": lower_as("recursiveLoop"),
     "runtimeManagement": lose_because("AWS updates runtimes itself"),
 }
+_ECR_RULES: Rules = {
+    # Functions read the images that they name.
+    "images": drop_because("no function uses it"),
+    "scanOnPush": lose_because("repositories are created without scans of images"),
+}
 PROVIDER_RULES: Rules = {
     **_SHARED,
     "tracing": lambda context, at, fields: (
         None if at.get("lambda").is_missing else put_tracing(context, at.get("lambda"), fields)
     ),
     "alb": lose_because("load balancers are not supported"),
-    "ecr": lose_because("images that are built elsewhere are not supported"),
+    "ecr": lambda context, at, fields: apply_rules(context, at, _ECR_RULES, fields),
     "s3": lose_because("settings of buckets belong into a stack"),
     "websocketsApiRouteSelectionExpression": lose_because("WebSocket APIs are not supported"),
 }
@@ -131,11 +130,10 @@ _FUNCTION_RULES: Rules = {
     "fileSystemConfig": put_file_system,
     "url": put_url,
     "package": _put_own_package,
-    "image": _put_image,
     "iamRoleStatements": put_policies,
     "iamRoleStatementsInherit": carry,
-    # Each event notes its own keys, so that unknown ones are reported.
-    "events": pass_over,
+    # They note their own keys, so that unknown ones are reported.
+    **share(("events", "image"), pass_over),
     "iamRoleStatementsName": lose_because("fabric names its roles itself"),
     "role": put_role("role"),
     "versionFunction": drop_because("fabric publishes a version of each change"),
@@ -144,6 +142,7 @@ _FUNCTION_RULES: Rules = {
     "dependsOn": lose_because(
         "functions cannot depend on resources", "use an output of the resource in `env`"
     ),
+    "cors": drop_because("the Serverless Framework reads it only in events"),
     "disableLogs": lose_because("logs cannot be disabled"),
     "logDataProtectionPolicy": lose_because("policies of log groups are not supported"),
 }

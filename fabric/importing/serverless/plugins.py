@@ -10,6 +10,7 @@ from fabric.importing.rules import Rules, apply_rules, copy_as, drop_because, lo
 from fabric.importing.serverless.events import convert_workflow_events
 from fabric.importing.serverless.functions import shorten
 from fabric.importing.serverless.variables import Variables
+from fabric.importing.serverless.wsgi import note_wsgi_settings
 from fabric.importing.source import At
 from fabric.importing.state_machines import convert_state_machine
 
@@ -40,6 +41,7 @@ _DROPPED = {
     **dict.fromkeys(_LOCAL.split(), "for local runs only; run: fabric invoke local --serve"),
     **dict.fromkeys(_NOT_NEEDED.split(), "fabric does not need it"),
     **dict.fromkeys(_OTHER_PROVIDERS.split(), "fabric deploys to this provider itself"),
+    "serverless-alexa-skills": "only its own commands use it; manage skills with the ASK CLI",
     "serverless-apigw-binary": "converted to `http.binaryMediaTypes`",
     "serverless-dotenv-plugin": "fabric reads .env itself",
     "serverless-esbuild": "fabric bundles with esbuild",
@@ -52,6 +54,7 @@ _DROPPED = {
     "serverless-rust": "fabric compiles Rust programs itself",
     "serverless-secrets-plugin": "fabric reads secrets from the environment or a secret manager",
     "serverless-step-functions": "converted to `workflows`",
+    "serverless-wsgi": "the handler of the application is written to a file",
 }
 _BUNDLER_KEYS = ("webpack", "bundle", "optimize", "typescript", "babel", "rollup", "parcel")
 _CUSTOM_OF = {
@@ -221,6 +224,7 @@ _SETTINGS: dict[str, _Setting] = {
     "customDomain": _convert_domain,
     "customDomains": _convert_domain,
     "pythonRequirements": _convert_python,
+    "wsgi": note_wsgi_settings,
 }
 
 

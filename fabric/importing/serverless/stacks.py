@@ -9,6 +9,7 @@ from fabric.importing.context import Context
 from fabric.importing.draft import Fields, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames, list_ids, list_names
+from fabric.importing.serverless.api import put_gateway_responses
 from fabric.importing.source import At
 from fabric.importing.stacks import StackTemplate, TemplateBuilder, split_resources
 from fabric.model.outcomes.json_struct import Json
@@ -54,9 +55,8 @@ def build_stacks(
                 )
             elif at.key in ("Description", "AWSTemplateFormatVersion", "Metadata"):
                 context.ledger.drop(at, "fabric writes the head of templates itself")
-    resources = _drop_overrides(
-        context, [one for part in parts for one in part.get("Resources").list_entries()]
-    )
+    resources = [one for part in parts for one in part.get("Resources").list_entries()]
+    resources = _drop_overrides(context, put_gateway_responses(context, resources, target))
     resources += list_new_resources(target)
     outputs = [one for part in parts for one in part.get("Outputs").list_entries()]
     sections = [part.get(name) for part in parts for name in SECTIONS]
@@ -195,7 +195,7 @@ def _build(
 def _has_export(context: Context, outputs: Iterable[At]) -> bool:
     """Return whether an output with a value that only fabric knows is exported."""
     names = context.names
-    own = names.functions.keys() | _list_own(names)
+    own = names.functions.keys() | names.apis | _list_own(names)
     return any(
         not at.get("Export").is_missing and at.node is not None and list_ids(at.node) & own
         for at in outputs

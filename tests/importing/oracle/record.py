@@ -25,6 +25,7 @@ _PLUGINS = {
         "serverless-step-functions@3.21.1",
         "serverless-iam-roles-per-function@3.2.0",
         "serverless-prune-plugin@2.1.0",
+        "serverless-wsgi@3.1.0",
     )
 }
 # Parts of templates that no row is read from.

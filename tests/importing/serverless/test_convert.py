@@ -129,7 +129,6 @@ def test_a_key_of_a_function_is_carried(setting: str, expected: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("image: {uri: x}", "images that are built elsewhere"),
         ("condition: X", "conditions of functions"),
         ("nope: 1", "unknown key"),
     ],
@@ -217,7 +216,8 @@ def test_values_of_credentials_are_not_copied() -> None:
         ("org: a\n", Fate.DROPPED, "org"),
         ("plugins: [serverless-offline]\n", Fate.DROPPED, "fabric invoke local --serve"),
         ("plugins: [serverless-webpack]\n", Fate.CHANGED, "bundles with esbuild"),
-        ("plugins: [serverless-wsgi]\n", Fate.NOT_CARRIED, "`serverless-wsgi` is not known"),
+        ("plugins: [serverless-x]\n", Fate.NOT_CARRIED, "`serverless-x` is not known"),
+        ("plugins: [serverless-alexa-skills]\n", Fate.DROPPED, "ASK CLI"),
         ("custom: {unused: 1}\n", Fate.DROPPED, "no variable and no known plugin"),
         ("constructs: {a: 1}\n", Fate.NOT_CARRIED, "unknown key"),
         ("resources: {extensions: {A: 1}}\n", Fate.NOT_CARRIED, "changes of resources"),
@@ -247,6 +247,16 @@ def test_plugins_with_an_equivalent_become_settings() -> None:
         "basePath": "v1",
     }
     assert done.reasons() == []
+
+
+def test_an_archive_can_have_a_path_that_the_build_of_the_project_writes() -> None:
+    done = convert(
+        f"{FUNCTION}\n", rest="package: {artifact: '${file(build/build.json):archive}'}\n"
+    )
+    assert done.function["build"]["inputs"] == ["${env:ARCHIVE}"]
+    assert '"${env:ARCHIVE}"' in done.function["build"]["command"][2]
+    late = convert("api: {handler: src/api.handler, package: {artifact: !GetAtt A.B}}")
+    assert late.reasons()
 
 
 def test_a_state_machine_becomes_a_workflow() -> None:
@@ -342,3 +352,49 @@ def test_functions_in_a_list_of_maps_are_read() -> None:
     text = "service: shop\nprovider: {name: aws, runtime: nodejs22.x}\nfunctions:\n  - a: {handler: src/api.handler}\n  - b: {handler: src/api.handler}\n"
     done = from_serverless(text, SOURCE)
     assert [one["name"] for one in done.config["functions"]] == ["a", "b"]
+
+
+def test_responses_of_the_own_rest_api_become_its_settings() -> None:
+    rest = """
+        resources:
+          Resources:
+            Expired:
+              Type: AWS::ApiGateway::GatewayResponse
+              Properties:
+                RestApiId: {Ref: ApiGatewayRestApi}
+                ResponseType: EXPIRED_TOKEN
+                StatusCode: '401'
+                ResponseParameters:
+                  gatewayresponse.header.X-A: "'*'"
+                  gatewayresponse.header.X-B: method.request.header.Origin
+                ResponseTemplates: {application/json: '{"a": 1}'}
+            Other:
+              Type: AWS::ApiGateway::GatewayResponse
+              Properties: {RestApiId: abc, ResponseType: THROTTLED}
+    """
+    done = convert("api:\n  handler: src/api.handler\n  events: [{http: GET /a}]\n", rest=rest)
+    assert done.extension["http"]["gatewayResponses"] == {
+        "EXPIRED_TOKEN": {
+            "statusCode": 401,
+            "headers": {"X-A": "*", "X-B": "$request.header.Origin"},
+            "templates": {"application/json": '{"a": 1}'},
+        }
+    }
+    assert done.stacks["before"]["Resources"].keys() == {"Other"}
+    assert done.reasons() == []
+
+
+@pytest.mark.parametrize("value", ["stageVariables.a", "'$a'", "method.request.body.a"])
+def test_a_header_of_a_response_without_an_equivalent_is_reported(value: str) -> None:
+    rest = f"""
+        resources:
+          Resources:
+            Expired:
+              Type: AWS::ApiGateway::GatewayResponse
+              Properties:
+                RestApiId: {{Ref: ApiGatewayRestApi}}
+                ResponseType: EXPIRED_TOKEN
+                ResponseParameters: {{gatewayresponse.header.X-A: "{value}"}}
+    """
+    done = convert("api:\n  handler: src/api.handler\n  events: [{http: GET /a}]\n", rest=rest)
+    assert "of a header is not supported" in done.reasons()[0]

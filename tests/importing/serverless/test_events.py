@@ -23,6 +23,10 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
         {"request": {"parameters": {"q": "query"}}},
     ),
     (
+        "- http: {path: a, method: get, request: {paths: {q: true}}}",
+        {},
+    ),
+    (
         "- http: {path: a, method: post, request: {schemas: {application/json: {type: object}}}}",
         {"request": {"schema": {"application/json": {"type": "object"}}}},
     ),
@@ -273,7 +277,7 @@ def test_an_unknown_key_of_an_event_is_reported(event: str) -> None:
 
 def test_a_custom_integration_is_reported() -> None:
     done = with_events("- http: {path: a, method: get, integration: http}")
-    assert "`http` is not a Lambda proxy integration" in done.reasons()[0]
+    assert "`http` does not call a function" in done.reasons()[0]
 
 
 def test_a_source_of_a_resource_refers_to_an_output_of_the_stack() -> None:

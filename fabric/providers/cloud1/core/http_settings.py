@@ -90,6 +90,15 @@ class UsagePlan(Struct, frozen=True):
     throttle: Throttle | None = None
 
 
+class GatewayResponse(Struct, frozen=True, rename="camel"):
+    """A response of a REST API itself. 0 is the status of its type."""
+
+    status_code: int = 0
+    headers: dict[str, str] = {}
+    # By media type.
+    templates: dict[str, str] = {}
+
+
 class _CommonSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     """The settings that both kinds of APIs have."""
 
@@ -124,6 +133,7 @@ class HttpSettings(_CommonSettings, frozen=True, kw_only=True, rename="camel"):
     usage_plan: UsagePlan | None = None
     binary_media_types: tuple[str, ...] = ()
     minimum_compression_size: int | None = None
+    gateway_responses: dict[str, GatewayResponse] = {}
     metrics: bool = False
     tracing: bool = False
 

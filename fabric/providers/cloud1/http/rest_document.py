@@ -12,11 +12,13 @@ from fabric.model.hashing import hash_fields
 from fabric.providers.cloud1.core.http_settings import (
     BY_KEY,
     CognitoAuthorizer,
+    GatewayResponse,
     RequestAuthorizer,
     TokenAuthorizer,
     build_invocation_uri,
 )
 from fabric.providers.cloud1.http.gateway_plan import RouteAccess, merge_cors
+from fabric.providers.cloud1.http.rest_mapping import build_mapped_responses, build_mapping
 
 Json: TypeAlias = dict[str, Any]
 OPTIONS = "OPTIONS"
@@ -24,6 +26,7 @@ _SIGNED, _API_KEY = "sigv4", "api_key"
 _AWS = "x-amazon-apigateway-"
 _DEFAULT_MILLISECONDS = 29_000
 _MODEL_NAME = 16
+_REFERENCES = ("$request.", "$context.")
 _PLACES = {"query": "query", "header": "header"}
 _HEADER_NAMES = {
     "Access-Control-Allow-Methods": "AllowMethods",
@@ -52,6 +55,8 @@ class RestMethod(Struct, frozen=True, kw_only=True):
     rules: RequestRules = RequestRules()
     milliseconds: int = 0
     is_streamed: bool = False
+    # Called with an event of the parts of the request, without a proxy.
+    is_mapped: bool = False
 
     @property
     def key(self) -> str:
@@ -79,6 +84,8 @@ class DocumentParts(Struct, frozen=True, kw_only=True):
     cors: Mapping[str, Cors] = {}
     schemes: Mapping[str, Json] = {}
     attributes: RestAttributes = RestAttributes()
+    # By the type of AWS.
+    responses: Mapping[str, GatewayResponse] = {}
 
 
 def build_document(parts: DocumentParts) -> Json:
@@ -95,7 +102,7 @@ def build_document(parts: DocumentParts) -> Json:
         "paths": _build_paths(parts),
         "components": {name: rows for name, rows in components.items() if rows},
         f"{_AWS}request-validators": _build_validators(parts.methods),
-        f"{_AWS}gateway-responses": _build_gateway_responses(tuple(parts.cors.values())),
+        f"{_AWS}gateway-responses": _build_gateway_responses(parts),
         **_build_attributes(parts.attributes),
     }
     return {name: value for name, value in document.items() if value}
@@ -121,20 +128,28 @@ def _build_paths(parts: DocumentParts) -> Json:
     paths: Json = {}
     for one in parts.methods:
         name = f"{_AWS}any-method" if one.method == "ANY" else one.method.lower()
-        paths.setdefault(one.path, {})[name] = _build_operation(one)
+        paths.setdefault(one.path, {})[name] = _build_operation(one, parts.cors)
     for path, cors in parts.cors.items():
         paths[path].setdefault(OPTIONS.lower(), _build_preflight(path, cors))
     return paths
 
 
-def _build_operation(one: RestMethod) -> Json:
+def _build_operation(one: RestMethod, all_cors: Mapping[str, Cors]) -> Json:
+    responses: Json = {"200": {"description": "The response of the function"}}
+    integration = _build_integration(one)
+    if one.is_mapped:
+        origin = (
+            _list_origin_headers(merge_cors((all_cors[one.path],))) if one.path in all_cors else {}
+        )
+        responses = build_mapped_responses(origin)
+        integration |= build_mapping(origin)
     operation: Json = {
         "parameters": [*_build_path_parameters(one.path), *_build_parameters(one.rules)],
         "requestBody": _build_body(one.rules),
-        "responses": {"200": {"description": "The response of the function"}},
+        "responses": responses,
         "security": _build_security(one),
         f"{_AWS}request-validator": name_validator(one.rules),
-        f"{_AWS}integration": _build_integration(one),
+        f"{_AWS}integration": integration,
     }
     if one.access.authorization == BY_KEY:
         operation[f"{_AWS}auth"] = {"type": BY_KEY}
@@ -316,12 +331,35 @@ def _list_origin_headers(merged: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _build_gateway_responses(all_cors: Sequence[Cors]) -> Json:
-    """Let browsers read the errors of the API itself."""
-    if not all_cors:
-        return {}
-    headers = {
-        f"gatewayresponse.header.{name}": f"'{value}'"
-        for name, value in _list_origin_headers(merge_cors(all_cors)).items()
+def _build_gateway_responses(parts: DocumentParts) -> Json:
+    """Build the responses of the API itself. With CORS, browsers can read its errors."""
+    found: Json = {name: _build_response(one) for name, one in parts.responses.items()}
+    if parts.cors:
+        origin = _list_origin_headers(merge_cors(tuple(parts.cors.values())))
+        for name in ("DEFAULT_4XX", "DEFAULT_5XX"):
+            row = found.setdefault(name, {})
+            row["responseParameters"] = {
+                **_format_response_headers(origin),
+                **row.get("responseParameters", {}),
+            }
+    return found
+
+
+def _build_response(said: GatewayResponse) -> Json:
+    row = {
+        "statusCode": str(said.status_code or ""),
+        "responseParameters": _format_response_headers(said.headers),
+        "responseTemplates": said.templates,
     }
-    return {name: {"responseParameters": headers} for name in ("DEFAULT_4XX", "DEFAULT_5XX")}
+    return {name: value for name, value in row.items() if value}
+
+
+def _format_response_headers(headers: Mapping[str, str]) -> Json:
+    return {f"gatewayresponse.header.{name}": _format_value(one) for name, one in headers.items()}
+
+
+def _format_value(text: str) -> str:
+    """Format a value of a header: a literal text, or a part of the request or its context."""
+    if text.startswith(_REFERENCES):
+        return text.replace("$request.", "method.request.", 1).removeprefix("$")
+    return f"'{text}'"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fabric.model.mapped_events import INTEGRATION
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.core.http_settings import (
@@ -30,10 +31,11 @@ _ONLY_REST = {
     "usage_plan": "usagePlan",
     "binary_media_types": "binaryMediaTypes",
     "minimum_compression_size": "minimumCompressionSize",
+    "gateway_responses": "gatewayResponses",
     "metrics": "metrics",
     "tracing": "tracing",
 }
-_TRIGGER_KEYS = ("apiKey", "request", "timeout", "stream")
+_TRIGGER_KEYS = ("apiKey", "request", "timeout", "stream", "integration")
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _PART = re.compile(r"[A-Za-z0-9._:~$-]+|\{[A-Za-z0-9._:-]+\+?\}")
 _MOST_RESOURCES = 300
@@ -137,11 +139,7 @@ def find_rest_trigger_problems(
     fault = _find_path_fault(path)
     if fault:
         yield function_problem(function, f"has the path `{path}`, {fault}", "change the path")
-    seconds = float(trigger.get("timeout") or settings.timeout)
-    is_edge = settings.endpoint_type == "edge"
-    if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
-        why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
-        yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
+    yield from _find_integration_problems(settings, function, trigger)
     yield from _find_key_source_problems(settings, function, trigger)
     if trigger.get("apiKey") and not (settings.api_keys or settings.usage_plan):
         why = "sets `apiKey`, and the API has no keys"
@@ -149,6 +147,20 @@ def find_rest_trigger_problems(
     if not _is_schema(trigger):
         why = "has a `request.schema` that is not a JSON schema"
         yield function_problem(function, why, "use a mapping, or a file that contains JSON")
+
+
+def _find_integration_problems(
+    settings: HttpSettings, function: str, trigger: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Find problems of the call of the function: its time, and streams without a proxy."""
+    seconds = float(trigger.get("timeout") or settings.timeout)
+    is_edge = settings.endpoint_type == "edge"
+    if is_edge and seconds > _DEFAULT_TIMEOUT and not trigger.get("stream"):
+        why = f"has a timeout of {seconds:g} s, and edge APIs wait for at most 29 s"
+        yield function_problem(function, why, "decrease it, or set `endpointType: regional`")
+    if trigger.get("stream") and trigger.get("integration") == INTEGRATION:
+        why = "sets `stream`, and only a proxy streams responses"
+        yield function_problem(function, why, "remove `stream`, or `integration: lambda`")
 
 
 def _find_key_source_problems(

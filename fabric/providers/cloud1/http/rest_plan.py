@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.model.cors import Cors
 from fabric.model.hashing import hash_fields
+from fabric.model.mapped_events import INTEGRATION
 from fabric.providers.cloud1.core.http_settings import (
     Authorizer,
     Domain,
@@ -156,6 +157,7 @@ def plan_rest_api(
         cors={one.path: cors for one, cors in routes if cors},
         schemes=dict(_build_schemes(authorizers, called)),
         attributes=attributes,
+        responses=settings.gateway_responses,
     )
     return DesiredRestApi(
         name=name,
@@ -209,6 +211,7 @@ def _plan_method(
         rules=RequestRules(parse_schemas(request.get("schema")), request.get("parameters") or {}),
         milliseconds=round(float(trigger.get("timeout") or 0) * 1000),
         is_streamed=bool(trigger.get("stream")),
+        is_mapped=trigger.get("integration") == INTEGRATION,
     )
 
 

@@ -174,6 +174,68 @@ def test_requests_are_validated_before_the_function_runs(site: Cloud1Site) -> No
     assert preflight.headers["access-control-allow-origin"] == "https://shop.test"
 
 
+MAPPED = """export const handler = async (event) => {
+  console.log("given " + JSON.stringify(event));
+  if (event.query?.fail) throw new Error(event.query.fail);
+  return { got: event };
+};
+"""
+
+
+def test_a_route_without_a_proxy_gets_the_parts_of_a_request(site: Cloud1Site) -> None:
+    door = {"type": "token", "function": "check"}
+    configure(site, kind="rest", authorizers={"door": door})
+    one = http("/a/{id}", "ANY", integration="lambda", cors="https://shop.test", authorizer="door")
+    plain = http("/b", "POST", integration="lambda")
+    site.up(site.order("hello", one, plain, source=MAPPED), site.order("check", source=CHECK))
+    found = asked(
+        site,
+        "/a/it's%20%22x%22?q=%C3%A4/",
+        "POST",
+        b'{"n": [1]}',
+        content_type="application/json; charset=utf-8",
+        Authorization="open",
+    )
+    assert found.headers["access-control-allow-origin"] == "https://shop.test"
+    event = json.loads(found.text)["got"]
+    assert event["body"] == {"n": [1]}
+    assert (event["method"], event["stage"], event["requestPath"]) == ("POST", "dev", "/a/{id}")
+    assert (event["path"], event["query"]) == ({"id": 'it\'s "x"'}, {"q": "ä/"})
+    assert event["principalId"] == "me"
+    assert event["enhancedAuthContext"]["who"] == "me"
+    assert event["headers"]["Authorization"] == "open"
+    form = asked(
+        site,
+        "/b",
+        "POST",
+        b"a=1&b=it%27s+x&c",
+        content_type="application/x-www-form-urlencoded",
+    )
+    assert json.loads(form.text)["got"]["body"] == {"a": "1", "b": "it's x", "c": ""}
+    texts = ("", "%5B404%5D+none", "other", "%5B500%5D")
+    assert [status(site, f"/b?fail={one}", "POST") for one in texts] == [200, 404, 200, 500]
+    kinds = ("text/plain", "application/json")
+    assert [asked(site, "/b", "POST", b"{", content_type=one).status for one in kinds] == [415, 400]
+
+
+def test_responses_of_the_api_itself_can_be_changed(site: Cloud1Site) -> None:
+    unknown = {
+        "statusCode": 404,
+        "headers": {"X-A": "b"},
+        "templates": {"application/json": '{"error": $context.error.messageString}'},
+    }
+    configure(site, kind="rest", gatewayResponses={"MISSING_AUTHENTICATION_TOKEN": unknown})
+    order = site.order("hello", http("/a", "POST", request={"parameters": {"page": "query"}}))
+    site.up(order)
+    found = asked(site, "/b")
+    assert (found.status, found.headers["x-a"]) == (404, "b")
+    assert json.loads(found.text) == {"error": "Missing Authentication Token"}
+    assert status(site, "/a", "POST") == 400
+    configure(site, kind="rest", gatewayResponses={"BAD_REQUEST_PARAMETERS": {"statusCode": 422}})
+    site.up(order)
+    assert [status(site, "/b"), status(site, "/a", "POST")] == [403, 422]
+
+
 def test_functions_and_user_pools_authorize_requests(site: Cloud1Site) -> None:
     trust(site.cloud1, "https://cognito-idp.us-east-1.amazonaws.com/us-east-1_abc")
     door = {"type": "token", "function": "check", "ttl": 60, "pattern": "[a-z]+"}

@@ -62,8 +62,10 @@ def test_the_document_is_valid_openapi() -> None:
         http("/b", "POST", request={"schema": {"type": "object"}, "parameters": {"p": "query"}}),
         http("/c", authorizer="AWS_IAM", apiKey=True),
         http("/d", authorizer="door", stream=True, timeout=600),
+        http("/e", integration="lambda", cors="true"),
         authorizers={"pool": _POOL, "door": door},
         apiKeys=["mobile"],
+        gatewayResponses={"THROTTLED": {"statusCode": 503}},
         resourcePolicy=[{"effect": "Deny", "condition": {"Bool": {"aws:SecureTransport": False}}}],
         binaryMediaTypes=["image/png"],
         minimumCompressionSize=10,
@@ -122,12 +124,43 @@ def test_browsers_are_answered_unless_a_function_does_it() -> None:
     assert said[f"{_PREFIX}gateway-responses"].keys() == {"DEFAULT_4XX", "DEFAULT_5XX"}
 
 
+def test_responses_of_the_api_have_own_headers_and_those_of_browsers() -> None:
+    expired = {
+        "statusCode": 401,
+        "headers": {"X-A": "$request.header.Origin", "X-B": "$context.requestId"},
+        "templates": {"application/json": "{}"},
+    }
+    responses = {"EXPIRED_TOKEN": expired, "DEFAULT_4XX": {"headers": {"X-C": "c"}}}
+    said = document(http(cors="https://shop.test"), gatewayResponses=responses)
+    found = said[f"{_PREFIX}gateway-responses"]
+    header = "gatewayresponse.header."
+    assert found["EXPIRED_TOKEN"] == {
+        "statusCode": "401",
+        "responseParameters": {
+            f"{header}X-A": "method.request.header.Origin",
+            f"{header}X-B": "context.requestId",
+        },
+        "responseTemplates": {"application/json": "{}"},
+    }
+    assert found["DEFAULT_4XX"]["responseParameters"] == {
+        f"{header}Access-Control-Allow-Origin": "'https://shop.test'",
+        f"{header}X-C": "'c'",
+    }
+    assert found.keys() == {"EXPIRED_TOKEN", "DEFAULT_4XX", "DEFAULT_5XX"}
+
+
 def test_only_the_document_decides_about_a_new_deployment() -> None:
     plain = planned(http())
     limited = planned(http(), throttle={"rate": 1, "burst": 2}, tracing=True)
     assert limited.mark == plain.mark
     assert limited.digest != plain.digest
     assert planned(http(), binaryMediaTypes=["image/png"]).mark != plain.mark
+
+
+def test_a_route_without_a_proxy_cannot_stream() -> None:
+    [found] = unsupported(http(integration="lambda", stream=True))
+    assert "only a proxy streams responses" in found.problem.message
+    assert not unsupported(http(integration="lambda"))
 
 
 def test_the_order_of_triggers_changes_nothing() -> None:

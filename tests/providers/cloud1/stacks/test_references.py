@@ -179,6 +179,39 @@ def test_functions_get_the_alias_of_each_other_and_stacks_get_it_too(shop: Refer
     assert shop.said("hello") == f"{shop.aliases}-world:live shop-dev-hello"
 
 
+def test_the_later_stack_gets_the_id_and_the_address_of_the_api(shop: ReferenceShop) -> None:
+    shop.shows("hello", "HOME")
+    stack = 'after: {template: end.yml, parameters: {Id: "${api:id}", Url: "${api:url}"}}'
+    shop.after = f", {stack}"
+    end = {
+        "Parameters": {"Id": {"Type": "String"}, "Url": {"Type": "String"}},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"Seen": {"Value": {"Fn::Sub": "${Id} ${Url}"}}},
+    }
+    shop.project.write({"end.yml": json.dumps(end)})
+
+    def read_seen() -> list[str]:
+        outputs = shop.run("outputs").result["services"][0]["outputs"]
+        return [*outputs["stack.after.Seen"].split(), outputs["url"]]
+
+    shop.write()
+    simulated = shop.project.json("deploy", "--stage", "tried", env={})
+    assert simulated.code == 0, simulated.out
+    shop.ran("deploy")
+    first, url, shown = read_seen()
+    [api] = shop.cloud1.client("apigatewayv2").get_apis()["Items"]
+    assert (first, url) == (api["ApiId"], shown)
+    assert shop.ran("deploy") == {}
+    assert shop.ran("plan") == {}
+
+    shop.after = f", {stack}}}, http: {{kind: rest, allowReplace: true"
+    shop.ran("deploy")
+    second, url, shown = read_seen()
+    [rest] = shop.cloud1.client("apigateway").get_rest_apis()["items"]
+    assert (second, url) == (rest["id"], shown)
+    assert shop.ran("deploy") == {}
+
+
 class Pair:
     """The shop, and a service `web` that uses outputs of its stack."""
 

@@ -4,8 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
+import botocore.session
 from jsonschema import Draft4Validator
 from jsonschema.exceptions import SchemaError
 
@@ -18,6 +20,9 @@ _URI = re.compile(
     r"arn:aws:apigateway:[a-z0-9-]+:lambda:path/"
     r"(2015-03-31/functions/[^/]+/invocations"
     r"|2021-11-15/functions/[^/]+/response-streaming-invocations)"
+)
+_VALUE = re.compile(
+    r"'[^']*'|method\.request\.(?:header|querystring|path)\.\S+|context\.[A-Za-z.]+"
 )
 _METHODS = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 _TOP = frozenset(
@@ -82,6 +87,8 @@ class Document:
             _check_operation(made, one, endpoint)
         for name, model in made.models.items():
             _check_model(name, model)
+        for kind, row in made.part("gateway-responses").items():
+            _check_response(kind, row)
         return made
 
     @property
@@ -174,7 +181,13 @@ def _check_integration(one: Method, endpoint: str) -> None:
     _heed(row, _INTEGRATION)
     if row["type"] == "mock":
         return
-    if row["type"] != "aws_proxy":
+    if row["type"] == "aws":
+        _check_responses(one)
+    _check_call(row, endpoint)
+
+
+def _check_call(row: Fields, endpoint: str) -> None:
+    if row["type"] not in {"aws", "aws_proxy"}:
         raise not_written(f"integrations of the type {row['type']}")
     if not _URI.fullmatch(row.get("uri", "")):
         raise bad("AWS ARN for integration contains invalid path")
@@ -187,6 +200,40 @@ def _check_integration(one: Method, endpoint: str) -> None:
     longest = 29_000 if endpoint == "EDGE" and mode == "BUFFERED" else _LONGEST[mode]
     if not 50 <= row.get("timeoutInMillis", 29_000) <= longest:
         raise bad(f"Timeout should be between 50 ms and {longest} ms")
+
+
+def _check_responses(one: Method) -> None:
+    """Each response of the integration is one of the method, with its headers."""
+    row, known = one.integration, one.operation["responses"]
+    if row.get("passthroughBehavior") not in {"never", "when_no_match", "when_no_templates"}:
+        raise bad("Invalid passthrough behavior specified")
+    for pattern, said in row["responses"].items():
+        re.compile(pattern)
+        method = known.get(said["statusCode"])
+        if method is None:
+            raise bad(f"Invalid mapping: no method response {said['statusCode']}")
+        for name in said.get("responseParameters", {}):
+            if name.removeprefix("method.response.header.") not in method.get("headers", {}):
+                raise bad(f"Invalid mapping expression parameter specified: {name}")
+
+
+def _check_response(kind: str, row: Fields) -> None:
+    if kind not in load_enum("GatewayResponseType"):
+        raise bad(f"Invalid response type specified: {kind}")
+    _heed(row, frozenset({"statusCode", "responseParameters", "responseTemplates"}))
+    if not re.fullmatch(r"[1-5]\d\d", row.get("statusCode", "400")):
+        raise bad(f"Invalid status code specified: {row['statusCode']}")
+    for name, value in row.get("responseParameters", {}).items():
+        if not re.fullmatch(r"gatewayresponse\.header\.[A-Za-z0-9_-]+", name):
+            raise bad(f"Invalid mapping expression parameter specified: {name}")
+        if not _VALUE.fullmatch(value):
+            raise bad(f"Invalid mapping expression specified: {value}")
+
+
+@cache
+def load_enum(name: str) -> frozenset[str]:
+    model = botocore.session.get_session().get_service_model("apigateway")
+    return frozenset(model.shape_for(name).enum)
 
 
 def _check_model(name: str, model: Fields) -> None:

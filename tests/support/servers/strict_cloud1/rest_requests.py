@@ -14,12 +14,28 @@ from werkzeug.wrappers import Request
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.gateway_access import Answer, Asker, by_token, message
-from tests.support.servers.strict_cloud1.refusals import RefusalError
+from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
 from tests.support.servers.strict_cloud1.rest_apis import RestApi
 from tests.support.servers.strict_cloud1.rest_documents import Document, Method
+from tests.support.servers.strict_cloud1.velocity import Util, render
 
 _AWS = "x-amazon-apigateway-"
 _FIRST_OWN = 500
+# The types of responses, by the status and the start of the message.
+_KINDS = {
+    (403, "Missing Authentication Token"): "MISSING_AUTHENTICATION_TOKEN",
+    (403, "Forbidden"): "INVALID_API_KEY",
+    (403, "User is not authorized to access this resource"): "ACCESS_DENIED",
+    (403, "User"): "ACCESS_DENIED",
+    (401, "Unauthorized"): "UNAUTHORIZED",
+    (415, "Unsupported Media Type"): "UNSUPPORTED_MEDIA_TYPE",
+    (400, "Could not parse request body into json"): "BAD_REQUEST_BODY",
+    (429, "Too Many Requests"): "THROTTLED",
+    (400, "Missing required request parameters"): "BAD_REQUEST_PARAMETERS",
+    (400, "Invalid request body"): "BAD_REQUEST_BODY",
+    (500, "Internal server error"): "AUTHORIZER_CONFIGURATION_ERROR",
+    (502, "Internal server error"): "INTEGRATION_FAILURE",
+}
 
 
 class RestVisit(Struct, frozen=True, kw_only=True):
@@ -78,14 +94,31 @@ def rest_answered(
 
 def _own(document: Document, status: int, words: str) -> Answer:
     """An answer of the API itself, with the headers that its document gives to errors."""
-    kind = "DEFAULT_5XX" if status >= _FIRST_OWN else "DEFAULT_4XX"
-    given = document.part("gateway-responses").get(kind, {}).get("responseParameters", {})
+    rows = document.part("gateway-responses")
+    kind = _KINDS.get((status, words.partition(":")[0]), "")
+    row = rows.get(kind) or rows.get("DEFAULT_5XX" if status >= _FIRST_OWN else "DEFAULT_4XX", {})
     headers = [
-        (name.removeprefix("gatewayresponse.header.").lower(), text.strip("'"))
-        for name, text in given.items()
+        (name.removeprefix("gatewayresponse.header.").lower(), _literal(text))
+        for name, text in row.get("responseParameters", {}).items()
     ]
     made = message(status, words)
-    return Answer(status, (*made.headers, *headers), made.body)
+    templates = row.get("responseTemplates", {}).values()
+    body = next((_filled(one, words) for one in templates), made.body)
+    return Answer(int(row.get("statusCode", status)), (*made.headers, *headers), body)
+
+
+def _literal(text: str) -> str:
+    if not text.startswith("'"):
+        raise not_written(f"the value {text} of a header")
+    return text.strip("'")
+
+
+def _filled(template: str, words: str) -> bytes:
+    text = template.replace("$context.error.messageString", json.dumps(words))
+    text = text.replace("$context.error.message", words)
+    if "$" in text or "#" in text:
+        raise not_written(f"the template {template}")
+    return text.encode()
 
 
 def _refusal(visit: RestVisit, asker: Asker) -> Answer | None:
@@ -180,13 +213,81 @@ def _integrated(visit: RestVisit, asker: Asker) -> Answer:
     if access:
         event["requestContext"]["authorizer"] = access
     service = "apigateway.amazonaws.com"
+    is_mapped = integration["type"] == "aws"
+    asked = _mapped(visit, event) if is_mapped else event
+    if isinstance(asked, Answer):
+        return asked
     try:
-        called = asker.call(visit.region, visit.method.function(), service, visit.arn, event)
+        called = asker.call(visit.region, visit.method.function(), service, visit.arn, asked)
     except RefusalError as refusal:
         status = 429 if refusal.status == 429 else 500
         return _own(visit.document, status, "Internal server error")
+    if is_mapped:
+        return _unmapped(integration, called.result, called.error)
     made = None if called.error else _shaped(called.result)
     return made or _own(visit.document, 502, "Internal server error")
+
+
+class _Input:
+    """`$input` of a template."""
+
+    def __init__(self, body: str, params: Fields) -> None:
+        self._body = body
+        self._params = params
+
+    def json(self, path: str) -> str:
+        if path != "$":
+            raise not_written(f"the path {path}")
+        return self._body or "{}"
+
+    def path(self, path: str) -> str:
+        if path != "$":
+            raise not_written(f"the path {path}")
+        return self._body
+
+    def params(self) -> Fields:
+        return self._params
+
+
+def _mapped(visit: RestVisit, event: Fields) -> Any:
+    """What the template of the media type makes of a request."""
+    kind = visit.request.headers.get("Content-Type", "application/json").partition(";")[0]
+    template = visit.method.integration["requestTemplates"].get(kind)
+    if template is None:
+        return _own(visit.document, 415, "Unsupported Media Type")
+    context = event["requestContext"]
+    params = {
+        "header": event["headers"] or {},
+        "querystring": event["queryStringParameters"] or {},
+        "path": event["pathParameters"] or {},
+    }
+    scope = {
+        "input": _Input(event["body"] or "", params),
+        "util": Util,
+        "context": {**context, "authorizer": context.get("authorizer") or {}},
+        "stageVariables": {},
+    }
+    text = render(template, scope)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        return _own(visit.document, 400, f"Could not parse request body into json: {error}")
+
+
+def _unmapped(integration: Fields, result: Any, error: str) -> Answer:
+    """The response whose pattern matches the message of an error, or the default one."""
+    rows = integration["responses"]
+    said = str(result.get("errorMessage", "")) if error else ""
+    found = (
+        row for pattern, row in rows.items() if pattern != "default" and re.fullmatch(pattern, said)
+    )
+    row = next(found, rows["default"])
+    headers = [
+        (name.removeprefix("method.response.header.").lower(), _literal(text))
+        for name, text in row.get("responseParameters", {}).items()
+    ]
+    kind = ("content-type", "application/json")
+    return Answer(int(row["statusCode"]), (kind, *headers), json.dumps(result).encode())
 
 
 def _authorized(visit: RestVisit, asker: Asker) -> Answer | Fields:
