@@ -50,6 +50,7 @@ from fabric.providers.edge1.release import (
     release_service,
     restore_gate,
 )
+from fabric.providers.edge1.resources import find_missing_resources
 from fabric.providers.edge1.routes import fetch_subdomain, is_open
 from fabric.providers.edge1.versions import has_own, list_worker_versions
 from fabric.providers.edge1.work import ACCOUNT, ADDRESS, GATE, Edge1Work, build_routes_path
@@ -73,6 +74,7 @@ def _fetch_identity(work: Edge1Work) -> str:
 def _find_missing(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
     kept = read_kept_texts(address)
+    yield from find_missing_resources(work, address)
     if not kept.texts.get(GATE):
         return
     name = build_gate_name(address)

@@ -1,6 +1,7 @@
 """Resources that bindings use: found by their names, created if the config asks for it, and deleted
 with the service only if it asks for that."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -274,6 +275,21 @@ def delete_resources(work: Edge1Work, address: DeploymentAddress) -> None:
         with work.convert_errors(resource.title):
             _settle(work, resource, stored.id if stored else "", is_ours=is_ours)
         work.api.resources.forget(key)
+
+
+def find_missing_resources(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
+    """Yield the created resources that were deleted outside of fabric, or replaced by others."""
+    for key, text in sorted(read_kept_texts(address).texts.items()):
+        resource, stored = _parse_key(key), None
+        if resource is not None:
+            stored = _read_stored(text)
+        if resource is None or stored is None:
+            continue
+        found = _look(work, replace(resource, jurisdiction=stored.jurisdiction))
+        if found is None:
+            yield resource.title
+        elif stored.id not in (found.ident, found.name):
+            yield f"{resource.title} with the id {stored.id}"
 
 
 def _settle(work: Edge1Work, resource: Resource, stored: str, *, is_ours: bool) -> None:

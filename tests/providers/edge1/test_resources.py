@@ -181,6 +181,23 @@ def test_a_queue_with_another_consumer_is_left_alone(bound: Edge1Site) -> None:
     assert bound.edge1.left()["consumers"] == ["jobs: shop-dev-hello"]
 
 
+def test_resources_that_others_deleted_or_replaced_are_reported(bound: Edge1Site) -> None:
+    bound.up(bound.order_of("hello", module(_ALL), HTTP))
+
+    def missing() -> list[str]:
+        return list(bound.deployer.missing(bound.address(bound.record), bound.lives()))
+
+    assert missing() == []
+    old = dict(bound.known().outputs)["id_CACHE"]
+    account = f"/accounts/{bound.edge1.account}"
+    bound.edge1.api("DELETE", f"{account}/storage/kv/namespaces/{old}")
+    assert missing() == ["the KV namespace `shop-dev-cache`"]
+    bound.edge1.api("POST", f"{account}/storage/kv/namespaces", {"title": "shop-dev-cache"})
+    assert missing() == [f"the KV namespace `shop-dev-cache` with the id {old}"]
+    bound.edge1.api("DELETE", f"{account}/r2/buckets/shop-dev-files")
+    assert "the R2 bucket `shop-dev-files`" in missing()
+
+
 def test_a_missing_queue_is_named(bound: Edge1Site) -> None:
     bind(bound, queues={})
     with pytest.raises(FabricError) as raised:
