@@ -54,6 +54,7 @@ ROOT = (
     _make_row("config", _LOOK, "Show the resolved config."),
     _make_row("explain", _LOOK, "Explain why a task would run."),
     *_OBSERVED,
+    _make_row("verify", _LOOK, "Compare the deployed code with a build of its commit."),
     _make_row("doctor", _LOOK, "Check tools, credentials and the state backend."),
     _make_row("runs", _LOOK, "List and show past runs."),
     _make_row("stages", _LOOK, "List the deployed stages of all services."),

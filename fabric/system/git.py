@@ -270,6 +270,26 @@ def list_remote_branches(folder: Path, env: Mapping[str, str]) -> frozenset[str]
     return frozenset(line.partition("\trefs/heads/")[2] for line in lines) - {""}
 
 
+def clone_commit(folder: Path, target: Path, commit: str, env: Mapping[str, str]) -> Path:
+    """Check a commit out into an empty directory. Returns the place of `folder` in it. No hook and
+    no program of the checkout runs."""
+    git = open_quiet_git(folder, env)
+    top = git.top()
+    if top is None:
+        message = f"`{folder}` is not in a Git repository"
+        raise FabricError(Problem("git/no-repository", message, "run the command in a clone"))
+    if not git.commit(commit):
+        raise FabricError(_unknown_commit_problem(commit))
+    words = ("clone", "-q", "--no-checkout", "--shared", "--template=", "--", top, str(target))
+    outside = Git(Path(target.anchor), {**env, **_QUIET, **_REMOTE_ONLY})
+    cloned = outside.run_git(*words)
+    if cloned.code == 0:
+        cloned = replace(outside, folder=target).run_git("checkout", "-q", "--detach", commit)
+    if cloned.code != 0:
+        raise FabricError(_git_failure_problem(cloned))
+    return target / folder.resolve().relative_to(Path(top).resolve())
+
+
 def parse_repository_name(url: str) -> str:
     """Return `owner/name` of `https://host/owner/name.git` or `git@host:owner/name.git`."""
     try:

@@ -14,6 +14,7 @@ from fabric.model.outcomes.deployed import (
     RollbackOutcome,
     ServiceEnd,
     TaskCounts,
+    VerifyOutcome,
 )
 from fabric.model.outcomes.generated import GenerateOutcome
 from fabric.views.style import Style
@@ -165,3 +166,12 @@ def _diff_line(line: str, style: Style) -> str:
     if line.startswith("+"):
         return style.good(line)
     return style.bad(line) if line.startswith("-") else line
+
+
+def format_verified(found: VerifyOutcome, _style: Style) -> str:
+    lines = [
+        f"{one.verdict:<8}{one.service}/{one.function} ({one.provider})"
+        + (f": {one.reason}" if one.reason else "")
+        for one in found.functions
+    ]
+    return "\n".join(lines)

@@ -228,6 +228,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     planned.ExplainOutcome: plan_text.explain_text,
     deployed.DeployOutcome: deploy_text.deploy_text,
     deployed.PromoteOutcome: deploy_text.deploy_text,
+    deployed.VerifyOutcome: deploy_text.format_verified,
     deployed.RemoveOutcome: deploy_text.format_removal,
     deployed.RollbackOutcome: deploy_text.rollback_text,
     deployed.AdoptOutcome: deploy_text.adopt_text,

@@ -60,6 +60,25 @@ class PromoteOutcome(DeployOutcome, frozen=True, kw_only=True):
     archives: tuple[PromotedArchive, ...]
 
 
+class VerifiedFunction(JsonStruct, frozen=True, kw_only=True):
+    """`verdict` is match, differs or unknown. `expected` is the hash of the built archive, `actual`
+    that at the provider."""
+
+    service: str
+    function: str
+    provider: str
+    verdict: str
+    expected: str
+    actual: str
+    reason: str
+
+
+class VerifyOutcome(JsonStruct, frozen=True):
+    stage: str
+    commit: str
+    functions: tuple[VerifiedFunction, ...]
+
+
 class ServiceAt(JsonStruct, frozen=True):
     service: str
     provider: str

@@ -171,6 +171,10 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> Problem | None:
         return find_restore_problem(address, target)
 
+    def fetch_code_hash(self, address: DeploymentAddress, function: str) -> str:
+        found = self.find(address, function)
+        return found.artifact_sha256 if found else ""
+
     def compare_api(self, address: DeploymentAddress) -> tuple[str, str] | None:
         return compare_settings(address, self.own.http)
 

@@ -394,6 +394,15 @@ class OwnLocator(Protocol):
 
 
 @runtime_checkable
+class CodeHasher(Protocol):
+    """A deployer whose provider computes the hashes of the archives that it runs."""
+
+    def fetch_code_hash(self, address: DeploymentAddress, function: str) -> str:
+        """Fetch the SHA-256 hash of the archive that receives traffic; empty if the function does
+        not exist."""
+
+
+@runtime_checkable
 class RestoreChecker(Protocol):
     """A deployer with resources that a rollback cannot restore."""
 

@@ -1,10 +1,12 @@
-"""Previews, their removal and promotions at cloud1, with the calls that they take."""
+"""Previews, promotions and verified code at cloud1, with the calls that they take."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.support.cloud1_shop import EVERY_HOUR, Shop
+from tests.support.function_archive import archive
+from tests.support.git import under_git
 from tests.support.in_process import project
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
@@ -63,3 +65,21 @@ def test_a_promotion_of_changed_code_takes_the_calls_of_a_deploy(shop: Shop) -> 
     calls = shop.ran("deploy")
     assert shop.ran("promote", "dev", "prod") == calls
     assert digests(shop, "prod") == digests(shop, "dev")
+
+
+def test_code_that_was_changed_at_the_provider_is_named(shop: Shop) -> None:
+    shop.write()
+    under_git(shop.project)
+    shop.ran("deploy")
+    assert shop.run("verify").code == 0
+    code = shop.cloud1.client("lambda")
+    name = "shop-dev-hello"
+    code.update_function_code(FunctionName=name, ZipFile=archive(x_py="x = 1"))
+    code.get_waiter("function_updated_v2").wait(FunctionName=name)
+    version = code.publish_version(FunctionName=name)["Version"]
+    code.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
+    done = shop.run("verify")
+    assert done.code == 1
+    rows = {one["function"]: one for one in done.document["result"]["functions"]}
+    assert rows["bye"]["verdict"] == "match"
+    assert rows["hello"]["reason"] == "the code was changed outside of fabric"

@@ -1,0 +1,207 @@
+"""`verify`: build the commit of a deployment in a clean checkout, and compare it with the code that
+the provider runs."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.build import build
+from fabric.app.project.opened import Project
+from fabric.app.project.recorded import open_recorded
+from fabric.app.records.live_records import LiveRecords, find_records
+from fabric.app.records.scope import DeployScope, ScopeOptions, open_deploy_scope
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.engine.bus import MakeListeners
+from fabric.model.names import Verb
+from fabric.model.outcomes.built import BuildOutcome
+from fabric.model.outcomes.deployed import VerifiedFunction, VerifyOutcome
+from fabric.model.problems import ExitCode, FabricError
+from fabric.model.records.record import FunctionRecord, Mode, Record
+from fabric.model.report import Report
+from fabric.providers.core.contract import CodeHasher
+from fabric.state.records.archives import ArchiveMissingError, find_archive
+from fabric.system.git import clone_commit
+from fabric.system.owned_folder import create_temporary_folder
+
+MATCH, DIFFERS, UNKNOWN = "match", "differs", "unknown"
+# Not in commits: installed packages, and variables of bindings.
+_COPIED = ("node_modules", ".env")
+# The files that decide what is installed.
+_LOCKS = ("package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "package.json")
+_NO_HASH = "the provider reports no hash of the code"
+
+# Hashes of built archives, by service and function.
+Built = Mapping[tuple[str, str], str]
+
+
+class _Actual(Struct, frozen=True):
+    """The hash of the code at the provider, or why it is not known."""
+
+    sha256: str = ""
+    reason: str = ""
+
+
+def verify(
+    request: Request, settings: Settings, commit: str, make_listeners: MakeListeners
+) -> Report:
+    project = open_recorded(request.where, settings)
+    found = find_records(project, request.where.provider, settings).all_readable()
+    commits = {commit} if commit else {one.origin.commit for one in found.records.values()}
+    if not found.records:
+        return Report(request.command, VerifyOutcome(project.stage, commit, ()), text=_NOTHING)
+    built = {
+        one: _build_commit(project, request, settings, one, make_listeners)
+        for one in sorted(commits - {""})
+    }
+    rows = tuple(_verify_records(project, found, settings, commit, built))
+    outcome = VerifyOutcome(project.stage, ", ".join(sorted(commits - {""})), rows)
+    return Report(
+        request.command, outcome, warnings=project.warnings, exit_code=_choose_exit_code(rows)
+    )
+
+
+_NOTHING = "Nothing is deployed."
+
+
+def _choose_exit_code(rows: tuple[VerifiedFunction, ...]) -> ExitCode:
+    verdicts = {one.verdict for one in rows}
+    if DIFFERS in verdicts:
+        return ExitCode.FAILED
+    return ExitCode.PARTIAL if UNKNOWN in verdicts else ExitCode.OK
+
+
+def _build_commit(
+    project: Project,
+    request: Request,
+    settings: Settings,
+    commit: str,
+    make_listeners: MakeListeners,
+) -> Built:
+    """Build the archives of a commit in a temporary checkout, without any cache."""
+    with create_temporary_folder("verify") as folder:
+        here = settings.cwd.resolve()
+        there = clone_commit(here, folder / "checkout", commit, settings.env)
+        _copy_installed(project, here, there)
+        where = replace(request.where, home="")
+        one = replace(request, verb=Verb.PACKAGE, command="package", where=where)
+        env = {name: text for name, text in settings.env.items() if name != "FABRIC_CACHE_DIR"}
+        report = build(one, replace(settings, cwd=there, env=env), make_listeners)
+        if report.problems:
+            raise FabricError(*report.problems)
+        outcome = report.outcome
+        rows = outcome.artifacts if isinstance(outcome, BuildOutcome) else ()
+        return {(row.service, row.function): row.sha256 for row in rows}
+
+
+def _copy_installed(project: Project, here: Path, there: Path) -> None:
+    """Copy what a commit does not contain. Packages are copied only if their lock is the same."""
+    top = project.workspace.resolve()
+    for folder in sorted({top, *(top / unit.root for unit in project.units)}):
+        target = there / folder.relative_to(here) if folder.is_relative_to(here) else None
+        if target is None or not target.is_dir():
+            continue
+        for name in _COPIED:
+            source = folder / name
+            is_same = name == ".env" or _has_same_locks(folder, target)
+            if source.exists() and not (target / name).exists() and is_same:
+                _copy(source, target / name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy by hard links if possible. A symbolic link would be visible in paths of bundles."""
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
+    else:
+        shutil.copy2(source, target)
+
+
+def _copy_file(source: str, target: str) -> object:
+    try:
+        os.link(source, target)
+    except OSError:
+        return shutil.copy2(source, target)
+    return target
+
+
+def _has_same_locks(one: Path, other: Path) -> bool:
+    return all(_read(one / name) == _read(other / name) for name in _LOCKS)
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _verify_records(
+    project: Project,
+    found: LiveRecords,
+    settings: Settings,
+    commit: str,
+    built: Mapping[str, Built],
+) -> Iterator[VerifiedFunction]:
+    with open_deploy_scope(
+        found.placements, settings, ScopeOptions(lambda: project.units)
+    ) as scope:
+        for _, record in sorted(found.records.items()):
+            archives = built.get(commit or record.origin.commit)
+            for one in record.functions:
+                actual = _find_actual(scope, record, one)
+                yield _compare(record, one, actual, archives)
+
+
+def _find_actual(scope: DeployScope, record: Record, one: FunctionRecord) -> _Actual:
+    """Find the hash of the code that runs. Metadata that fabric wrote proves nothing."""
+    if record.mode is Mode.SIMULATED:
+        return _read_simulated(scope, record, one)
+    deployer = scope.tools.deployers.deployer(record.ref, record.mode)
+    if not isinstance(deployer, CodeHasher):
+        return _Actual(reason=_NO_HASH)
+    address = replace(scope.tools.deployers.full_address(record.ref), previous=record)
+    found = deployer.fetch_code_hash(address, one.name)
+    return _Actual(found, "" if found else "the function does not exist at the provider")
+
+
+def _read_simulated(scope: DeployScope, record: Record, one: FunctionRecord) -> _Actual:
+    """A simulated deployment runs the stored archive, whose content is hashed."""
+    try:
+        find_archive(scope.transaction.record_store(record.ref), record.ref, one.artifact_sha256)
+    except ArchiveMissingError:
+        return _Actual(reason="the stored archive is missing or was changed")
+    return _Actual(one.artifact_sha256)
+
+
+def _compare(
+    record: Record, one: FunctionRecord, actual: _Actual, archives: Built | None
+) -> VerifiedFunction:
+    expected = (archives or {}).get((record.ref.service, one.name), "")
+    verdict, reason = _judge(one, actual, expected, is_built=archives is not None)
+    return VerifiedFunction(
+        service=record.ref.service,
+        function=one.name,
+        provider=record.ref.provider,
+        verdict=verdict,
+        expected=expected,
+        actual=actual.sha256,
+        reason=reason,
+    )
+
+
+def _judge(
+    one: FunctionRecord, actual: _Actual, expected: str, *, is_built: bool
+) -> tuple[str, str]:
+    """Return the verdict and its reason."""
+    if not actual.sha256:
+        return (UNKNOWN if actual.reason == _NO_HASH else DIFFERS), actual.reason
+    if one.artifact_sha256 and actual.sha256 != one.artifact_sha256:
+        return DIFFERS, "the code was changed outside of fabric"
+    if not is_built:
+        return UNKNOWN, "the deployment names no commit: use --commit"
+    if not expected:
+        return DIFFERS, "the commit does not contain the function"
+    if expected != actual.sha256:
+        return DIFFERS, "the commit builds another archive"
+    return MATCH, ""
