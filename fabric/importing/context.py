@@ -2,7 +2,7 @@
 
 import re
 
-from fabric.config.yaml.nodes import Node, Scalar
+from fabric.config.yaml.nodes import Node, Scalar, Sequence
 from fabric.importing.credentials import Credentials, is_credential_name
 from fabric.importing.draft import Fields, Value
 from fabric.importing.intrinsics import Intrinsics, LogicalNames, NotCarriedError, OutputRequests
@@ -65,11 +65,25 @@ class Context:
         """Read a text or a list of texts."""
         found: list[str] = []
         for one in at.list_items():
-            items = self.names.lists.get(one.get("Ref").text)
+            items = self.names.lists.get(one.get("Ref").text) or self._split_default(one)
             if items is not None:
                 self.ledger.change(one, "the items of the parameter are written out", str(items))
-            found += [self.read_text(one)] if items is None else items
+            found += [part.text for part in self._read_items(one)] if items is None else items
         return [text for text in found if text]
+
+    def _split_default(self, at: At) -> list[str] | None:
+        """Split the default of a parameter, as `!Split [",", !Ref Subnets]` does."""
+        parts = at.get("Fn::Split").list_items() if at.is_map else ()
+        name = parts[1].get("Ref").text if len(parts) == 2 else ""  # noqa: PLR2004
+        default = self.names.defaults.get(name, "")
+        separator = parts[0].text if default else ""
+        return [one.strip() for one in default.split(separator)] if separator else None
+
+    def _read_items(self, at: At) -> tuple[Scalar, ...]:
+        """Read a text, or the items of a function that returns a list."""
+        found = self.read(at)
+        items = found.items if isinstance(found, Sequence) else (found,)
+        return tuple(one for one in items if isinstance(one, Scalar))
 
     def read_number(self, at: At) -> int | str | None:
         """Read a number, or a text with a binding."""
@@ -124,6 +138,8 @@ class Context:
         name, text = at.key, at.text
         if text and "${" not in text and is_credential_name(name):
             fields.put(name, self.credentials.hide(at, name, text), at)
+        elif at.is_missing:
+            self.ledger.lose(at, "the variable has no value")
         else:
             self.copy(at, fields, name)
 

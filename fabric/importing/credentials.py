@@ -33,6 +33,10 @@ _PLAIN_NAME = re.compile(
     r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT)S?$",
     re.IGNORECASE,
 )
+# Functions whose text names a resource or an export.
+_REFERENCES = ("Ref", "Fn::GetAtt", "Fn::ImportValue", "Fn::FindInMap", "Fn::Transform")
+# Paths of the input of a state machine, such as `$$.Task.Token`.
+_JSON_PATH = re.compile(r"\$\$?\.")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 
@@ -76,6 +80,10 @@ class Credentials:
         self._ledger.hide(at, text)
         return text
 
+    def is_hidden(self, text: str) -> bool:
+        """Return whether a text is the reference for a credential of the source."""
+        return any(text == f"${{env:{name}}}" for name in self._values)
+
     def replace_in_file(self, root: Node) -> Node:
         """Replace the credentials of another file, whose keys are not reported."""
         return Credentials(Ledger(), self._values).replace(root, is_named=True)
@@ -99,6 +107,9 @@ class Credentials:
         for entry, one in zip(node.entries, at.list_entries(), strict=True):
             is_inner = is_named or entry.key.lower() in _OWN_NAMES
             inner = key if entry.key.startswith("Fn::") else entry.key
+            if entry.key in _REFERENCES:
+                entries.append(entry)
+                continue
             if entry.key in ("Value", "value") and is_credential_name(owner):
                 is_inner, inner = True, owner
             entries.append(entry._replace(value=self._replace(one, inner, is_named=is_inner)))
@@ -107,6 +118,8 @@ class Credentials:
 
 def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
     if isinstance(node.value, bool) or not node.text or _REFERENCE.match(node.text):
+        return False
+    if key.endswith(".$") and _JSON_PATH.match(node.text):
         return False
     if _has_form(node.text):
         return True

@@ -1,7 +1,7 @@
 """Functions of CloudFormation, such as `!Ref Table`, to texts with bindings of fabric."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
@@ -14,7 +14,7 @@ from fabric.config.yaml.nodes import (
     Sequence,
     convert_to_plain,
 )
-from fabric.importing.source import At
+from fabric.importing.source import At, list_leaves
 
 _SUBSTITUTED = re.compile(r"\$\{(!?)([A-Za-z0-9:._-]+)\}")
 # Bindings of fabric, which variables of the source became.
@@ -27,6 +27,13 @@ _PSEUDO = {
     "AWS::Partition": "${aws:partition}",
     "AWS::URLSuffix": "amazonaws.com",
 }
+# Functions that only the transform AWS::LanguageExtensions evaluates, and those that return a list,
+# which an output cannot have.
+_EXTENDED = ("Fn::ToJsonString", "Fn::Length", "Fn::ForEach")
+_LISTS = ("Fn::Split", "Fn::GetAZs", "Fn::Cidr")
+# Attributes that an output of a stack would show.
+_SECRET_ATTRIBUTES = ("ClientSecret", "SecretAccessKey")
+_OUTPUT = re.compile(r"\$\{stack:([A-Za-z0-9]+)")
 _RESOLVE = re.compile(r"\{\{resolve:(ssm|ssm-secure|secretsmanager):([^}]+)\}\}")
 _NOT_IN_OUTPUT = re.compile(r"[^A-Za-z0-9]")
 
@@ -52,6 +59,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = field(default_factory=dict)
     # Parameters that are lists, with their items.
     lists: dict[str, list[str]] = field(default_factory=dict)
+    # Parameters of the template to their defaults.
+    defaults: dict[str, str] = field(default_factory=dict)
     resources: dict[str, Node] = field(default_factory=dict)
     conditions: frozenset[str] = frozenset()
     # Texts for other ids, with or without an attribute, such as `Machine.Arn`.
@@ -85,6 +94,13 @@ class OutputRequests:
         self.users.setdefault(name, []).append(self.user)
         return f"${{stack:{name}}}"
 
+    def drop_unused(self, values: Iterable[Node]) -> None:
+        """Drop the outputs that no value of the config uses."""
+        leaves = (leaf for one in values for leaf in list_leaves(At(one)))
+        used = {name for leaf in leaves for name in _OUTPUT.findall(leaf.text)}
+        for name in self.outputs.keys() - used:
+            del self.outputs[name], self.users[name]
+
 
 class Intrinsics:
     """Converts values of one template."""
@@ -117,6 +133,9 @@ class Intrinsics:
         name, inner = node.entries[0].key, node.entries[0].value
         if name == "Ref" and isinstance(inner, Scalar) and inner.text == "AWS::NoValue":
             return Scalar(None, NO_VALUE, node.line, node.column)
+        if name == "Fn::Split" and (parts := self._split(inner, hint)) is not None:
+            items = tuple(Scalar(one, one, node.line, node.column) for one in parts)
+            return Sequence(items, node.line, node.column)
         return Scalar(text := self._evaluate(name, inner, node, hint), text, node.line, node.column)
 
     def _evaluate(self, name: str, inner: Node, node: Node, hint: str) -> str:
@@ -141,6 +160,15 @@ class Intrinsics:
             case _:
                 return None
 
+    def _split(self, inner: Node, hint: str) -> list[str] | None:
+        """Split a text that is known before the deploy."""
+        match inner:
+            case Sequence(items=(Scalar(text=separator), source)) if separator:
+                text = self.to_text(source, hint)
+                return None if "${" in text else text.split(separator)
+            case _:
+                return None
+
     def refer(self, name: str, attribute: str = "") -> str:
         """Return the text for `Ref` (without an attribute) or `Fn::GetAtt`."""
         known = f"{name}.{attribute}" if attribute else name
@@ -156,6 +184,9 @@ class Intrinsics:
             return self._refer_function(name, attribute)
         if name not in self.names.resources:
             raise NotCarriedError(self.names.describe(name))
+        if attribute in _SECRET_ATTRIBUTES:
+            reason = f"`{attribute}` of `{name}` is a secret, which an output of a stack would show"
+            raise NotCarriedError(reason, "read it in the function with the SDK of AWS")
         if not attribute:
             return self._requests.request(f"{name}Ref", build_function("Ref", name))
         value = build_function("Fn::GetAtt", f"{name}.{attribute}")
@@ -189,6 +220,10 @@ class Intrinsics:
 
     def _request_expression(self, node: Node, hint: str) -> str:
         """Let the stack evaluate a function that fabric does not know."""
+        refuse_extensions(node)
+        if _is_list(node):
+            reason = "the items of the list are known only to CloudFormation"
+            raise NotCarriedError(reason, "write each item in fabric.yml")
         if "AWS::NoValue" in list_names(node):
             raise NotCarriedError(
                 "the value is set only under a condition", "set it with `stages` in fabric.yml"
@@ -197,6 +232,34 @@ class Intrinsics:
         if own:
             raise NotCarriedError(f"a function of CloudFormation with `{min(own)}`")
         return self._requests.request(hint, node)
+
+
+def _is_list(node: Node) -> bool:
+    """Return whether a value of a template is a list."""
+    name = get_function(node)
+    if name is None or not isinstance(node, Mapping):
+        return isinstance(node, Sequence)
+    inner = node.entries[0].value
+    branches = inner.items[1:] if name == "Fn::If" and isinstance(inner, Sequence) else ()
+    return name in _LISTS or any(map(_is_list, branches))
+
+
+def is_extension(key: str) -> bool:
+    """Return whether a key is a function that CloudFormation has only with a transform."""
+    return key.startswith(_EXTENDED)
+
+
+def refuse_extensions(node: Node) -> None:
+    """Raise if a value needs the transform AWS::LanguageExtensions."""
+    if isinstance(node, Sequence):
+        for item in node.items:
+            refuse_extensions(item)
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if is_extension(entry.key):
+            name = entry.key.partition("::")[2].partition("::")[0]
+            reason = f"`Fn::{name}` needs the transform AWS::LanguageExtensions"
+            raise NotCarriedError(reason, "write out the values")
+        refuse_extensions(entry.value)
 
 
 NO_VALUE = "AWS::NoValue"

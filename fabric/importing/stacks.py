@@ -20,6 +20,7 @@ from fabric.importing.intrinsics import (
     get_function,
     list_ids,
     list_names,
+    refuse_extensions,
     split_attribute,
 )
 from fabric.importing.source import At, Ledger
@@ -150,6 +151,7 @@ class TemplateBuilder:
 
     def _build_resource(self, at: At) -> KeyValue | None:
         try:
+            refuse_extensions(at.node or Mapping((), 0, 0))
             value = self._rewrite(at.node or Mapping((), 0, 0), _read_type(at))
         except NotCarriedError as error:
             self._ledger.lose(at, error.reason, error.hint)

@@ -108,6 +108,8 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         conditions=frozenset(one.key for one in source.get("Conditions").list_entries()),
     )
     for one in source.get("Parameters").list_entries():
+        if one.get("Default").text and not one.get("Type").text.startswith(_SSM):
+            names.defaults[one.key] = one.get("Default").text
         if one.get("Type").text.startswith(_LISTS) and one.get("Default").text:
             items = one.get("Default").text.split(",")
             names.lists[one.key] = [item.strip() for item in items]
@@ -174,9 +176,8 @@ class _Conversion:
         resources = [made for one in listed for made in self._convert_resource(one)]
         resources += [build_permission(*one) for one in sorted(self._target.permissions)]
         convert_apis(self._context, self._source, self._config, self._target)
+        self._config.child("extensions").put("cloud1-lambda", self._extension)
         stacks = self._build_stacks([*resources, *list_new_resources(self._target)])
-        if not self._extension.is_empty:
-            self._config.child("extensions").put("cloud1-lambda", self._extension)
         if self._config.has("workflows") and not self._config.has("functions"):
             self._config.put("functions", [])
             self._config.remove("defaults")
@@ -280,7 +281,7 @@ class _Conversion:
     def _build_stacks(self, resources: list[At]) -> tuple[StackDraft, ...]:
         outputs = list(self._source.get("Outputs").list_entries())
         sections = [self._source.get(name) for name in SECTIONS]
-        return put_stacks(self._context, resources, outputs, sections, self._extension)
+        return put_stacks(self._context, resources, outputs, sections, self._config)
 
     def _convert_parameters(self) -> None:
         for at in self._source.get("Parameters").list_entries():

@@ -154,9 +154,8 @@ class _Conversion:
         put_package(self._context, self._source.get("package"), self._config.child("defaults"))
         convert_state_machines(self._context, self._source, self._config, self._target)
         convert_api(self._context, self._source, self._config, self._target)
-        stacks = build_stacks(self._context, self._source, self._target, self._extension)
-        if not self._extension.is_empty:
-            self._config.child("extensions").put("cloud1-lambda", self._extension)
+        self._config.child("extensions").put("cloud1-lambda", self._extension)
+        stacks = build_stacks(self._context, self._source, self._target, self._config)
         self._convert_params()
         return Imported(
             config=self._config.build_config(self._context.requests.lost),

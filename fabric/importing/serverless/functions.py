@@ -14,7 +14,7 @@ from fabric.importing.aws_settings import (
 )
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
-from fabric.importing.packaging import put_package
+from fabric.importing.packaging import check_layer_path, put_package
 from fabric.importing.policies import put_policies, read_policies
 from fabric.importing.rules import (
     Rule,
@@ -198,7 +198,9 @@ def _put_runtimes(context: Context, at: At, layer: Fields) -> None:
 
 
 def _put_layer_path(context: Context, at: At, layer: Fields) -> None:
-    context.put(at, layer, "path", context.surroundings.place(context.read_text(at)))
+    path = context.surroundings.place(context.read_text(at))
+    context.put(at, layer, "path", path)
+    check_layer_path(context, at, path)
 
 
 LAYER_RULES: Rules = {
