@@ -7,6 +7,7 @@ changed.
 """
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -110,9 +111,10 @@ def _choose_source(found: Prepared) -> ConvertedSource:
 
 def _compare(folder: Path, one: ConvertedSource, settings: Settings) -> _Compared:
     config = _read_config(folder, one, settings)
-    own = list_config_rows(config, _read_templates(folder, config))
+    known = _list_known(config)
+    own = list_config_rows(config, _read_templates(folder, config), known)
     tool, template = _TOOLS[one.read.source.kind](folder, one, settings)
-    values = {**_list_known(config), **_list_given(folder, template)}
+    values = {**known, **_list_given(folder, template)}
     other = list_template_rows(template, _SUFFIXES[one.read.source.kind], values)
     return _Compared(tool, *align(own, other))
 
@@ -211,7 +213,8 @@ def _find_program(folder: Path, settings: Settings) -> str:
 
 def _run_sam(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[str, Any]:
     """Let the translator of AWS convert the template. No code of the project runs."""
-    template = json.dumps(convert_to_plain(one.read.found.root)).encode()
+    source = _include_files(convert_to_plain(one.read.found.root), folder)
+    template = json.dumps(source).encode()
     command = [sys.executable, "-P", sam_translation.__file__]
     env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": "us-east-1"}
     if "PYTHONPATH" in settings.env:
@@ -223,6 +226,20 @@ def _run_sam(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[st
         raise FabricError(Problem("import/no-tool", message, hint))
     _require_success("aws-sam-translator", done)
     return "aws-sam-translator", json.loads(done.stdout)
+
+
+def _include_files(value: Any, folder: Path) -> Any:
+    """Replace transforms that include a file of the project, as CloudFormation does."""
+    if isinstance(value, list):
+        return [_include_files(one, folder) for one in value]
+    if not isinstance(value, dict):
+        return value
+    include = value.get("Fn::Transform")
+    if isinstance(include, dict) and include.get("Name") == "AWS::Include":
+        path = Path(os.path.realpath(folder / str(include["Parameters"]["Location"])))
+        if path.is_relative_to(os.path.realpath(folder)) and path.is_file():
+            return convert_to_plain(_read_tree(path))
+    return {key: _include_files(one, folder) for key, one in value.items()}
 
 
 def _require_success(what: str, done: ChildResult) -> None:

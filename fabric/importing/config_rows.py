@@ -25,13 +25,17 @@ _PLAIN = (
 )
 
 
-def list_config_rows(config: Values, templates: Mapping[str, Values] | None = None) -> set[Row]:
+def list_config_rows(
+    config: Values,
+    templates: Mapping[str, Values] | None = None,
+    known: Mapping[str, str] | None = None,
+) -> set[Row]:
     """List the rows of a config, with or without its defaults in each function, and those of the
-    templates of its stacks, by phase."""
+    templates of its stacks, by phase. `known` are values of names in templates."""
     stacks = _read_extension(config).get("stack") or {}
     early = (templates or {}).get("before") or {}
     outputs = {key: one.get("Value") for key, one in (early.get("Outputs") or {}).items()}
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = dict(known or {})
     resources: dict[str, Any] = {}
     for phase, template in (templates or {}).items():
         parameters |= (stacks.get(phase) or {}).get("parameters") or {}
@@ -77,8 +81,9 @@ class _ConfigRows:
         if function.get("role"):
             yield "role", str(function["role"])
         else:
-            needed = (*self._list_permissions(merged), *self._list_needed(merged))
-            yield from (("permission", value) for value in needed)
+            yield from (("permission", value) for value in self._list_permissions(merged))
+            yield from (("permission", value) for value in self._list_needed(merged))
+            yield from (("added permission", value) for value in self._list_added(merged))
         for trigger in function.get("triggers") or ():
             is_open = trigger["type"] != "http" or "authorizer" in trigger
             default = {} if is_open or not self._authorizer else {"authorizer": self._authorizer}
@@ -135,7 +140,7 @@ class _ConfigRows:
             yield {key[:1].upper() + key[1:]: value for key, value in entry.items()}
 
     def _list_needed(self, function: Values) -> Iterator[str]:
-        """List the permissions that fabric adds for targets of events and for brokers."""
+        """List the permissions that fabric adds for targets of events."""
         triggers = function.get("triggers") or ()
         targets = [function.get("deadLetter")]
         targets += [(function.get("async") or {}).get(key) for key in ("onSuccess", "onFailure")]
@@ -143,7 +148,10 @@ class _ConfigRows:
         for target in map(str, filter(None, targets)):
             action = next((action for word, action in _DELIVERIES if word in target), "")
             yield f"allow {action} on {self._values.format(target)}".lower()
-        for trigger in triggers:
+
+    def _list_added(self, function: Values) -> Iterator[str]:
+        """List the permissions that fabric adds for brokers, and other tools only sometimes."""
+        for trigger in function.get("triggers") or ():
             for one in (trigger, *(trigger.get("access") or ())):
                 if "secret" in one:
                     secret = self._values.format(one["secret"])

@@ -17,6 +17,7 @@ _STAND_INS = (
     ("layer", "arn:aws:lambda:us-east-1:000000000000:layer:set-me:1"),
     ("cluster", "arn:aws:kafka:us-east-1:000000000000:cluster/set-me/1"),
     ("rolearn", "arn:aws:iam::000000000000:role/set-me"),
+    ("secretarn", "arn:aws:secretsmanager:us-east-1:000000000000:secret:set-me"),
     ("arn", "arn:aws:sqs:us-east-1:000000000000:set-me"),
     ("domain", "set-me.example.com"),
 )

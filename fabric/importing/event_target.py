@@ -83,7 +83,9 @@ def drop_late_triggers(context: Context, config: Fields) -> None:
                 else:
                     reason = "the deploy must know this value of the trigger before it starts"
                     context.ledger.lose(at, reason, "write the value, or the event into a stack")
-            if len(kept) < len(triggers):
+            if not kept:
+                owner.remove("triggers")
+            elif len(kept) < len(triggers):
                 owner.put("triggers", kept)
 
 

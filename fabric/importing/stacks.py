@@ -30,7 +30,7 @@ _BINDINGS = re.compile(
     r"\$\{(?:stage|(?:env|param|ssm|cfn|secretsmanager|file|aws|tf|stack|function):(?!:)[^{}]*)\}"
 )
 _PLAIN_REFERENCE = re.compile(r"\$\{(?=[A-Za-z])")
-_SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.([A-Za-z0-9.]+))?\}")
+_SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9]+|AWS::StackName)(?:\.([A-Za-z0-9.]+))?\}")
 # Types that name the function that they are about by its ARN with the alias.
 _BY_ARN = ("AWS::Lambda::Permission", "AWS::Lambda::EventSourceMapping")
 _IAM = (
@@ -201,6 +201,10 @@ class TemplateBuilder:
                 return node._replace(entries=tuple(entries))
 
     def _refer(self, node: Node, name: str, attribute: str) -> Node:
+        if name == "AWS::StackName" and self._is_late:
+            # The name of the other stack, which is that of the source.
+            binding = self._intrinsics.refer(name)
+            return build_function("Ref", self._add_parameter("SourceStackName", binding))
         if name.startswith("AWS::") or name in self._own:
             return node
         if name in self._names.parameters:

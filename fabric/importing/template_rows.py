@@ -363,8 +363,10 @@ def align(own: set[Row], other: set[Row]) -> tuple[set[Row], set[Row]]:
             names[name] = longer[0]
     own = {_rename(one, names) for one in own}
     given = {one.function for one in own if one.kind == "role"}
+    added = {one._replace(kind="permission") for one in own if one.kind == "added permission"}
+    own = {one for one in own if one.kind not in ("role", "added permission")}
     return (
-        {one for one in own if one.kind != "role"},
+        own | (added & other),
         {one for one in other if one.kind != "permission" or one.function not in given},
     )
 

@@ -51,8 +51,10 @@ def test_value_of_a_similar_key_is_shown(key: str) -> None:
     assert CANARY in shown(f"service: shop\nparams: {{{key}: {CANARY}}}\n")
 
 
-def test_an_output_of_the_stack_is_shown_under_any_key() -> None:
+def test_an_arn_and_an_output_of_the_stack_are_shown_under_any_key() -> None:
     output, other = format_placeholder("stack:TokenTableRef"), format_placeholder("ssm:/token")
+    arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:db"
+    assert arn in shown(f"service: shop\nparams: {{SecretArn: '{arn}'}}\n")
     assert output in shown(f"service: shop\nextensions: {{tokenTable: '{output}'}}\n")
     assert other not in shown(f"service: shop\nextensions: {{token: '{other}'}}\n")
 

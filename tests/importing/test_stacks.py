@@ -167,3 +167,14 @@ def test_an_alias_counts_as_its_function_and_is_always_live() -> None:
     assert "Hook" in resources(done, "after")
     assert set(done.extension["stack"]["after"]["parameters"].values()) == {"${function:Api.arn}"}
     assert done.reasons() == []
+
+
+def test_both_stacks_use_the_stack_name_of_the_source() -> None:
+    name = "!Sub '${AWS::StackName}-a'"
+    alarm = f"{{Type: T, Properties: {{Name: {name}, Api: !Ref Api}}}}"
+    done = sam("!Ref Topic", f"Topic: {{Type: T, Properties: {{Name: {name}}}}}\nAlarm: {alarm}\n")
+    topic, alarm = resources(done, "before")["Topic"], resources(done, "after")["Alarm"]
+    assert topic["Properties"] == {"Name": {"Fn::Sub": "${AWS::StackName}-a"}}
+    assert alarm["Properties"]["Name"] == {"Fn::Sub": "${SourceStackName}-a"}
+    parameters = done.extension["stack"]["after"]["parameters"]
+    assert parameters["SourceStackName"] == "shop-${stage}"

@@ -17,7 +17,7 @@ from fabric.model.bindable import SecretUse
 from fabric.model.late_values import add_default, find_late_names, format_placeholder
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import REDACTED, is_secret_name
+from fabric.model.secrecy import REDACTED, is_arn, is_secret_name
 from fabric.model.spelling import find_nearest
 
 MAX_DEPTH = 8
@@ -442,8 +442,8 @@ class _Filler:
 
 
 def _holds_secret(name: str, value: str) -> bool:
-    """Return whether a param holds a secret, by its name. The ARN of a secret is none."""
-    return is_secret_name(name) and not value.startswith("arn:")
+    """Return whether a param holds a secret, by its name."""
+    return is_secret_name(name) and not is_arn(value)
 
 
 def is_reference(text: str) -> bool:
