@@ -52,6 +52,7 @@ _PROGRAMS = ("osls", "serverless", "sls")
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)")
 _PLACEHOLDER = "compare"
 _STAGE = "dev"
+_REGION = "us-east-1"
 _OUT = ".fabric-compare"
 _SECONDS = 600
 _LINES = 10
@@ -151,6 +152,7 @@ def _list_known(config: Any) -> dict[str, Any]:
     return {
         **(config.get("params") or {}),
         "AWS::StackName": name,
+        "AWS::Region": (config.get("provider") or {}).get("region") or _REGION,
         **{f"{one}.Name": f"{name}-{one}" for one in machines},
     }
 
@@ -186,7 +188,7 @@ def _run_osls(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[s
         "CI": "1",
         "AWS_ACCESS_KEY_ID": "compare",
         "AWS_SECRET_ACCESS_KEY": "compare",
-        "AWS_REGION": "us-east-1",
+        "AWS_REGION": _REGION,
         "AWS_EC2_METADATA_DISABLED": "true",
         "SLS_TELEMETRY_DISABLED": "1",
         "SLS_NOTIFICATIONS_MODE": "off",
@@ -216,7 +218,7 @@ def _run_sam(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[st
     source = _include_files(convert_to_plain(one.read.found.root), folder)
     template = json.dumps(source).encode()
     command = [sys.executable, "-P", sam_translation.__file__]
-    env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": "us-east-1"}
+    env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": _REGION}
     if "PYTHONPATH" in settings.env:
         env["PYTHONPATH"] = settings.env["PYTHONPATH"]
     done = run_child(command, cwd=folder, env=env, stdin=template, timeout=_SECONDS)

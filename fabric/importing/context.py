@@ -127,7 +127,10 @@ class Context:
     def copy_map(self, at: At, fields: Fields, key: str) -> None:
         """Copy a map of texts, entry by entry: one can be without an equivalent."""
         for entry in at.list_entries():
-            self.copy(entry, fields.child(key, at), entry.key)
+            if key == "tags" and is_credential_name(entry.key):
+                self.ledger.lose(entry, "all users of the account can read a tag")
+            else:
+                self.copy(entry, fields.child(key, at), entry.key)
 
     def copy_environment(self, at: At, fields: Fields, key: str) -> None:
         """Copy variables."""

@@ -221,6 +221,7 @@ class Intrinsics:
     def _request_expression(self, node: Node, hint: str) -> str:
         """Let the stack evaluate a function that fabric does not know."""
         refuse_extensions(node)
+        refuse_unknown_conditions(node, self.names.conditions)
         if _is_list(node):
             reason = "the items of the list are known only to CloudFormation"
             raise NotCarriedError(reason, "write each item in fabric.yml")
@@ -242,6 +243,28 @@ def _is_list(node: Node) -> bool:
     inner = node.entries[0].value
     branches = inner.items[1:] if name == "Fn::If" and isinstance(inner, Sequence) else ()
     return name in _LISTS or any(map(_is_list, branches))
+
+
+def refuse_unknown_conditions(node: Node, known: frozenset[str]) -> None:
+    """Raise if a value depends on a condition that the template does not have."""
+    unknown = [one for one in _list_conditions(node) if one not in known]
+    if unknown:
+        raise NotCarriedError(f"the condition `{unknown[0]}` is not in the file")
+
+
+def _list_conditions(node: Node) -> Iterator[str]:
+    if isinstance(node, Sequence):
+        for item in node.items:
+            yield from _list_conditions(item)
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        match entry.key, entry.value:
+            case "Condition", Scalar(text=text):
+                yield text
+            case "Fn::If", Sequence(items=(Scalar(text=text), *_)):
+                yield text
+            case _:
+                pass
+        yield from _list_conditions(entry.value)
 
 
 def is_extension(key: str) -> bool:

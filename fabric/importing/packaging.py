@@ -267,7 +267,7 @@ def _put_format(context: Context, at: At, build: Fields) -> None:
     context.put(at, build, "format", "esm" if at.text == "esm" else "cjs")
 
 
-def _put_define(context: Context, at: At, build: Fields) -> None:
+def put_define(context: Context, at: At, build: Fields) -> None:
     """Copy constants of bundles. A bundle would contain a credential."""
     for one in at.list_entries():
         text = context.read_text(one)
@@ -284,7 +284,7 @@ def _put_banner(context: Context, at: At, build: Fields) -> None:
 
 _ESBUILD_RULES: Rules = {
     **{key: copy_as(key) for key in ("minify", "keepNames", "loader", "tsconfig")},
-    "define": _put_define,
+    "define": put_define,
     "target": _put_target,
     **share(("sourcemap", "sourceMap"), _put_source_map),
     **share(("external", "exclude"), _put_external),

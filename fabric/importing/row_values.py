@@ -93,8 +93,13 @@ class RowValues(Struct, frozen=True, kw_only=True):
             return self._format_function(value, depth + 1)
         if isinstance(value, list):
             return ",".join(self.format(one, depth + 1) for one in value)
-        text = convert_dynamic(str(value))
+        text = self._hide_region(convert_dynamic(str(value)))
         return _BINDING.sub(lambda found: self._format_binding(found[1] or found[2], depth), text)
+
+    def _hide_region(self, text: str) -> str:
+        """Write the region of the deploy as tools do that do not know it."""
+        region = self.parameters.get("AWS::Region")
+        return text.replace(f":{region}:", ":region:") if region and "arn:" in text else text
 
     def format_all(self, value: Any) -> str:
         """Format a value of any form as JSON."""
@@ -160,7 +165,7 @@ class RowValues(Struct, frozen=True, kw_only=True):
         known = f"{name}.{attribute}" if attribute else name
         if known in self.references:
             return self.references[known]
-        if known in self.parameters:
+        if known in self.parameters and known not in _PSEUDO:
             return self.format(self.parameters[known], depth)
         if name in _PSEUDO:
             return _PSEUDO[name]

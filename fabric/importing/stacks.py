@@ -21,9 +21,11 @@ from fabric.importing.intrinsics import (
     list_ids,
     list_names,
     refuse_extensions,
+    refuse_unknown_conditions,
     split_attribute,
 )
 from fabric.importing.source import At, Ledger
+from fabric.model.problems import FabricError, Problem
 from fabric.scaffold.yaml_text import build_tree
 
 _BINDINGS = re.compile(
@@ -151,8 +153,10 @@ class TemplateBuilder:
 
     def _build_resource(self, at: At) -> KeyValue | None:
         try:
-            refuse_extensions(at.node or Mapping((), 0, 0))
-            value = self._rewrite(at.node or Mapping((), 0, 0), _read_type(at))
+            node = at.node or Mapping((), 0, 0)
+            refuse_extensions(node)
+            refuse_unknown_conditions(node, self._names.conditions)
+            value = self._rewrite(node, _read_type(at))
         except NotCarriedError as error:
             self._ledger.lose(at, error.reason, error.hint)
             return None
@@ -290,8 +294,16 @@ class TemplateBuilder:
         for name in _SECTIONS:
             entry = next((one for one in self._sections.entries if one.key == name), None)
             if entry is not None and name in ("Mappings", "Conditions") and _is_used(entry, text):
-                found.append(entry._replace(value=self._rewrite(entry.value)))
+                found.append(entry._replace(value=self._rewrite_section(entry)))
         return found
+
+    def _rewrite_section(self, entry: KeyValue) -> Node:
+        try:
+            refuse_extensions(entry.value)
+            return self._rewrite(entry.value)
+        except NotCarriedError as error:
+            message = f"`{entry.key}` of the template cannot be converted: {error.reason}"
+            raise FabricError(Problem("import/unreadable", message, error.hint)) from error
 
     def _list_parameters(
         self, body: list[KeyValue], sections: list[KeyValue]

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, Conversion, from_sam, from_serverless, service, template
 
 FUNCTION = """\
@@ -178,3 +181,14 @@ def test_both_stacks_use_the_stack_name_of_the_source() -> None:
     assert alarm["Properties"]["Name"] == {"Fn::Sub": "${SourceStackName}-a"}
     parameters = done.extension["stack"]["after"]["parameters"]
     assert parameters["SourceStackName"] == "shop-${stage}"
+
+
+def test_a_resource_with_a_condition_that_is_missing_is_reported() -> None:
+    done = sam("!If [Nope, a, b]", "T: {Type: T, Condition: Nope}\n")
+    assert [one.partition("`")[2] for one in done.reasons()] == ["Nope` is not in the file"] * 2
+    assert not done.stacks
+
+
+def test_a_condition_with_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(FabricError, match="`Nope` is not in the file"):
+        sam("a", "T: {Type: T, Condition: C}\n", "Conditions: {C: !Equals [!Ref Nope, a]}\n")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context, choose_stand_in
-from fabric.importing.credentials import Credentials, is_secret_parameter
+from fabric.importing.credentials import Credentials, is_credential, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -296,14 +296,21 @@ class _Conversion:
         for stage, values in self._deploy.overrides.items():
             for name, value in values.items() if stage != "default" else ():
                 if not self._context.names.parameters.get(name, "").startswith("${secret:"):
-                    self._config.child("stages").child(stage).child("params").put(name, value)
+                    text = self._hide(name, value, f"{stage}_{name}")
+                    self._config.child("stages").child(stage).child("params").put(name, text)
+
+    def _hide(self, name: str, value: str, variable: str) -> str:
+        """Replace a credential among the values of samconfig.toml."""
+        at = self._source.get("Parameters", name)
+        is_hidden = is_credential(value, name)
+        return self._context.credentials.hide(at, variable, value) if is_hidden else value
 
     def _put_param(self, at: At) -> None:
         default = at.get("Default")
         given = self._deploy.overrides.get("default", {}).get(at.key)
         params = self._config.child("params")
         if given is not None:
-            params.put(at.key, given, at)
+            params.put(at.key, self._hide(at.key, given, at.key), at)
         elif default.node is not None and not default.is_missing:
             params.put(at.key, default.node, at)
         else:

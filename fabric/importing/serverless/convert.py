@@ -19,6 +19,7 @@ from fabric.importing.serverless.functions import (
     convert_function,
     convert_layers,
     convert_permissions,
+    note_ignored_statements,
     shorten,
 )
 from fabric.importing.serverless.lift import expand_constructs
@@ -286,6 +287,7 @@ class _Conversion:
                 self._ledger.lose(at, "the function has no code in the project")
                 continue
             convert_function(self._context, at, function, self._defaults, inherits=inherits)
+            note_ignored_statements(self._context, at, self._source.get("plugins"))
             convert_events(self._context, at.get("events"), self._target)
             self._config.add("functions", function, self._source.get("functions"))
         if self._target.is_rest and self._target.is_http:

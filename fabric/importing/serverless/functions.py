@@ -164,6 +164,14 @@ def convert_function(
         function.put("permissions", [*every, *own])
 
 
+def note_ignored_statements(context: Context, at: At, plugins: At) -> None:
+    """Note permissions of a function that only a plugin reads, which the source does not have."""
+    statements, plugin = at.get("iamRoleStatements"), "serverless-iam-roles-per-function"
+    if statements.node is not None and all(one.text != plugin for one in plugins.list_items()):
+        reason = f"the Serverless Framework ignores it without {plugin}"
+        context.ledger.change(statements, reason, "permissions")
+
+
 def _allow_file_system(context: Context, at: At, function: Fields, shared: Fields) -> None:
     """Allow the role to mount a file system, as the Serverless Framework does."""
     if at.is_missing or function.has("role"):
