@@ -3,7 +3,6 @@
 Steps: text, tree, stage overlays, bindings, chosen provider, checks, Config.
 """
 
-import os.path
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Env
@@ -155,7 +154,7 @@ def open_config(file: str, raw: bytes) -> Document:
     try:
         return open_document(file, raw)
     except FabricError:
-        tool = find_tool(os.path.basename(file))  # noqa: PTH119
+        tool = find_tool(file.rpartition("/")[2])
         if tool and b"service:" not in raw:
             raise FabricError(_build_other_tool_problem(tool, file, Place(file))) from None
         raise
@@ -167,7 +166,7 @@ def require_config_map(file: str, document: Document) -> Mapping:
     provider = find_child(root, "provider")
     name = find_child(provider, "name") or provider
     is_serverless = isinstance(name, Scalar) and name.text == "aws"
-    tool = find_tool("serverless.yml" if is_serverless else os.path.basename(file))  # noqa: PTH119
+    tool = find_tool("serverless.yml" if is_serverless else file.rpartition("/")[2])
     # The name of the file is no reason alone: a config of fabric can have any name.
     if is_serverless or (tool and find_child(root, "service") is None):
         problem = _build_other_tool_problem(tool, file, place_of(provider or root))

@@ -60,7 +60,7 @@ class TemplateRows:
         self._keys = {normalize_name(key): key for key in self._resources}
 
     def _list_references(self) -> dict[str, str]:
-        """List the texts of references to functions, and of those that are ARNs."""
+        """List the texts of references to functions and of references that are ARNs."""
         found: dict[str, str] = {}
         for key, name in self._names.items():
             found |= {key: f"{{{name}}}", f"{key}.Arn": f"{{{name}.arn}}"}

@@ -176,9 +176,9 @@ def test_both_stacks_use_the_stack_name_of_the_source() -> None:
     name = "!Sub '${AWS::StackName}-a'"
     alarm = f"{{Type: T, Properties: {{Name: {name}, Api: !Ref Api}}}}"
     done = sam("!Ref Topic", f"Topic: {{Type: T, Properties: {{Name: {name}}}}}\nAlarm: {alarm}\n")
-    topic, alarm = resources(done, "before")["Topic"], resources(done, "after")["Alarm"]
-    assert topic["Properties"] == {"Name": {"Fn::Sub": "${AWS::StackName}-a"}}
-    assert alarm["Properties"]["Name"] == {"Fn::Sub": "${SourceStackName}-a"}
+    early, late = resources(done, "before")["Topic"], resources(done, "after")["Alarm"]
+    assert early["Properties"] == {"Name": {"Fn::Sub": "${AWS::StackName}-a"}}
+    assert late["Properties"]["Name"] == {"Fn::Sub": "${SourceStackName}-a"}
     parameters = done.extension["stack"]["after"]["parameters"]
     assert parameters["SourceStackName"] == "shop-${stage}"
 

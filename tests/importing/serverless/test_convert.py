@@ -342,3 +342,16 @@ def test_functions_in_a_list_of_maps_are_read() -> None:
     text = "service: shop\nprovider: {name: aws, runtime: nodejs22.x}\nfunctions:\n  - a: {handler: src/api.handler}\n  - b: {handler: src/api.handler}\n"
     done = from_serverless(text, SOURCE)
     assert [one["name"] for one in done.config["functions"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("plugin", "notes"), [("serverless-iam-roles-per-function", 0), ("a", 1)])
+def test_permissions_that_only_a_plugin_reads_are_noted_without_it(plugin: str, notes: int) -> None:
+    functions = "api: {handler: src/api.handler, iamRoleStatements: [{Action: b, Resource: '*'}]}\n"
+    done = convert(functions, rest=f"plugins: [{plugin}]\n")
+    found = [one for one in done.reasons(Fate.CHANGED) if "ignores it without" in one]
+    assert len(found) == notes
+
+
+def test_a_layer_outside_of_the_project_is_reported() -> None:
+    done = convert(rest="layers: {x: {path: ../shared}}\n")
+    assert ["`../shared` of the layer is not below" in one for one in done.reasons()] == [True]
