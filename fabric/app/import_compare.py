@@ -114,7 +114,7 @@ def _compare(folder: Path, one: ConvertedSource, settings: Settings) -> _Compare
     config = _read_config(folder, one, settings)
     known = _list_known(config)
     own = list_config_rows(config, _read_templates(folder, config), known)
-    tool, template = _TOOLS[one.read.source.kind](folder, one, settings)
+    tool, template = _TOOLS[one.read.source.kind](folder, one, settings, known["AWS::Region"])
     values = {**known, **_list_given(folder, template)}
     other = list_template_rows(template, _SUFFIXES[one.read.source.kind], values)
     return _Compared(tool, *align(own, other))
@@ -172,7 +172,9 @@ def _read_tree(path: Path) -> Node:
     return read(path.name, path.read_bytes(), keeps_tags=True).root
 
 
-def _run_osls(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[str, Any]:
+def _run_osls(
+    folder: Path, one: ConvertedSource, settings: Settings, region: str
+) -> tuple[str, Any]:
     """Let osls, or the Serverless Framework, package the copy."""
     origin = one.read.source.file.parent
     program = _find_program(origin, settings)
@@ -188,13 +190,13 @@ def _run_osls(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[s
         "CI": "1",
         "AWS_ACCESS_KEY_ID": "compare",
         "AWS_SECRET_ACCESS_KEY": "compare",
-        "AWS_REGION": _REGION,
+        "AWS_REGION": region,
         "AWS_EC2_METADATA_DISABLED": "true",
         "SLS_TELEMETRY_DISABLED": "1",
         "SLS_NOTIFICATIONS_MODE": "off",
     }
-    command = [program, "package", "--package", _OUT, "--stage", _STAGE, "--config"]
-    command.append(one.read.source.file.name)
+    options = ["--stage", _STAGE, "--region", region, "--config", one.read.source.file.name]
+    command = [program, "package", "--package", _OUT, *options]
     name = Path(program).name
     _require_success(f"{name} package", run_child(command, cwd=folder, env=env, timeout=_SECONDS))
     text = (folder / _OUT / "cloudformation-template-update-stack.json").read_text()
@@ -213,12 +215,14 @@ def _find_program(folder: Path, settings: Settings) -> str:
     return found
 
 
-def _run_sam(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[str, Any]:
+def _run_sam(
+    folder: Path, one: ConvertedSource, settings: Settings, region: str
+) -> tuple[str, Any]:
     """Let the translator of AWS convert the template. No code of the project runs."""
     source = _include_files(convert_to_plain(one.read.found.root), folder)
     template = json.dumps(source).encode()
     command = [sys.executable, "-P", sam_translation.__file__]
-    env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": _REGION}
+    env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": region}
     if "PYTHONPATH" in settings.env:
         env["PYTHONPATH"] = settings.env["PYTHONPATH"]
     done = run_child(command, cwd=folder, env=env, stdin=template, timeout=_SECONDS)
@@ -246,7 +250,10 @@ def _include_files(value: Any, folder: Path) -> Any:
 
 def _require_success(what: str, done: ChildResult) -> None:
     if done.code:
-        message = f"`{what}` failed: {redact_credentials(done.last_lines(_LINES))}"
+        # osls prints its errors to standard output, and where to report them to standard error.
+        text = (done.stdout + b"\n" + done.stderr).decode(errors="replace")
+        lines = [one for one in text.splitlines() if one.strip()][-_LINES:]
+        message = f"`{what}` failed: {redact_credentials(chr(10).join(lines))}"
         raise FabricError(Problem("import/tool-failed", message, "run the tool to see its output"))
 
 

@@ -113,7 +113,7 @@ def test_a_missing_tool_is_an_error_with_the_command_to_install_it(tmp_path: Pat
 
 
 def test_the_output_of_a_failed_tool_is_shown_without_credentials(tmp_path: Path) -> None:
-    script = "#!/bin/sh\necho 'no such plugin API_TOKEN=hunter2hunter2' >&2; exit 3\n"
+    script = "#!/bin/sh\necho 'no such plugin API_TOKEN=hunter2hunter2'; echo Docs >&2; exit 3\n"
     done = with_tool(tmp_path, script).json("import", "--compare")
     assert (done.code, done.error["code"]) == (1, "import/tool-failed")
     assert "no such plugin" in done.error["message"]
