@@ -80,19 +80,30 @@ class OutputRequests:
         self.outputs: dict[str, Node] = {}
         # The values that use each output.
         self.users: dict[str, list[At]] = {}
+        # Names of outputs by base and expression, and the next number of each base.
+        self._known: dict[tuple[str, str], str] = {}
+        self._numbers: dict[str, int] = {}
         self.user = At(None)
         # Outputs that could not be created.
         self.lost: set[str] = set()
 
     def request(self, name: str, expression: Node) -> str:
         base = _NOT_IN_OUTPUT.sub("", name)[:240] or "Output"
-        name, number = base, 2
-        written = convert_to_plain(expression)
-        while name in self.outputs and convert_to_plain(self.outputs[name]) != written:
-            name, number = f"{base}{number}", number + 1
+        key = (base, repr(convert_to_plain(expression)))
+        if key not in self._known:
+            self._known[key] = self._choose_name(base)
+        name = self._known[key]
         self.outputs.setdefault(name, expression)
         self.users.setdefault(name, []).append(self.user)
         return f"${{stack:{name}}}"
+
+    def _choose_name(self, base: str) -> str:
+        """Choose the next name that is free."""
+        number = self._numbers.get(base, 1)
+        while (name := f"{base}{number}" if number > 1 else base) in self.outputs:
+            number += 1
+        self._numbers[base] = number + 1
+        return name
 
     def drop_unused(self, values: Iterable[Node]) -> None:
         """Drop the outputs that no value of the config uses."""

@@ -192,3 +192,12 @@ def test_a_resource_with_a_condition_that_is_missing_is_reported() -> None:
 def test_a_condition_with_an_unknown_name_is_an_error() -> None:
     with pytest.raises(FabricError, match="`Nope` is not in the file"):
         sam("a", "T: {Type: T, Condition: C}\n", "Conditions: {C: !Equals [!Ref Nope, a]}\n")
+
+
+def test_resources_that_name_a_lost_one_are_reported_once() -> None:
+    rows = "".join(
+        f"R{one}: {{Type: T, Properties: {{A: !Ref 'R{one - 1}'}}}}\n" for one in range(300)
+    )
+    done = sam("a", rows)
+    assert len(done.reasons()) == 300
+    assert not done.stacks

@@ -209,6 +209,7 @@ def _build(
                 return None
             return _Built(template, builder.requests.outputs)
         resources = [one for one in resources if one.key in made]
+        resources = _drop_users(context, resources, own - made)
     return None
 
 
@@ -241,22 +242,24 @@ def _keep_known(context: Context, resources: list[At], every: list[At]) -> list[
         if at.key in lost:
             reason = "a function uses this resource, which itself names a function"
             context.ledger.lose(at, reason, "write it into one of the stacks by hand")
-    known = {one.key for one in every} - lost
-    return _drop_without(context, [one for one in resources if one.key not in lost], known)
+    gone = context.names.resources.keys() - ({one.key for one in every} - lost)
+    return _drop_users(context, [one for one in resources if one.key not in lost], gone)
 
 
-def _drop_without(context: Context, resources: list[At], known: set[str]) -> list[At]:
-    """Drop resources that name one of the source that could not be carried."""
-    while True:
-        gone = context.names.resources.keys() - known
-        broken = [one for one in resources if one.node is not None and list_names(one.node) & gone]
-        if not broken:
-            return resources
-        for at in broken:
-            name = min(list_names(at.node) & gone) if at.node is not None else ""
-            context.ledger.lose(at, f"`{name}`, which it names, is not carried")
-        known = known - {one.key for one in broken}
-        resources = [one for one in resources if one not in broken]
+def _drop_users(context: Context, resources: list[At], gone: Iterable[str]) -> list[At]:
+    """Drop resources that name one that could not be carried, and in turn those that name them."""
+    users: dict[str, list[At]] = {}
+    for at in resources:
+        for name in list_names(at.node) if at.node is not None else ():
+            users.setdefault(name, []).append(at)
+    waiting, dropped = sorted(gone), set[str]()
+    for name in waiting:
+        for at in users.get(name, ()):
+            if at.key not in dropped:
+                dropped.add(at.key)
+                waiting.append(at.key)
+                context.ledger.lose(at, f"`{name}`, which it names, is not carried")
+    return [one for one in resources if one.key not in dropped]
 
 
 def _note_outputs(context: Context, outputs: Iterable[At], made: set[str]) -> None:
