@@ -247,7 +247,7 @@ def _keep_known(context: Context, resources: list[At], every: list[At]) -> list[
 
 
 def _drop_users(context: Context, resources: list[At], gone: Iterable[str]) -> list[At]:
-    """Drop resources that name one that could not be carried, and in turn those that name them."""
+    """Drop resources that name a lost resource, and in turn the resources that name them."""
     users: dict[str, list[At]] = {}
     for at in resources:
         for name in list_names(at.node) if at.node is not None else ():
