@@ -7,26 +7,39 @@ changed.
 """
 
 import json
+import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from fabric.app.import_check import open_copy, write_changes
-from fabric.app.import_project import ConvertedSource, ImportRequest, convert_project
+from fabric.app.import_project import (
+    ConvertedSource,
+    ImportRequest,
+    Prepared,
+    convert_project,
+)
 from fabric.app.import_sources import format_shown
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config
 from fabric.config.yaml.nodes import Node, convert_to_plain
 from fabric.config.yaml.reader import read
-from fabric.importing.config_rows import Row, list_config_rows
+from fabric.importing.config_rows import list_config_rows
 from fabric.importing.files import CONFIG_FILE
-from fabric.importing.template_rows import align, list_differences, list_template_rows
+from fabric.importing.row_values import Row
+from fabric.importing.sam.config import CONFIG_FILE as SAM_CONFIG_FILE
+from fabric.importing.sam.config import read_deploy_settings
+from fabric.importing.template_rows import (
+    align,
+    list_differences,
+    list_template_rows,
+    read_default,
+)
 from fabric.model.outcomes.imported import ComparisonOutcome, RowDifference
 from fabric.model.outcomes.queried import ConfigOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
@@ -39,25 +52,25 @@ _PROGRAMS = ("osls", "serverless", "sls")
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)")
 _PLACEHOLDER = "compare"
 _STAGE = "dev"
+_REGION = "us-east-1"
 _OUT = ".fabric-compare"
 _SECONDS = 600
 _LINES = 10
-_SUFFIX = "LambdaFunction"
+# Ends of logical ids that tools add to names of functions.
+_SUFFIXES = {"serverless": "LambdaFunction", "sam": ""}
+
+
+class _Compared(NamedTuple):
+    """The tool, and the rows of fabric and of the tool."""
+
+    tool: str
+    own: set[Row]
+    other: set[Row]
 
 
 def compare_import(request: ImportRequest, settings: Settings) -> Report:
     found = convert_project(request, settings)
-    if len(found.done) != 1:
-        message = "--compare needs one service, and several were found"
-        raise FabricError(Problem("usage/ambiguous", message, "name the directory of one service"))
-    [one] = found.done
-    if one.read.source.kind not in _TOOLS:
-        message = f"--compare is not supported for {one.read.source.kind}"
-        raise FabricError(
-            Problem(
-                "usage/unsupported", message, "use it with serverless.yml or a template of AWS SAM"
-            )
-        )
+    one = _choose_source(found)
     path = one.read.folder / CONFIG_FILE
     is_converted = not path.is_file()
     with open_copy(found.top, has_links=False) as copy:
@@ -66,26 +79,45 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
             raise FabricError(Problem("input/too-many", message, "name the directory of a service"))
         if is_converted:
             write_changes(found.changes, found.top, copy)
-        folder = copy / one.read.folder.relative_to(found.top)
-        own = _read_config_rows(folder, one, settings)
-        tool, other = _TOOLS[one.read.source.kind](folder, one, settings)
-        own, other = align(own, other)
+        rows = _compare(copy / one.read.folder.relative_to(found.top), one, settings)
     differences = tuple(
         RowDifference(
             function=first.function, kind=first.kind, other=first.value, fabric=second.value
         )
-        for first, second in list_differences(other, own)
+        for first, second in list_differences(rows.other, rows.own)
     )
     outcome = ComparisonOutcome(
         source=one.read.source.shown,
-        tool=tool,
+        tool=rows.tool,
         config=format_shown(path, settings.cwd),
         is_converted=is_converted,
-        equal=len(own & other),
+        equal=len(rows.own & rows.other),
         differences=differences,
     )
     code = ExitCode.PARTIAL if differences else ExitCode.OK
     return Report("import", outcome, exit_code=code)
+
+
+def _choose_source(found: Prepared) -> ConvertedSource:
+    if len(found.done) != 1:
+        message = "--compare needs one service, and several were found"
+        raise FabricError(Problem("usage/ambiguous", message, "name the directory of one service"))
+    [one] = found.done
+    if one.read.source.kind not in _TOOLS:
+        message = f"--compare is not supported for {one.read.source.kind}"
+        hint = "use it with serverless.yml or a template of AWS SAM"
+        raise FabricError(Problem("usage/unsupported", message, hint))
+    return one
+
+
+def _compare(folder: Path, one: ConvertedSource, settings: Settings) -> _Compared:
+    config = _read_config(folder, one, settings)
+    known = _list_known(config)
+    own = list_config_rows(config, _read_templates(folder, config), known)
+    tool, template = _TOOLS[one.read.source.kind](folder, one, settings, known["AWS::Region"])
+    values = {**known, **_list_given(folder, template)}
+    other = list_template_rows(template, _SUFFIXES[one.read.source.kind], values)
+    return _Compared(tool, *align(own, other))
 
 
 def _list_variables(one: ConvertedSource, settings: Settings) -> dict[str, str]:
@@ -95,30 +127,54 @@ def _list_variables(one: ConvertedSource, settings: Settings) -> dict[str, str]:
     return {name: settings.env.get(name, _PLACEHOLDER) for name in names}
 
 
-def _read_config_rows(folder: Path, one: ConvertedSource, settings: Settings) -> set[Row]:
+def _read_config(folder: Path, one: ConvertedSource, settings: Settings) -> Any:
+    """Read the config as a deploy of the stage does."""
     env = {**settings.env, **_list_variables(one, settings)}
     secrets = re.findall(r"\$\{secret:(\w+)", one.made.files[CONFIG_FILE])
     env |= {name: settings.env.get(name, _PLACEHOLDER) for name in secrets}
     outcome = show_config(Where(stage=_STAGE), replace(settings, env=env, cwd=folder)).outcome
-    config: Any = outcome.config if isinstance(outcome, ConfigOutcome) else {}
-    rows = list_config_rows(config)
-    for stack in _list_stacks(config):
-        template = convert_to_plain(_read_tree(folder / stack["template"]))
-        if isinstance(template, Mapping):
-            rows |= list_template_rows(template, "", stack.get("parameters") or {})
-    return rows
+    return outcome.config if isinstance(outcome, ConfigOutcome) else {}
 
 
-def _list_stacks(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    extension = (config.get("extensions") or {}).get("cloud1-lambda") or {}
-    yield from (extension.get("stack") or {}).values()
+def _read_templates(folder: Path, config: Any) -> dict[str, Any]:
+    """Read the templates of the stacks by phase."""
+    stacks = ((config.get("extensions") or {}).get("cloud1-lambda") or {}).get("stack") or {}
+    return {
+        phase: convert_to_plain(_read_tree(folder / one["template"]))
+        for phase, one in stacks.items()
+    }
+
+
+def _list_known(config: Any) -> dict[str, Any]:
+    """List the values of names that the other tool, or a deploy, chooses."""
+    name = f"{config['service']}-{_STAGE}"
+    machines = (one["name"] for one in config.get("workflows") or () if "name" in one)
+    return {
+        **(config.get("params") or {}),
+        "AWS::StackName": name,
+        "AWS::Region": (config.get("provider") or {}).get("region") or _REGION,
+        **{f"{one}.Name": f"{name}-{one}" for one in machines},
+    }
+
+
+def _list_given(folder: Path, template: Any) -> dict[str, Any]:
+    """List the values of parameters that the source has: defaults, and those of samconfig.toml."""
+    found = template.get("Parameters") or {}
+    values = {name: read_default(name, one) for name, one in found.items()}
+    file = folder / SAM_CONFIG_FILE
+    text = file.read_text() if file.is_file() else None
+    given = read_deploy_settings(text).overrides.get("default", {})
+    values |= {name: text for name, text in given.items() if name in found}
+    return {name: one for name, one in values.items() if one is not None}
 
 
 def _read_tree(path: Path) -> Node:
     return read(path.name, path.read_bytes(), keeps_tags=True).root
 
 
-def _run_osls(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[str, set[Row]]:
+def _run_osls(
+    folder: Path, one: ConvertedSource, settings: Settings, region: str
+) -> tuple[str, Any]:
     """Let osls, or the Serverless Framework, package the copy."""
     origin = one.read.source.file.parent
     program = _find_program(origin, settings)
@@ -134,17 +190,17 @@ def _run_osls(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[s
         "CI": "1",
         "AWS_ACCESS_KEY_ID": "compare",
         "AWS_SECRET_ACCESS_KEY": "compare",
-        "AWS_REGION": "us-east-1",
+        "AWS_REGION": region,
         "AWS_EC2_METADATA_DISABLED": "true",
         "SLS_TELEMETRY_DISABLED": "1",
         "SLS_NOTIFICATIONS_MODE": "off",
     }
-    command = [program, "package", "--package", _OUT, "--stage", _STAGE, "--config"]
-    command.append(one.read.source.file.name)
+    options = ["--stage", _STAGE, "--region", region, "--config", one.read.source.file.name]
+    command = [program, "package", "--package", _OUT, *options]
     name = Path(program).name
     _require_success(f"{name} package", run_child(command, cwd=folder, env=env, timeout=_SECONDS))
     text = (folder / _OUT / "cloudformation-template-update-stack.json").read_text()
-    return name, list_template_rows(json.loads(text), _SUFFIX)
+    return name, json.loads(text)
 
 
 def _find_program(folder: Path, settings: Settings) -> str:
@@ -159,11 +215,14 @@ def _find_program(folder: Path, settings: Settings) -> str:
     return found
 
 
-def _run_sam(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[str, set[Row]]:
+def _run_sam(
+    folder: Path, one: ConvertedSource, settings: Settings, region: str
+) -> tuple[str, Any]:
     """Let the translator of AWS convert the template. No code of the project runs."""
-    template = json.dumps(convert_to_plain(one.read.found.root)).encode()
+    source = _include_files(convert_to_plain(one.read.found.root), folder)
+    template = json.dumps(source).encode()
     command = [sys.executable, "-P", sam_translation.__file__]
-    env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": "us-east-1"}
+    env = {"PATH": settings.env.get("PATH", ""), "AWS_REGION": region}
     if "PYTHONPATH" in settings.env:
         env["PYTHONPATH"] = settings.env["PYTHONPATH"]
     done = run_child(command, cwd=folder, env=env, stdin=template, timeout=_SECONDS)
@@ -172,12 +231,29 @@ def _run_sam(folder: Path, one: ConvertedSource, settings: Settings) -> tuple[st
         hint = f"run: {sys.executable} -m pip install aws-sam-translator boto3"
         raise FabricError(Problem("import/no-tool", message, hint))
     _require_success("aws-sam-translator", done)
-    return "aws-sam-translator", list_template_rows(json.loads(done.stdout))
+    return "aws-sam-translator", json.loads(done.stdout)
+
+
+def _include_files(value: Any, folder: Path) -> Any:
+    """Replace transforms that include a file of the project, as CloudFormation does."""
+    if isinstance(value, list):
+        return [_include_files(one, folder) for one in value]
+    if not isinstance(value, dict):
+        return value
+    include = value.get("Fn::Transform")
+    if isinstance(include, dict) and include.get("Name") == "AWS::Include":
+        path = Path(os.path.realpath(folder / str(include["Parameters"]["Location"])))
+        if path.is_relative_to(os.path.realpath(folder)) and path.is_file():
+            return convert_to_plain(_read_tree(path))
+    return {key: _include_files(one, folder) for key, one in value.items()}
 
 
 def _require_success(what: str, done: ChildResult) -> None:
     if done.code:
-        message = f"`{what}` failed: {redact_credentials(done.last_lines(_LINES))}"
+        # osls prints its errors to standard output, and where to report them to standard error.
+        text = (done.stdout + b"\n" + done.stderr).decode(errors="replace")
+        lines = [one for one in text.splitlines() if one.strip()][-_LINES:]
+        message = f"`{what}` failed: {redact_credentials(chr(10).join(lines))}"
         raise FabricError(Problem("import/tool-failed", message, "run the tool to see its output"))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.import_check import check_copy, check_files
 from fabric.app.import_sources import (
@@ -103,7 +104,9 @@ def convert_project(request: ImportRequest, settings: Settings) -> Prepared:
     out = _choose_out(request, place, sources, settings.cwd)
     top = get_folder(place)
     composition = _read_composition(top, settings.cwd)
-    converted = [_convert(one, place, out, settings.cwd) for one in sources]
+    is_workspace = composition is not None or len(sources) > 1
+    places = _Places(place, out, (out or top) if is_workspace else None)
+    converted = [_convert(one, places, settings.cwd) for one in sources]
     done, composed = _format(converted, composition, top)
     done = _require_functions(done)
     changes = [*_list_changes(done), *_list_compose(done, top, out or top, composition)]
@@ -148,14 +151,27 @@ def _choose_out(
     return out
 
 
-def _convert(source: Source, place: Path, out: Path | None, cwd: Path) -> _Read:
+class _Places(Struct, frozen=True):
+    """The imported path, the directory to write if it is another one, and that of a compose file,
+    if one is written."""
+
+    source: Path
+    out: Path | None
+    workspace: Path | None
+
+
+def _convert(source: Source, places: _Places, cwd: Path) -> _Read:
+    out = places.out
     text = read_source_text(source.file, cwd)
     document = read_source(source.kind, source.shown, text)
     folder = source.file.parent
     prefix = "" if out is None else os.path.relpath(folder, out)
     surroundings = open_surroundings(
-        folder, get_folder(place), cwd, "" if prefix == "." else prefix
+        folder, get_folder(places.source), cwd, "" if prefix == "." else prefix
     )
+    if places.workspace is not None:
+        path = os.path.relpath(out or folder, places.workspace)
+        surroundings = replace(surroundings, height=len(Path(path).parts))
     found = convert(source.kind, document.root, text, surroundings, source.shown)
     repeated = tuple(one for one in document.warnings if one.code == "config/duplicate-key")
     return _Read(source, found, folder if out is None else out, repeated)

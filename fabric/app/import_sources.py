@@ -5,8 +5,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.importing.files import SOURCES, find_kind, is_source
+from fabric.importing.files import is_source
 from fabric.importing.surroundings import Surroundings
+from fabric.model.other_tools import SOURCES, find_kind
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import read_bytes
 

@@ -67,7 +67,8 @@ from fabric.config.yaml.reader import Document
 from fabric.model.bindable import SecretUse
 from fabric.model.late_values import find_late_names, has_late_bindings
 from fabric.model.lookups import LookupPlace, NamedLookup, has_references
-from fabric.model.problems import Place, Problem, merge_missing_credentials
+from fabric.model.other_tools import find_tool
+from fabric.model.problems import FabricError, Place, Problem, merge_missing_credentials
 from fabric.model.secrecy import redact_values
 
 MAX_FINDINGS = 100
@@ -130,7 +131,7 @@ class ConfigText(Struct, frozen=True):
 def load_config(source: ConfigText) -> Config:
     """Load the config of one service and stage. Raises all problems together."""
     file = source.file
-    document = open_document(file, source.text)
+    document = open_config(file, source.text)
     loaded, findings = resolve_config(source, require_config_map(file, document))
     fatal = [item.problem for item in findings if item.is_fatal]
     if fatal:
@@ -148,26 +149,37 @@ def load_config(source: ConfigText) -> Config:
     return replace(config, document=described)
 
 
+def open_config(file: str, raw: bytes) -> Document:
+    """Read the document of a config. One of another tool that is not YAML is named."""
+    try:
+        return open_document(file, raw)
+    except FabricError:
+        tool = find_tool(file.rpartition("/")[2])
+        if tool and b"service:" not in raw:
+            raise FabricError(_build_other_tool_problem(tool, file, Place(file))) from None
+        raise
+
+
 def require_config_map(file: str, document: Document) -> Mapping:
     """The root of a config, which is a map."""
-    if not isinstance(document.root, Mapping):
-        raise make_yaml_error(file, document.text, [_not_a_map_problem(document.root)])
-    if _is_serverless_config(document.root):
-        raise make_yaml_error(file, document.text, [_serverless_problem(file, document.root)])
-    return document.root
-
-
-def _is_serverless_config(root: Mapping) -> bool:
-    """Return whether a file is a config of the Serverless Framework for AWS."""
+    root = document.root
     provider = find_child(root, "provider")
     name = find_child(provider, "name") or provider
-    return isinstance(name, Scalar) and name.text == "aws"
+    is_serverless = isinstance(name, Scalar) and name.text == "aws"
+    tool = find_tool("serverless.yml" if is_serverless else file.rpartition("/")[2])
+    # The name of the file is no reason alone: a config of fabric can have any name.
+    if is_serverless or (tool and find_child(root, "service") is None):
+        problem = _build_other_tool_problem(tool, file, place_of(provider or root))
+        raise make_yaml_error(file, document.text, [problem])
+    if not isinstance(root, Mapping):
+        raise make_yaml_error(file, document.text, [_not_a_map_problem(root)])
+    return root
 
 
-def _serverless_problem(file: str, root: Mapping) -> Problem:
-    message = "this is a config of the Serverless Framework"
-    where = place_of(find_child(root, "provider") or root)
-    return Problem("config/looks-like-serverless", message, f"run: fabric import {file}", where)
+def _build_other_tool_problem(tool: str, file: str, where: Place | None) -> Problem:
+    is_serverless = tool == find_tool("serverless.yml")
+    code = "config/looks-like-serverless" if is_serverless else "config/other-tool"
+    return Problem(code, f"this is a config of {tool}", f"run: fabric import {file}", where)
 
 
 def resolve_config(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:

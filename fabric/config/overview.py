@@ -5,12 +5,12 @@ Unset variables are not format problems; only plans and deploys need their value
 
 from msgspec import Struct
 
-from fabric.config.load import ConfigText, require_config_map, resolve_config
+from fabric.config.load import ConfigText, open_config, require_config_map, resolve_config
 from fabric.config.resolve.stages import list_named_entries
 from fabric.config.rules.limits import limit_problems
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Scalar, find, find_child, is_unfilled
-from fabric.config.yaml.problems import open_document, place_in_file
+from fabric.config.yaml.problems import place_in_file
 from fabric.model.problems import Place, Problem
 
 UNSET = ("config/unset-variable", "config/unset-secret", "config/unset-param")
@@ -43,7 +43,7 @@ class Overview(Struct, frozen=True):
 def read_overview(source: ConfigText) -> Overview:
     """Read the overview. Raises only if the file cannot be parsed."""
     file = source.file
-    document = open_document(file, source.text)
+    document = open_config(file, source.text)
     loaded, findings = resolve_config(source, require_config_map(file, document))
     fatal = [one.problem for one in findings if one.is_fatal]
     unset = [one for one in fatal if one.code in UNSET]

@@ -12,7 +12,8 @@ from fabric.config.yaml.nodes import (
     find,
     with_entry,
 )
-from fabric.model.secrecy import REDACTED, is_secret_key, is_secret_name, redact_shapes
+from fabric.model.late_values import is_own_reference
+from fabric.model.secrecy import REDACTED, is_arn, is_secret_key, is_secret_name, redact_shapes
 
 _HIDDEN_KEYS = ("connectionString",)
 # Where a default stands in for an address or a secret, it is one.
@@ -72,6 +73,8 @@ def _mark_all_secret(node: Node) -> Node:
             return node._replace(entries=tuple(entries))
         case Sequence():
             return node._replace(items=tuple(map(_mark_all_secret, node.items)))
+        case Scalar(value=value) if is_own_reference(value) or is_arn(value):
+            return node
         case _:
             return node._replace(secret=True)
 

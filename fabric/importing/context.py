@@ -2,7 +2,7 @@
 
 import re
 
-from fabric.config.yaml.nodes import Node, Scalar
+from fabric.config.yaml.nodes import Node, Scalar, Sequence
 from fabric.importing.credentials import Credentials, is_credential_name
 from fabric.importing.draft import Fields, Value
 from fabric.importing.intrinsics import Intrinsics, LogicalNames, NotCarriedError, OutputRequests
@@ -17,6 +17,7 @@ _STAND_INS = (
     ("layer", "arn:aws:lambda:us-east-1:000000000000:layer:set-me:1"),
     ("cluster", "arn:aws:kafka:us-east-1:000000000000:cluster/set-me/1"),
     ("rolearn", "arn:aws:iam::000000000000:role/set-me"),
+    ("secretarn", "arn:aws:secretsmanager:us-east-1:000000000000:secret:set-me"),
     ("arn", "arn:aws:sqs:us-east-1:000000000000:set-me"),
     ("domain", "set-me.example.com"),
 )
@@ -65,11 +66,25 @@ class Context:
         """Read a text or a list of texts."""
         found: list[str] = []
         for one in at.list_items():
-            items = self.names.lists.get(one.get("Ref").text)
+            items = self.names.lists.get(one.get("Ref").text) or self._split_default(one)
             if items is not None:
                 self.ledger.change(one, "the items of the parameter are written out", str(items))
-            found += [self.read_text(one)] if items is None else items
+            found += [part.text for part in self._read_items(one)] if items is None else items
         return [text for text in found if text]
+
+    def _split_default(self, at: At) -> list[str] | None:
+        """Split the default of a parameter, as `!Split [",", !Ref Subnets]` does."""
+        parts = at.get("Fn::Split").list_items() if at.is_map else ()
+        name = parts[1].get("Ref").text if len(parts) == 2 else ""  # noqa: PLR2004
+        default = self.names.defaults.get(name, "")
+        separator = parts[0].text if default else ""
+        return [one.strip() for one in default.split(separator)] if separator else None
+
+    def _read_items(self, at: At) -> tuple[Scalar, ...]:
+        """Read a text, or the items of a function that returns a list."""
+        found = self.read(at)
+        items = found.items if isinstance(found, Sequence) else (found,)
+        return tuple(one for one in items if isinstance(one, Scalar))
 
     def read_number(self, at: At) -> int | str | None:
         """Read a number, or a text with a binding."""
@@ -112,7 +127,10 @@ class Context:
     def copy_map(self, at: At, fields: Fields, key: str) -> None:
         """Copy a map of texts, entry by entry: one can be without an equivalent."""
         for entry in at.list_entries():
-            self.copy(entry, fields.child(key, at), entry.key)
+            if key == "tags" and is_credential_name(entry.key):
+                self.ledger.lose(entry, "all users of the account can read a tag")
+            else:
+                self.copy(entry, fields.child(key, at), entry.key)
 
     def copy_environment(self, at: At, fields: Fields, key: str) -> None:
         """Copy variables."""
@@ -124,6 +142,8 @@ class Context:
         name, text = at.key, at.text
         if text and "${" not in text and is_credential_name(name):
             fields.put(name, self.credentials.hide(at, name, text), at)
+        elif at.is_missing:
+            self.ledger.lose(at, "the variable has no value")
         else:
             self.copy(at, fields, name)
 

@@ -24,7 +24,13 @@ _SHORTEST_PART = 8
 _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
 _URL_USER = re.compile(r"://[^\s/?#@]*@")
-_ASSIGNED_PASSWORD = re.compile(r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]", re.IGNORECASE)
+_ASSIGNED_PASSWORD = re.compile(
+    r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]"
+    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?[^;\s&$\"']{8,}",
+    re.IGNORECASE,
+)
+# A pair of JSON that is written as text.
+_PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}"([^"\\$]{4,})"')
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
 # Keys of tables and public keys, and names that only describe a credential.
 _PLAIN_NAME = re.compile(
@@ -33,6 +39,10 @@ _PLAIN_NAME = re.compile(
     r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT)S?$",
     re.IGNORECASE,
 )
+# Functions whose text names a resource or an export.
+_REFERENCES = ("Ref", "Fn::GetAtt", "Fn::ImportValue", "Fn::FindInMap", "Fn::Transform")
+# Paths of the input of a state machine, such as `$$.Task.Token`.
+_JSON_PATH = re.compile(r"\$\$?\.")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 
@@ -76,6 +86,10 @@ class Credentials:
         self._ledger.hide(at, text)
         return text
 
+    def is_hidden(self, text: str) -> bool:
+        """Return whether a text is the reference for a credential of the source."""
+        return any(text == f"${{env:{name}}}" for name in self._values)
+
     def replace_in_file(self, root: Node) -> Node:
         """Replace the credentials of another file, whose keys are not reported."""
         return Credentials(Ledger(), self._values).replace(root, is_named=True)
@@ -94,19 +108,37 @@ class Credentials:
         if isinstance(node, Sequence):
             items = (self._replace(one, key, is_named=is_named) for one in at.list_items())
             return node._replace(items=tuple(items))
-        owner = next((at.get(one).text for one in ("Name", "name") if at.get(one).text), "")
+        names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
+        owner = next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
         entries: list[KeyValue] = []
         for entry, one in zip(node.entries, at.list_entries(), strict=True):
             is_inner = is_named or entry.key.lower() in _OWN_NAMES
             inner = key if entry.key.startswith("Fn::") else entry.key
+            # A parameter and an output have the name of their map.
+            inner = at.key if entry.key == "Default" else inner
+            if entry.key in _REFERENCES:
+                entries.append(entry)
+                continue
             if entry.key in ("Value", "value") and is_credential_name(owner):
                 is_inner, inner = True, owner
             entries.append(entry._replace(value=self._replace(one, inner, is_named=is_inner)))
         return node._replace(entries=tuple(entries))
 
 
+def _has_pair(text: str) -> bool:
+    """Return whether JSON that is written as text contains a credential."""
+    return any(is_credential_name(key) for key, _ in _PAIR.findall(text))
+
+
+def is_credential(text: str, name: str) -> bool:
+    """Return whether a value with a name that the project chose is a credential."""
+    return bool(text) and _is_credential(Scalar(text, text, 0, 0), name, is_named=True)
+
+
 def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
     if isinstance(node.value, bool) or not node.text or _REFERENCE.match(node.text):
+        return False
+    if key.endswith(".$") and _JSON_PATH.match(node.text):
         return False
     if _has_form(node.text):
         return True
@@ -129,7 +161,7 @@ def _has_form(text: str) -> bool:
     url = _URL_PASSWORD.search(plain)
     if url is not None:
         return bool(url[1])
-    if _ASSIGNED_PASSWORD.search(plain):
+    if _ASSIGNED_PASSWORD.search(plain) or _has_pair(plain):
         return True
     without_user = _URL_USER.sub("://", plain)
     return redact_shapes(without_user) != without_user

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from msgspec import Struct
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find
-from fabric.importing.source import At, Ledger
+from fabric.importing.source import At, Ledger, list_leaves
+from fabric.model.late_values import has_late_bindings
 from fabric.scaffold.yaml_text import build_tree
 
 if TYPE_CHECKING:
@@ -70,6 +71,20 @@ class Fields:
 
     def remove(self, key: str) -> None:
         self._values.pop(key, None)
+
+    def list_fields(self, key: str) -> "list[Fields]":
+        """List the maps in the list of this key."""
+        found = self._values.get(key)
+        return [one for one in found if isinstance(one, Fields)] if isinstance(found, list) else []
+
+    def find_late(self, keys: "Collection[str] | None" = None) -> At | None:
+        """Find the first of these keys, or of all, with a value that only a deploy knows."""
+        for key, value in self._values.items():
+            node = _build_node(value) if keys is None or key in keys else None
+            leaves = list_leaves(At(node)) if node is not None else ()
+            if any(has_late_bindings(one.text.encode()) for one in leaves):
+                return self._places[key] or self._at or At(None)
+        return None
 
     @property
     def is_empty(self) -> bool:

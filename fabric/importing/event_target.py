@@ -1,5 +1,6 @@
 """Where the triggers and API settings that events describe are written."""
 
+from fabric.config.rules.value_sources import KNOWN_IN_TRIGGERS
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.source import At
@@ -67,6 +68,25 @@ class EventTarget:
         if not at.is_map:
             context.ledger.carry(at)
         return trigger
+
+
+def drop_late_triggers(context: Context, config: Fields) -> None:
+    """Report the triggers that need a value before the deploy which only the deploy knows."""
+    for section, keys in (("functions", KNOWN_IN_TRIGGERS), ("workflows", None)):
+        for owner in config.list_fields(section):
+            triggers = owner.list_fields("triggers")
+            kept = []
+            for one in triggers:
+                at = one.find_late(keys)
+                if at is None:
+                    kept.append(one)
+                else:
+                    reason = "the deploy must know this value of the trigger before it starts"
+                    context.ledger.lose(at, reason, "write the value, or the event into a stack")
+            if not kept:
+                owner.remove("triggers")
+            elif len(kept) < len(triggers):
+                owner.put("triggers", kept)
 
 
 def join_words(text: str) -> str:

@@ -29,13 +29,6 @@ _CONVERT = {
     "vercel": convert_vercel,
     "netlify": convert_netlify,
 }
-SOURCES: dict[str, tuple[str, ...]] = {
-    "serverless": ("serverless.yml", "serverless.yaml", "serverless.json"),
-    "sam": ("template.yaml", "template.yml", "template.json"),
-    "wrangler": ("wrangler.toml", "wrangler.json", "wrangler.jsonc"),
-    "vercel": ("vercel.json",),
-    "netlify": ("netlify.toml",),
-}
 _SAM = "AWS::Serverless"
 # Sources in JSON that can contain comments.
 _JSON_KINDS = ("wrangler", "vercel")
@@ -73,11 +66,6 @@ class ImportedFiles(Struct, frozen=True):
     settled: Settled
     functions: int
     triggers: int
-
-
-def find_kind(name: str) -> str:
-    """Find the tool that has files of this name."""
-    return next((kind for kind, names in SOURCES.items() if name in names), "")
 
 
 def is_source(kind: str, text: str) -> bool:

@@ -1,7 +1,7 @@
 """Functions of CloudFormation, such as `!Ref Table`, to texts with bindings of fabric."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
@@ -14,7 +14,7 @@ from fabric.config.yaml.nodes import (
     Sequence,
     convert_to_plain,
 )
-from fabric.importing.source import At
+from fabric.importing.source import At, list_leaves
 
 _SUBSTITUTED = re.compile(r"\$\{(!?)([A-Za-z0-9:._-]+)\}")
 # Bindings of fabric, which variables of the source became.
@@ -27,6 +27,13 @@ _PSEUDO = {
     "AWS::Partition": "${aws:partition}",
     "AWS::URLSuffix": "amazonaws.com",
 }
+# Functions that only the transform AWS::LanguageExtensions evaluates, and those that return a list,
+# which an output cannot have.
+_EXTENDED = ("Fn::ToJsonString", "Fn::Length", "Fn::ForEach")
+_LISTS = ("Fn::Split", "Fn::GetAZs", "Fn::Cidr")
+# Attributes that an output of a stack would show.
+_SECRET_ATTRIBUTES = ("ClientSecret", "SecretAccessKey")
+_OUTPUT = re.compile(r"\$\{stack:([A-Za-z0-9]+)")
 _RESOLVE = re.compile(r"\{\{resolve:(ssm|ssm-secure|secretsmanager):([^}]+)\}\}")
 _NOT_IN_OUTPUT = re.compile(r"[^A-Za-z0-9]")
 
@@ -54,6 +61,8 @@ class LogicalNames(Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = field(default_factory=dict)
     # Parameters that are lists, with their items.
     lists: dict[str, list[str]] = field(default_factory=dict)
+    # Parameters of the template to their defaults.
+    defaults: dict[str, str] = field(default_factory=dict)
     resources: dict[str, Node] = field(default_factory=dict)
     conditions: frozenset[str] = frozenset()
     # Texts for other ids, with or without an attribute, such as `Machine.Arn`.
@@ -75,19 +84,37 @@ class OutputRequests:
         self.outputs: dict[str, Node] = {}
         # The values that use each output.
         self.users: dict[str, list[At]] = {}
+        # Names of outputs by base and expression, and the next number of each base.
+        self._known: dict[tuple[str, str], str] = {}
+        self._numbers: dict[str, int] = {}
         self.user = At(None)
         # Outputs that could not be created.
         self.lost: set[str] = set()
 
     def request(self, name: str, expression: Node) -> str:
         base = _NOT_IN_OUTPUT.sub("", name)[:240] or "Output"
-        name, number = base, 2
-        written = convert_to_plain(expression)
-        while name in self.outputs and convert_to_plain(self.outputs[name]) != written:
-            name, number = f"{base}{number}", number + 1
+        key = (base, repr(convert_to_plain(expression)))
+        if key not in self._known:
+            self._known[key] = self._choose_name(base)
+        name = self._known[key]
         self.outputs.setdefault(name, expression)
         self.users.setdefault(name, []).append(self.user)
         return f"${{stack:{name}}}"
+
+    def _choose_name(self, base: str) -> str:
+        """Choose the next name that is free."""
+        number = self._numbers.get(base, 1)
+        while (name := f"{base}{number}" if number > 1 else base) in self.outputs:
+            number += 1
+        self._numbers[base] = number + 1
+        return name
+
+    def drop_unused(self, values: Iterable[Node]) -> None:
+        """Drop the outputs that no value of the config uses."""
+        leaves = (leaf for one in values for leaf in list_leaves(At(one)))
+        used = {name for leaf in leaves for name in _OUTPUT.findall(leaf.text)}
+        for name in self.outputs.keys() - used:
+            del self.outputs[name], self.users[name]
 
 
 class Intrinsics:
@@ -121,6 +148,9 @@ class Intrinsics:
         name, inner = node.entries[0].key, node.entries[0].value
         if name == "Ref" and isinstance(inner, Scalar) and inner.text == "AWS::NoValue":
             return Scalar(None, NO_VALUE, node.line, node.column)
+        if name == "Fn::Split" and (parts := self._split(inner, hint)) is not None:
+            items = tuple(Scalar(one, one, node.line, node.column) for one in parts)
+            return Sequence(items, node.line, node.column)
         return Scalar(text := self._evaluate(name, inner, node, hint), text, node.line, node.column)
 
     def _evaluate(self, name: str, inner: Node, node: Node, hint: str) -> str:
@@ -145,6 +175,15 @@ class Intrinsics:
             case _:
                 return None
 
+    def _split(self, inner: Node, hint: str) -> list[str] | None:
+        """Split a text that is known before the deploy."""
+        match inner:
+            case Sequence(items=(Scalar(text=separator), source)) if separator:
+                text = self.to_text(source, hint)
+                return None if "${" in text else text.split(separator)
+            case _:
+                return None
+
     def refer(self, name: str, attribute: str = "") -> str:
         """Return the text for `Ref` (without an attribute) or `Fn::GetAtt`."""
         known = f"{name}.{attribute}" if attribute else name
@@ -160,6 +199,9 @@ class Intrinsics:
             return self._refer_function(name, attribute)
         if name not in self.names.resources:
             raise NotCarriedError(self.names.describe(name))
+        if attribute in _SECRET_ATTRIBUTES:
+            reason = f"`{attribute}` of `{name}` is a secret, which an output of a stack would show"
+            raise NotCarriedError(reason, "read it in the function with the SDK of AWS")
         if not attribute:
             return self._requests.request(f"{name}Ref", build_function("Ref", name))
         value = build_function("Fn::GetAtt", f"{name}.{attribute}")
@@ -193,6 +235,11 @@ class Intrinsics:
 
     def _request_expression(self, node: Node, hint: str) -> str:
         """Let the stack evaluate a function that fabric does not know."""
+        refuse_extensions(node)
+        refuse_unknown_conditions(node, self.names.conditions)
+        if _is_list(node):
+            reason = "the items of the list are known only to CloudFormation"
+            raise NotCarriedError(reason, "write each item in fabric.yml")
         if "AWS::NoValue" in list_names(node):
             raise NotCarriedError(
                 "the value is set only under a condition", "set it with `stages` in fabric.yml"
@@ -201,6 +248,56 @@ class Intrinsics:
         if own:
             raise NotCarriedError(f"a function of CloudFormation with `{min(own)}`")
         return self._requests.request(hint, node)
+
+
+def _is_list(node: Node) -> bool:
+    """Return whether a value of a template is a list."""
+    name = get_function(node)
+    if name is None or not isinstance(node, Mapping):
+        return isinstance(node, Sequence)
+    inner = node.entries[0].value
+    branches = inner.items[1:] if name == "Fn::If" and isinstance(inner, Sequence) else ()
+    return name in _LISTS or any(map(_is_list, branches))
+
+
+def refuse_unknown_conditions(node: Node, known: frozenset[str]) -> None:
+    """Raise if a value depends on a condition that the template does not have."""
+    unknown = [one for one in _list_conditions(node) if one not in known]
+    if unknown:
+        raise NotCarriedError(f"the condition `{unknown[0]}` is not in the file")
+
+
+def _list_conditions(node: Node) -> Iterator[str]:
+    if isinstance(node, Sequence):
+        for item in node.items:
+            yield from _list_conditions(item)
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        match entry.key, entry.value:
+            case "Condition", Scalar(text=text):
+                yield text
+            case "Fn::If", Sequence(items=(Scalar(text=text), *_)):
+                yield text
+            case _:
+                pass
+        yield from _list_conditions(entry.value)
+
+
+def is_extension(key: str) -> bool:
+    """Return whether a key is a function that CloudFormation has only with a transform."""
+    return key.startswith(_EXTENDED)
+
+
+def refuse_extensions(node: Node) -> None:
+    """Raise if a value needs the transform AWS::LanguageExtensions."""
+    if isinstance(node, Sequence):
+        for item in node.items:
+            refuse_extensions(item)
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if is_extension(entry.key):
+            name = entry.key.partition("::")[2].partition("::")[0]
+            reason = f"`Fn::{name}` needs the transform AWS::LanguageExtensions"
+            raise NotCarriedError(reason, "write out the values")
+        refuse_extensions(entry.value)
 
 
 NO_VALUE = "AWS::NoValue"

@@ -29,6 +29,7 @@ _GO_BUILD = re.compile(
     r"\s-o\s+(?P<output>[\w./-]+)(?:\s+(?P<source>[\w./-]+))?",
     re.MULTILINE,
 )
+_VARIABLE = re.compile(r"\$\{(?:env|param|secret|ssm|secretsmanager):([^},]+)")
 _WRAPPERS = {"rack_adapter.handler": "serverless-rack"}
 # Bindings that are filled before a build.
 _KNOWN_BEFORE = re.compile(r"\$\{(?:stage|(?:env|param):[^{}]*)\}")
@@ -92,8 +93,7 @@ def put_file_entry(context: Context, at: At, text: str, function: Fields, root: 
     path = context.surroundings.place(own)
     function.put("entry", path, at)
     if is_outside(path):
-        reason = f"the code `{path}` is not below the directory of fabric.yml"
-        context.ledger.lose(at, reason, "use --out to write fabric.yml to a directory above")
+        _lose_outside(context, at, f"the code `{path}`")
     elif find_handler_file(context.surroundings, own) is None:
         reason = f"no file found for the handler `{own}`"
         context.ledger.lose(at, reason, "build the file first, or set `entry` to its source")
@@ -101,6 +101,17 @@ def put_file_entry(context: Context, at: At, text: str, function: Fields, root: 
         context.ledger.change(at, "paths are relative to fabric.yml", path)
     else:
         context.ledger.carry(at)
+
+
+def _lose_outside(context: Context, at: At, what: str) -> None:
+    reason = f"{what} is not below the directory of fabric.yml"
+    context.ledger.lose(at, reason, "use --out to write fabric.yml to a directory above")
+
+
+def check_layer_path(context: Context, at: At, path: str) -> None:
+    """Report a layer whose content is not in the workspace."""
+    if context.surroundings.leaves_workspace(path):
+        _lose_outside(context, at, f"the content `{path}` of the layer")
 
 
 def join_path(root: str, path: str) -> str:
@@ -263,10 +274,12 @@ def _put_format(context: Context, at: At, build: Fields) -> None:
     context.put(at, build, "format", "esm" if at.text == "esm" else "cjs")
 
 
-def _put_define(context: Context, at: At, build: Fields) -> None:
+def put_define(context: Context, at: At, build: Fields) -> None:
     """Copy constants of bundles. A bundle would contain a credential."""
     for one in at.list_entries():
-        if context.read_text(one).startswith("${env:") and is_credential_name(one.key):
+        text = context.read_text(one)
+        names = [one.key.rpartition(".")[2], *_VARIABLE.findall(text)]
+        if context.credentials.is_hidden(text) or any(map(is_credential_name, names)):
             context.ledger.lose(one, "a credential in a bundle is public", "read it from `env`")
         else:
             context.copy(one, build.child("define", at), one.key)
@@ -278,7 +291,7 @@ def _put_banner(context: Context, at: At, build: Fields) -> None:
 
 _ESBUILD_RULES: Rules = {
     **{key: copy_as(key) for key in ("minify", "keepNames", "loader", "tsconfig")},
-    "define": _put_define,
+    "define": put_define,
     "target": _put_target,
     **share(("sourcemap", "sourceMap"), _put_source_map),
     **share(("external", "exclude"), _put_external),

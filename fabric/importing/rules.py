@@ -17,6 +17,10 @@ Shared = TypeVar("Shared")
 
 def apply_rules(context: Context, at: At, rules: Rules, fields: Fields) -> None:
     """Convert each entry of a map by its rule."""
+    if is_function(at):
+        reason = "the value is known only to CloudFormation"
+        context.ledger.lose(at, reason, "write the keys into fabric.yml")
+        return
     for entry in at.list_entries():
         rule = rules.get(entry.key)
         if rule is not None:

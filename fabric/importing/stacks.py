@@ -20,16 +20,19 @@ from fabric.importing.intrinsics import (
     get_function,
     list_ids,
     list_names,
+    refuse_extensions,
+    refuse_unknown_conditions,
     split_attribute,
 )
 from fabric.importing.source import At, Ledger
+from fabric.model.problems import FabricError, Problem
 from fabric.scaffold.yaml_text import build_tree
 
 _BINDINGS = re.compile(
     r"\$\{(?:stage|(?:env|param|ssm|cfn|secretsmanager|file|aws|tf|stack|function):(?!:)[^{}]*)\}"
 )
 _PLAIN_REFERENCE = re.compile(r"\$\{(?=[A-Za-z])")
-_SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.([A-Za-z0-9.]+))?\}")
+_SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9]+|AWS::StackName)(?:\.([A-Za-z0-9.]+))?\}")
 # Types that name the function that they are about by its ARN with the alias.
 _BY_ARN = ("AWS::Lambda::Permission", "AWS::Lambda::EventSourceMapping")
 _IAM = (
@@ -157,7 +160,10 @@ class TemplateBuilder:
 
     def _build_resource(self, at: At) -> KeyValue | None:
         try:
-            value = self._rewrite(at.node or Mapping((), 0, 0), _read_type(at))
+            node = at.node or Mapping((), 0, 0)
+            refuse_extensions(node)
+            refuse_unknown_conditions(node, self._names.conditions)
+            value = self._rewrite(node, _read_type(at))
         except NotCarriedError as error:
             self._ledger.lose(at, error.reason, error.hint)
             return None
@@ -202,6 +208,10 @@ class TemplateBuilder:
                 return node._replace(entries=tuple(entries))
 
     def _refer(self, node: Node, name: str, attribute: str) -> Node:
+        if name == "AWS::StackName" and self._is_late:
+            # The name of the other stack, which is that of the source.
+            binding = self._intrinsics.refer(name)
+            return build_function("Ref", self._add_parameter("SourceStackName", binding))
         if name.startswith("AWS::") or name in self._own:
             return node
         if name in self._names.parameters:
@@ -302,8 +312,16 @@ class TemplateBuilder:
         for name in _SECTIONS:
             entry = next((one for one in self._sections.entries if one.key == name), None)
             if entry is not None and name in ("Mappings", "Conditions") and _is_used(entry, text):
-                found.append(entry._replace(value=self._rewrite(entry.value)))
+                found.append(entry._replace(value=self._rewrite_section(entry)))
         return found
+
+    def _rewrite_section(self, entry: KeyValue) -> Node:
+        try:
+            refuse_extensions(entry.value)
+            return self._rewrite(entry.value)
+        except NotCarriedError as error:
+            message = f"`{entry.key}` of the template cannot be converted: {error.reason}"
+            raise FabricError(Problem("import/unreadable", message, error.hint)) from error
 
     def _list_parameters(
         self, body: list[KeyValue], sections: list[KeyValue]

@@ -18,6 +18,8 @@ class Surroundings(Struct, frozen=True):
     folder_name: str = "service"
     # The directory of the source relative to that of the config.
     prefix: str = ""
+    # How many directories above the config belong to the workspace, which has a compose file.
+    height: int = 0
 
     def place(self, path: str) -> str:
         """Return a path of the source relative to the config."""
@@ -26,6 +28,10 @@ class Surroundings(Struct, frozen=True):
         path = posixpath.join(self.prefix, path.removeprefix("./"))
         is_elsewhere = bool(self.prefix) or path.startswith("../")
         return posixpath.normpath(path) if is_elsewhere else path
+
+    def leaves_workspace(self, path: str) -> bool:
+        """Return whether a path relative to the config is not in the workspace."""
+        return path.split("/").count("..") > self.height
 
 
 def is_outside(path: str) -> bool:

@@ -49,6 +49,12 @@ def find_late_names(text: str) -> tuple[str, ...]:
     return tuple(_PLACEHOLDER.findall(text)) if _OPEN in text else ()
 
 
+def is_own_reference(value: object) -> bool:
+    """Return whether a value is only an output of the stack, or an address of the service."""
+    found = _PLACEHOLDER.fullmatch(value) if isinstance(value, str) else None
+    return found is not None and found[1].startswith((STACK_OUTPUT, *OWN_ADDRESSES))
+
+
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Replace placeholders by known values."""
     if _OPEN not in text:

@@ -58,6 +58,11 @@ def is_secret_key(key: str) -> bool:
     return is_secret_name(key) or _KEY.search(key) is not None
 
 
+def is_arn(value: object) -> bool:
+    """Return whether a value is an ARN, such as that of a secret."""
+    return isinstance(value, str) and value.startswith("arn:")
+
+
 def redact_shapes(text: str) -> str:
     """Redact credentials that have a known form, and passwords in URLs."""
     return redact_userinfo(_SHAPES.sub(REDACTED, text))

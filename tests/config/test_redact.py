@@ -8,6 +8,7 @@ import pytest
 from fabric.config.redact import encode_redacted_config, mark_credentials
 from fabric.config.yaml.nodes import Mapping, Scalar, find_child
 from fabric.config.yaml.reader import read
+from fabric.model.late_values import format_placeholder
 from fabric.model.secrecy import REDACTED
 
 CANARY = "canary-value"
@@ -48,6 +49,14 @@ def test_value_of_a_credential_key_is_redacted_in_every_free_section(key: str) -
 )
 def test_value_of_a_similar_key_is_shown(key: str) -> None:
     assert CANARY in shown(f"service: shop\nparams: {{{key}: {CANARY}}}\n")
+
+
+def test_an_arn_and_an_output_of_the_stack_are_shown_under_any_key() -> None:
+    output, other = format_placeholder("stack:TokenTableRef"), format_placeholder("ssm:/token")
+    arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:db"
+    assert arn in shown(f"service: shop\nparams: {{SecretArn: '{arn}'}}\n")
+    assert output in shown(f"service: shop\nextensions: {{tokenTable: '{output}'}}\n")
+    assert other not in shown(f"service: shop\nextensions: {{token: '{other}'}}\n")
 
 
 @pytest.mark.parametrize(

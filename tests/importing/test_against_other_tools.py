@@ -14,7 +14,8 @@ import yaml
 
 from fabric.app.validate import describe_config
 from fabric.config.load import BindingInputs, ConfigText, load_config
-from fabric.importing.config_rows import Row, Values, list_config_rows
+from fabric.importing.config_rows import list_config_rows
+from fabric.importing.row_values import Row, Values
 from fabric.importing.sam.events import _EVENTS as SAM_EVENTS
 from fabric.importing.sam.functions import FUNCTION_RULES
 from fabric.importing.serverless.events import _EVENTS as SERVERLESS_EVENTS
@@ -43,10 +44,7 @@ def _list_own_rows(number: int) -> frozenset[Row]:
     loaded = load_config(ConfigText("fabric.yml", text, {}, "dev", bindings=inputs))
     config = describe_config(loaded)
     assert isinstance(config, dict)
-    rows = list_config_rows(config)
-    for phase, template in done.stacks.items():
-        rows |= list_template_rows(template, "", stacks[phase].get("parameters") or {})
-    return frozenset(rows)
+    return frozenset(list_config_rows(config, done.stacks))
 
 
 @pytest.mark.parametrize(

@@ -66,12 +66,21 @@ def test_a_credential_with_a_variable_in_it_is_replaced() -> None:
     }
 
 
-def test_a_credential_in_a_bundle_is_not_carried() -> None:
-    rest = "plugins: [serverless-esbuild]\ncustom:\n  esbuild: {define: {API_KEY: abcd, A: '1'}}\n"
+@pytest.mark.parametrize(
+    "define",
+    [
+        "API_KEY: abcd",
+        "process.env.API_TOKEN: '\"a1b2\"'",
+        "KEY: '${env:STRIPE_SECRET}'",
+        "HOOK: ghp_0123456789abcdefghij0123",
+        "TOKEN: '${ssm:/token}'",
+    ],
+)
+def test_a_credential_in_a_bundle_is_not_carried(define: str) -> None:
+    rest = f"plugins: [serverless-esbuild]\ncustom: {{esbuild: {{define: {{{define}, A: '1'}}}}}}\n"
     done = from_serverless(service(FUNCTION, "", rest), SOURCE)
     assert done.config["build"]["define"] == {"A": "1"}
-    [reason] = done.reasons()
-    assert reason.endswith("a credential in a bundle is public")
+    assert ["a credential in a bundle is public" in one for one in done.reasons()] == [True]
 
 
 def test_rows_with_the_name_of_a_credential_and_hidden_parameters_are_replaced() -> None:
@@ -100,3 +109,55 @@ F:
     parameters = "Parameters: {Word: {Type: String, Default: a}}\n"
     done = from_sam(template(resources, parameters), SOURCE)
     assert "${param:Word}" in done.function["env"]["URL"]
+
+
+def test_a_reference_below_the_name_of_a_credential_is_kept() -> None:
+    for value in ("!Ref Topic", "!GetAtt Topic.TopicName", "!ImportValue shared-topic"):
+        text = f"Api:\n  Type: AWS::Serverless::Function\n  Properties: {{Handler: api.handler, Runtime: nodejs22.x, CodeUri: src, Environment: {{Variables: {{TOKEN: {value}}}}}}}\nTopic: {{Type: 'AWS::SNS::Topic'}}\n"
+        done = from_sam(template(text), SOURCE)
+        assert not done.function["env"]["TOKEN"].startswith("${env:")
+
+
+def test_a_path_of_a_state_machine_is_no_credential() -> None:
+    text = "M:\n  Type: AWS::Serverless::StateMachine\n  Properties: {Definition: {Parameters: {'token.$': $$.Task.Token}}}\n"
+    done = from_sam(template(text), SOURCE)
+    assert done.config["workflows"][0]["definition"] == {"Parameters": {"token.$": "$$.Task.Token"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"password": "Hunter2"}',
+        "https://example.com/?api_key=Hunter2Hunter2",
+        "API_TOKEN=Hunter2Hunter2 npm start",
+    ],
+)
+def test_a_credential_within_a_text_is_replaced(text: str) -> None:
+    assert env_of(f"  ANY: '{text}'\n")["ANY"].startswith("${env:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"token.$": "$$.Task.Token"}',
+        '{"passwordField": ""}',
+        "API_TOKEN=$API_TOKEN npm start",
+        "max_token=4096",
+    ],
+)
+def test_a_text_that_only_names_a_credential_is_copied(text: str) -> None:
+    assert env_of(f"  ANY: '{text}'\n") == {"ANY": text}
+
+
+def test_credentials_of_outputs_parameters_and_tags_are_not_copied() -> None:
+    text = "Api:\n  Type: AWS::Serverless::Function\n  Properties: {Handler: api.handler, Runtime: nodejs22.x, CodeUri: src, Tags: {secret: Hunter2}}\n"
+    rest = "Outputs: {password: {Value: Hunter2}}\nParameters: {Url: {Type: String, Default: 'https://a:Hunter2@b'}}\n"
+    config = (
+        'version = 0.1\n[prod.deploy.parameters]\nparameter_overrides = "Url=https://a:Hunter2@c"\n'
+    )
+    queue = "Q: {Type: 'AWS::SQS::Queue', Properties: {List: [{Key: token, Value: Hunter2}]}}\n"
+    done = from_sam(template(text + queue, rest), {**SOURCE, "samconfig.toml": config})
+    assert "Hunter2" not in repr((done.config, done.stacks))
+    assert done.config["params"] == {"Url": "${env:URL}"}
+    assert done.config["stages"]["prod"]["params"] == {"Url": "${env:PROD_URL}"}
+    assert ["can read a tag" in one for one in done.reasons()] == [True]

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, Conversion, from_sam, from_serverless, service, template
 
 FUNCTION = """\
@@ -198,3 +201,34 @@ def test_a_resource_that_changes_the_own_api_is_reported() -> None:
 def test_functions_cannot_use_the_own_api() -> None:
     done = with_api("{}", ", environment: {A: !Ref HttpApi}")
     assert "known only after the release" in done.reasons()[0]
+
+
+def test_both_stacks_use_the_stack_name_of_the_source() -> None:
+    name = "!Sub '${AWS::StackName}-a'"
+    alarm = f"{{Type: T, Properties: {{Name: {name}, Api: !Ref Api}}}}"
+    done = sam("!Ref Topic", f"Topic: {{Type: T, Properties: {{Name: {name}}}}}\nAlarm: {alarm}\n")
+    early, late = resources(done, "before")["Topic"], resources(done, "after")["Alarm"]
+    assert early["Properties"] == {"Name": {"Fn::Sub": "${AWS::StackName}-a"}}
+    assert late["Properties"]["Name"] == {"Fn::Sub": "${SourceStackName}-a"}
+    parameters = done.extension["stack"]["after"]["parameters"]
+    assert parameters["SourceStackName"] == "shop-${stage}"
+
+
+def test_a_resource_with_a_condition_that_is_missing_is_reported() -> None:
+    done = sam("!If [Nope, a, b]", "T: {Type: T, Condition: Nope}\n")
+    assert [one.partition("`")[2] for one in done.reasons()] == ["Nope` is not in the file"] * 2
+    assert not done.stacks
+
+
+def test_a_condition_with_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(FabricError, match="`Nope` is not in the file"):
+        sam("a", "T: {Type: T, Condition: C}\n", "Conditions: {C: !Equals [!Ref Nope, a]}\n")
+
+
+def test_resources_that_name_a_lost_one_are_reported_once() -> None:
+    rows = "".join(
+        f"R{one}: {{Type: T, Properties: {{A: !Ref 'R{one - 1}'}}}}\n" for one in range(300)
+    )
+    done = sam("a", rows)
+    assert len(done.reasons()) == 300
+    assert not done.stacks

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 from fabric.config.yaml.nodes import Node, convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.importing.draft import Imported
-from fabric.importing.files import SOURCES, convert, read_source
+from fabric.importing.files import convert, read_source
 from fabric.importing.sam.convert import convert_sam
 from fabric.importing.serverless.convert import convert_serverless
 from fabric.importing.source import Fate, Settled
 from fabric.importing.surroundings import Surroundings
+from fabric.model.other_tools import SOURCES
 
 Values = dict[str, Any]
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from fabric.app.project.endpoints import Sources, list_foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
+from fabric.model.other_tools import SOURCES
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import is_passed_to_children
 from fabric.model.secret import Secret
@@ -145,19 +146,13 @@ def resolve_file(path: Path, name: str) -> Path:
     return found.parent.resolve() / found.name
 
 
-# Configs of other tools, which `fabric import` converts.
-_OTHER_TOOLS = (
-    *("serverless.yml", "serverless.yaml", "serverless.json", "template.yaml", "template.yml"),
-    *("wrangler.toml", "wrangler.json", "wrangler.jsonc", "vercel.json", "netlify.toml"),
-)
-
-
 def _not_found_problem(path: Path, name: str) -> Problem:
     code = "compose/not-found" if name == COMPOSE_NAME else "config/not-found"
     flag = "-f" if name == COMPOSE_NAME else "-c"
     is_there = path.exists()
     hint = f"change to the project directory, or set {flag} FILE"
-    other = next((one for one in _OTHER_TOOLS if (path.parent / one).is_file()), "")
+    names = (one for found in SOURCES.values() for one in found)
+    other = next((one for one in names if (path.parent / one).is_file()), "")
     return Problem(
         code,
         f"{path} is not a regular file" if is_there else f"no {path.name} found in {path.parent}",

@@ -17,7 +17,7 @@ from fabric.model.bindable import SecretUse
 from fabric.model.late_values import add_default, find_late_names, format_placeholder
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import REDACTED, is_secret_name
+from fabric.model.secrecy import REDACTED, is_arn, is_secret_name
 from fabric.model.spelling import find_nearest
 
 MAX_DEPTH = 8
@@ -301,14 +301,14 @@ class _Filler:
 
     def _fill_param(self, part: _Binding, depth: int) -> _PlainText:
         """Fill a param: from the command line, then from the stage's config."""
-        is_secret = is_secret_name(part.name)
         given = self._scope.given.get(part.name)
         if given is not None:
-            return _PlainText(given, is_secret)
+            return _PlainText(given, _holds_secret(part.name, given))
         own = self._scope.params.get(part.name)
         if own is not None:
             found = self._fill(own.text, depth + 1) or _PlainText(own.text)
-            return found._replace(is_secret=found.is_secret or is_secret)
+            is_secret = found.is_secret or _holds_secret(part.name, found.text)
+            return found._replace(is_secret=is_secret)
         name = format_excerpt(part.name)
         message = f"parameter `{name}` is not set and has no default"
         hint = f"set --param {name}=…, or add it to `params` (or `stages.<stage>.params`)"
@@ -441,6 +441,11 @@ class _Filler:
             )
             hint = "start the server with --api-key-file"
             raise BindingError("config/unset-secret", message, hint)
+
+
+def _holds_secret(name: str, value: str) -> bool:
+    """Return whether a param holds a secret, by its name."""
+    return is_secret_name(name) and not is_arn(value)
 
 
 def is_reference(text: str) -> bool:

@@ -47,7 +47,7 @@ _FILLED_IN = {
     - {FUNCTION_NAME},
     "layers": frozenset({"arn"}),
 }
-_KNOWN_IN_TRIGGERS = frozenset(
+KNOWN_IN_TRIGGERS = frozenset(
     (
         *("type", "route", "method", "path", "schedule", "timezone", "events", "authorizer"),
         "startingPosition",
@@ -106,7 +106,7 @@ def _check_entries(key: str, node: Node, free: frozenset[str]) -> Iterator[Findi
                 yield from _find_late_below(f"{owner}.role", entry.value, OWN_ADDRESSES)
         for _, trigger in list_typed_triggers(item) if "triggers" in free else ():
             for entry in trigger.entries:
-                if entry.key in _KNOWN_IN_TRIGGERS:
+                if entry.key in KNOWN_IN_TRIGGERS:
                     yield from _find_late_below(f"{owner}.triggers[].{entry.key}", entry.value)
 
 

@@ -13,6 +13,7 @@ from fabric.importing.rules import (
     drop_because,
     flag_as,
     inside,
+    is_function,
     is_true,
     lose_because,
     lower_as,
@@ -110,7 +111,9 @@ def _put_endpoint(context: Context, at: At, http: Fields) -> None:
 
 def _put_logs(context: Context, at: At, http: Fields) -> None:
     logs = Fields(at)
-    context.copy(at.get("Format"), logs, "format")
+    apply_rules(context, at, {"Format": copy_as("format")}, logs)
+    if is_function(at):
+        return
     http.put("accessLogs", logs.or_true(), at)
     if not at.get("DestinationArn").is_missing:
         context.ledger.change(at.get("DestinationArn"), "fabric creates the log group")

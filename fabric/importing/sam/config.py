@@ -1,12 +1,10 @@
 """The settings of `sam deploy` in samconfig.toml."""
 
 import re
-import tomllib
 
 from msgspec import Struct, field
 
-from fabric.importing.web.toml_source import build_toml_problem
-from fabric.model.problems import FabricError
+from fabric.importing.web.toml_source import parse_toml
 
 CONFIG_FILE = "samconfig.toml"
 _OVERRIDE = re.compile(r"""([A-Za-z0-9]+)=(?:"([^"]*)"|'([^']*)'|(\S*))""")
@@ -22,10 +20,7 @@ class DeploySettings(Struct, frozen=True, kw_only=True):
 
 def read_deploy_settings(text: str | None) -> DeploySettings:
     """Read the settings."""
-    try:
-        found = tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError as error:
-        raise FabricError(build_toml_problem(CONFIG_FILE, error)) from error
+    found = parse_toml(CONFIG_FILE, text or "")
     values = {
         stage: {**_read_table(commands, "global"), **_read_table(commands, "deploy")}
         for stage, commands in found.items()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context, choose_stand_in
-from fabric.importing.credentials import Credentials, is_secret_parameter
+from fabric.importing.credentials import Credentials, is_credential, is_secret_parameter
 from fabric.importing.draft import Fields, Imported, NewFile, StackDraft
 from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
@@ -108,6 +108,8 @@ def _collect_names(source: At, service: str) -> LogicalNames:
         conditions=frozenset(one.key for one in source.get("Conditions").list_entries()),
     )
     for one in source.get("Parameters").list_entries():
+        if one.get("Default").text and not one.get("Type").text.startswith(_SSM):
+            names.defaults[one.key] = one.get("Default").text
         if one.get("Type").text.startswith(_LISTS) and one.get("Default").text:
             items = one.get("Default").text.split(",")
             names.lists[one.key] = [item.strip() for item in items]
@@ -174,9 +176,8 @@ class _Conversion:
         resources = [made for one in listed for made in self._convert_resource(one)]
         resources += [build_permission(*one) for one in sorted(self._target.permissions)]
         convert_apis(self._context, self._source, self._config, self._target)
+        self._config.child("extensions").put("cloud1-lambda", self._extension)
         stacks = self._build_stacks([*resources, *list_new_resources(self._target)])
-        if not self._extension.is_empty:
-            self._config.child("extensions").put("cloud1-lambda", self._extension)
         if self._config.has("workflows") and not self._config.has("functions"):
             self._config.put("functions", [])
             self._config.remove("defaults")
@@ -280,7 +281,7 @@ class _Conversion:
     def _build_stacks(self, resources: list[At]) -> tuple[StackDraft, ...]:
         outputs = list(self._source.get("Outputs").list_entries())
         sections = [self._source.get(name) for name in SECTIONS]
-        return put_stacks(self._context, resources, outputs, sections, self._extension)
+        return put_stacks(self._context, resources, outputs, sections, self._config)
 
     def _convert_parameters(self) -> None:
         for at in self._source.get("Parameters").list_entries():
@@ -295,14 +296,21 @@ class _Conversion:
         for stage, values in self._deploy.overrides.items():
             for name, value in values.items() if stage != "default" else ():
                 if not self._context.names.parameters.get(name, "").startswith("${secret:"):
-                    self._config.child("stages").child(stage).child("params").put(name, value)
+                    text = self._hide(name, value, f"{stage}_{name}")
+                    self._config.child("stages").child(stage).child("params").put(name, text)
+
+    def _hide(self, name: str, value: str, variable: str) -> str:
+        """Replace a credential among the values of samconfig.toml."""
+        at = self._source.get("Parameters", name)
+        is_hidden = is_credential(value, name)
+        return self._context.credentials.hide(at, variable, value) if is_hidden else value
 
     def _put_param(self, at: At) -> None:
         default = at.get("Default")
         given = self._deploy.overrides.get("default", {}).get(at.key)
         params = self._config.child("params")
         if given is not None:
-            params.put(at.key, given, at)
+            params.put(at.key, self._hide(at.key, given, at.key), at)
         elif default.node is not None and not default.is_missing:
             params.put(at.key, default.node, at)
         else:

@@ -55,6 +55,7 @@ def convert_document_api(context: Context, at: At, shared: At) -> list[At]:
     properties = _add_shared(at.get("Properties"), shared)
     body = _read_document(context, properties)
     if body is None:
+        context.ledger.lose(at, "the API is not carried without its document")
         return []
     context.ledger.carry(at)
     is_rest = at.get("Type").text == REST

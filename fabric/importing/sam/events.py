@@ -378,9 +378,9 @@ def put_async(context: Context, at: At, function: Fields, target: EventTarget) -
         kind, place = one.get("Type"), one.get("Destination")
         context.ledger.carry(kind)
         if place.is_missing and kind.text in ("SQS", "SNS"):
-            logical = f"{at.path[1]}{key}"
-            what = "AWS::SQS::Queue" if kind.text == "SQS" else "AWS::SNS::Topic"
-            target.add_resource(context, logical, {"Type": what})
+            what = "Queue" if kind.text == "SQS" else "Topic"
+            logical = f"{at.path[1]}EventInvokeConfig{key}{what}"
+            target.add_resource(context, logical, {"Type": f"AWS::{kind.text}::{what}"})
             attribute = "Arn" if kind.text == "SQS" else ""
             inner.put(name, context.intrinsics.refer(logical, attribute), one)
         else:

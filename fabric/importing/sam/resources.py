@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
+from fabric.importing.packaging import check_layer_path
 from fabric.importing.rules import Rules, apply_rules, carry, true_as
 from fabric.importing.serverless.functions import LAYER_RULES
 from fabric.importing.source import At
@@ -52,6 +53,7 @@ def convert_layer(context: Context, at: At, config: Fields) -> None:
     path = context.read_text(content).rstrip("/")
     path = context.surroundings.place(path) if path else ""
     apply_rules(context, properties, _LAYER_RULES, layer)
+    check_layer_path(context, content, path)
     if path and method.is_missing:
         layer.put("path", path)
     elif path:

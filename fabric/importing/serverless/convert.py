@@ -19,6 +19,7 @@ from fabric.importing.serverless.functions import (
     convert_function,
     convert_layers,
     convert_permissions,
+    note_ignored_statements,
     shorten,
 )
 from fabric.importing.serverless.images import put_image
@@ -171,9 +172,8 @@ class _Conversion:
         put_package(self._context, self._source.get("package"), self._config.child("defaults"))
         convert_state_machines(self._context, self._source, self._config, self._target)
         convert_api(self._context, self._source, self._config, self._target)
-        stacks = build_stacks(self._context, self._source, self._target, self._extension)
-        if not self._extension.is_empty:
-            self._config.child("extensions").put("cloud1-lambda", self._extension)
+        self._config.child("extensions").put("cloud1-lambda", self._extension)
+        stacks = build_stacks(self._context, self._source, self._target, self._config)
         self._convert_params()
         return Imported(
             config=self._config.build_config(self._context.requests.lost),
@@ -305,6 +305,7 @@ class _Conversion:
                 self._ledger.lose(at, "the function has no code in the project")
                 continue
             convert_function(self._context, at, function, self._defaults, inherits=inherits)
+            note_ignored_statements(self._context, at, self._source.get("plugins"))
             convert_events(self._context, at.get("events"), self._target)
             self._config.add("functions", function, self._source.get("functions"))
         if self._target.is_rest and self._target.is_http:

@@ -14,7 +14,7 @@ from fabric.importing.aws_settings import (
 )
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields
-from fabric.importing.packaging import put_package
+from fabric.importing.packaging import check_layer_path, put_package
 from fabric.importing.policies import put_policies, read_policies
 from fabric.importing.rules import (
     Rule,
@@ -163,6 +163,14 @@ def convert_function(
         function.put("permissions", [*every, *own])
 
 
+def note_ignored_statements(context: Context, at: At, plugins: At) -> None:
+    """Note permissions of a function that only a plugin reads, which the source does not have."""
+    statements, plugin = at.get("iamRoleStatements"), "serverless-iam-roles-per-function"
+    if statements.node is not None and all(one.text != plugin for one in plugins.list_items()):
+        reason = f"the Serverless Framework ignores it without {plugin}"
+        context.ledger.change(statements, reason, "permissions")
+
+
 def _allow_file_system(context: Context, at: At, function: Fields, shared: Fields) -> None:
     """Allow the role to mount a file system, as the Serverless Framework does."""
     if at.is_missing or function.has("role"):
@@ -197,7 +205,9 @@ def _put_runtimes(context: Context, at: At, layer: Fields) -> None:
 
 
 def _put_layer_path(context: Context, at: At, layer: Fields) -> None:
-    context.put(at, layer, "path", context.surroundings.place(context.read_text(at)))
+    path = context.surroundings.place(context.read_text(at))
+    context.put(at, layer, "path", path)
+    check_layer_path(context, at, path)
 
 
 LAYER_RULES: Rules = {

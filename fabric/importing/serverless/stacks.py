@@ -7,8 +7,8 @@ from msgspec import Struct
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node
 from fabric.importing.context import Context
 from fabric.importing.draft import Fields, StackDraft
-from fabric.importing.event_target import EventTarget
-from fabric.importing.intrinsics import LogicalNames, list_ids, list_names
+from fabric.importing.event_target import EventTarget, drop_late_triggers
+from fabric.importing.intrinsics import LogicalNames, is_extension, list_ids, list_names
 from fabric.importing.serverless.api import put_gateway_responses
 from fabric.importing.source import At
 from fabric.importing.stacks import StackTemplate, TemplateBuilder, split_resources
@@ -39,7 +39,7 @@ class _Built:
 
 
 def build_stacks(
-    context: Context, source: At, target: EventTarget, extension: Fields
+    context: Context, source: At, target: EventTarget, config: Fields
 ) -> tuple[StackDraft, ...]:
     """Build both stacks from the section of a Serverless Framework config."""
     parts = (
@@ -60,7 +60,7 @@ def build_stacks(
     resources += list_new_resources(target)
     outputs = [one for part in parts for one in part.get("Outputs").list_entries()]
     sections = [part.get(name) for part in parts for name in SECTIONS]
-    return put_stacks(context, resources, outputs, sections, extension)
+    return put_stacks(context, resources, outputs, sections, config)
 
 
 def _drop_overrides(context: Context, resources: list[At]) -> list[At]:
@@ -82,11 +82,23 @@ def list_new_resources(target: EventTarget) -> list[At]:
     ]
 
 
-def _merge(sections: Iterable[At]) -> Mapping:
+def _drop_loops(context: Context, values: Iterable[At]) -> list[At]:
+    """Report the loops among the entries of a section."""
+    kept: list[At] = []
+    for one in values:
+        if is_extension(one.key):
+            reason = "`Fn::ForEach` needs the transform AWS::LanguageExtensions"
+            context.ledger.lose(one, reason, "write out what the loop creates")
+        else:
+            kept.append(one)
+    return kept
+
+
+def _merge(context: Context, sections: Iterable[At]) -> Mapping:
     """Merge the sections of several parts by their names."""
     merged: dict[str, list[KeyValue]] = {}
     for section in sections:
-        for one in section.list_entries():
+        for one in _drop_loops(context, section.list_entries()):
             if one.node is not None:
                 entry = KeyValue(one.key, one.line, one.column, one.node)
                 merged.setdefault(section.key, []).append(entry)
@@ -99,14 +111,16 @@ def put_stacks(
     resources: list[At],
     outputs: list[At],
     sections: Sequence[At],
-    extension: Fields,
+    config: Fields,
 ) -> tuple[StackDraft, ...]:
     """Split resources into stacks, put both into the config, and return their templates."""
-    head = _merge(sections)
+    drop_late_triggers(context, config)
+    context.requests.drop_unused((config.build(), *(one.node for one in resources if one.node)))
+    resources, outputs = _drop_loops(context, resources), _drop_loops(context, outputs)
+    head = _merge(context, sections)
     split = split_resources(resources, context.names, _list_used(context))
     after = _keep_known(context, [one for one in resources if one.key in split.after], resources)
     before = [one for one in resources if one.key in split.before]
-    made: list[StackDraft] = []
     first = _build(context, before, {}, outputs, _Parts(head))
     # An output without a resource fits both stacks, and an export must exist once.
     taken = set(_list_output_names(first.template.root)) if first else set[str]()
@@ -114,22 +128,28 @@ def put_stacks(
     late = _build(context, after, {}, rest, _Parts(head, first.names if first else frozenset()))
     requested = dict(context.requests.outputs) | (late.requests if late else {})
     early = _build(context, before, requested, outputs, _Parts(head))
-    for phase, path, found in (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late)):
-        if found is None:
-            continue
-        stack = extension.child("stack").child(phase)
-        stack.put("template", path)
-        if found.template.parameters:
-            stack.put("parameters", dict(sorted(found.template.parameters.items())))
-        if found.template.capabilities:
-            stack.put("capabilities", list(found.template.capabilities))
-        made.append(StackDraft(phase, path, found.template.root))
+    stacks = config.child("extensions").child("cloud1-lambda").child("stack")
+    found = (("before", BEFORE_FILE, early), ("after", AFTER_FILE, late))
+    made = [
+        _put_stack(stacks.child(phase), StackDraft(phase, path, one.template.root), one.template)
+        for phase, path, one in found
+        if one is not None
+    ]
     _note_lost_outputs(context, made)
     _note_outputs(
         context, outputs, {one for draft in made for one in _list_output_names(draft.root)}
     )
     _note_sections(context, sections, {entry.key for one in made for entry in one.root.entries})
     return tuple(made)
+
+
+def _put_stack(stack: Fields, draft: StackDraft, template: StackTemplate) -> StackDraft:
+    stack.put("template", draft.path)
+    if template.parameters:
+        stack.put("parameters", dict(sorted(template.parameters.items())))
+    if template.capabilities:
+        stack.put("capabilities", list(template.capabilities))
+    return draft
 
 
 def _note_sections(context: Context, sections: Iterable[At], used: set[str]) -> None:
@@ -189,6 +209,7 @@ def _build(
                 return None
             return _Built(template, builder.requests.outputs)
         resources = [one for one in resources if one.key in made]
+        resources = _drop_users(context, resources, own - made)
     return None
 
 
@@ -221,22 +242,24 @@ def _keep_known(context: Context, resources: list[At], every: list[At]) -> list[
         if at.key in lost:
             reason = "a function uses this resource, which itself names a function"
             context.ledger.lose(at, reason, "write it into one of the stacks by hand")
-    known = {one.key for one in every} - lost
-    return _drop_without(context, [one for one in resources if one.key not in lost], known)
+    gone = context.names.resources.keys() - ({one.key for one in every} - lost)
+    return _drop_users(context, [one for one in resources if one.key not in lost], gone)
 
 
-def _drop_without(context: Context, resources: list[At], known: set[str]) -> list[At]:
-    """Drop resources that name one of the source that could not be carried."""
-    while True:
-        gone = context.names.resources.keys() - known
-        broken = [one for one in resources if one.node is not None and list_names(one.node) & gone]
-        if not broken:
-            return resources
-        for at in broken:
-            name = min(list_names(at.node) & gone) if at.node is not None else ""
-            context.ledger.lose(at, f"`{name}`, which it names, is not carried")
-        known = known - {one.key for one in broken}
-        resources = [one for one in resources if one not in broken]
+def _drop_users(context: Context, resources: list[At], gone: Iterable[str]) -> list[At]:
+    """Drop resources that name a lost resource, and in turn the resources that name them."""
+    users: dict[str, list[At]] = {}
+    for at in resources:
+        for name in list_names(at.node) if at.node is not None else ():
+            users.setdefault(name, []).append(at)
+    waiting, dropped = sorted(gone), set[str]()
+    for name in waiting:
+        for at in users.get(name, ()):
+            if at.key not in dropped:
+                dropped.add(at.key)
+                waiting.append(at.key)
+                context.ledger.lose(at, f"`{name}`, which it names, is not carried")
+    return [one for one in resources if one.key not in dropped]
 
 
 def _note_outputs(context: Context, outputs: Iterable[At], made: set[str]) -> None:

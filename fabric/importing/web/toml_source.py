@@ -17,6 +17,8 @@ _HEADER = re.compile(rf"\s*\[(\[)?\s*({_KEYS})\s*\]")
 _ASSIGNMENT = re.compile(rf"(\s*)({_KEYS})\s*=")
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
+# As in YAML.
+_DEEPEST = 64
 _SCALARS = (str, int, float, bool)
 
 
@@ -25,7 +27,7 @@ class _Spot(NamedTuple):
     column: int
 
 
-def build_toml_problem(file: str, error: "TOMLDecodeError") -> Problem:
+def _build_problem(file: str, error: "TOMLDecodeError") -> Problem:
     message = str(error)
     found = _PLACE.search(message)
     where = Place(file, int(found[1]), int(found[2])) if found and found[1] else Place(file)
@@ -40,16 +42,32 @@ def build_toml_problem(file: str, error: "TOMLDecodeError") -> Problem:
 
 def read_toml(file: str, text: str) -> Node:
     """Read TOML. Keys have places, which the parser of Python does not report."""
+    return _build(parse_toml(file, text), (), _find_places(text), _Spot(1, 1))
+
+
+def parse_toml(file: str, text: str) -> dict[str, Any]:
+    """Parse TOML. Damage and deep values are problems of the file."""
     import tomllib
 
+    values: dict[str, Any] = {}
     try:
         values = tomllib.loads(text)
+        deep = _is_deeper(values, _DEEPEST)
     except tomllib.TOMLDecodeError as error:
-        raise FabricError(build_toml_problem(file, error)) from error
-    except RecursionError as error:
-        message = "the values are nested too deeply"
-        raise FabricError(Problem("import/unreadable", message, where=Place(file))) from error
-    return _build(values, (), _find_places(text), _Spot(1, 1))
+        raise FabricError(_build_problem(file, error)) from error
+    except RecursionError:
+        deep = True
+    if deep:
+        message = f"values are nested more than {_DEEPEST} levels deep"
+        raise FabricError(Problem("import/unreadable", message, where=Place(file)))
+    return values
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def _find_places(text: str) -> "dict[Path, _Spot]":

@@ -12,7 +12,7 @@ from fabric.importing.context import Context
 from fabric.importing.credentials import Credentials, name_variable
 from fabric.importing.draft import Fields, Imported
 from fabric.importing.intrinsics import LogicalNames
-from fabric.importing.packaging import NODE_SUFFIXES, put_build_step
+from fabric.importing.packaging import NODE_SUFFIXES, put_build_step, put_define
 from fabric.importing.rules import (
     Rule,
     Rules,
@@ -260,7 +260,7 @@ def _build_rules(config: Fields, function: Fields) -> Rules:
         "build": partial(_put_build_command, config),
         "rules": partial(_put_modules, config),
         "minify": _put_below(config, "minify"),
-        "define": _put_below(config, "define"),
+        "define": lambda context, at, _: put_define(context, at, config.child("build", at)),
         "tsconfig": _put_below(config, "tsconfig"),
         "keep_names": _put_below(config, "keepNames"),
         "upload_source_maps": partial(_put_source_maps, config),

@@ -270,6 +270,33 @@ def test_a_config_of_the_serverless_framework_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "tool"),
+    [
+        ("template.yaml", "Resources: {A: {Type: T, Properties: {B: !Ref C}}}\n", "AWS SAM"),
+        ("template.yml", "Resources: {}\n", "AWS SAM"),
+        ("vercel.json", '{"functions": {"api/a.js": {"memory": 128}}}', "Vercel"),
+        ("netlify.toml", '[build]\n  publish = "dist"\n', "Netlify"),
+        ("wrangler.toml", 'name = "a"\nmain = "src/a.js"\n', "Wrangler"),
+        ("wrangler.jsonc", '{\n  // name\n  "name": "a"\n}\n', "Wrangler"),
+    ],
+)
+def test_a_config_of_another_tool_is_named(name: str, text: str, tool: str, tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write({name: text})
+    error = made.json("plan", "-c", name).error
+    assert (error["code"], error["hint"]) == ("config/other-tool", f"run: fabric import {name}")
+    assert error["message"] == f"this is a config of {tool}"
+
+
+def test_a_config_of_fabric_can_have_the_name_of_another_one(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write({"template.yaml": made.root.joinpath("fabric.yml").read_text()})
+    assert made.json("validate", "-c", "template.yaml").code == 0
+    made.write({"template.yaml": "service: !Ref A\n"})
+    assert made.json("validate", "-c", "template.yaml").error["code"] == "config/tag"
+
+
+@pytest.mark.parametrize(
     "other", ["serverless.yml", "template.yaml", "wrangler.jsonc", "vercel.json", "netlify.toml"]
 )
 def test_without_a_config_the_conversion_of_another_one_is_suggested(

@@ -445,3 +445,12 @@ Resources:
     text = (made.root / "fabric.yml").read_text()
     assert "functions: []" in text
     assert made.json("plan").code == 0
+
+
+def test_a_layer_beside_a_service_of_a_monorepo_is_carried(tmp_path: Path) -> None:
+    made = imported(tmp_path, name="a/serverless.yml")
+    layer = f"{SERVERLESS}layers: {{x: {{path: ../shared}}, y: {{path: ../../far}}}}\n"
+    made.write({"a/serverless.yml": layer, "b/serverless.yml": SERVERLESS, "shared/x.txt": "x"})
+    made.write({"a/src/api.js": "", "b/src/api.js": ""})
+    lost = made.json("import", "--dry-run").result["notCarried"]
+    assert [one["path"] for one in lost] == ["layers.y.path"]

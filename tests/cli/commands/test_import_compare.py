@@ -113,7 +113,7 @@ def test_a_missing_tool_is_an_error_with_the_command_to_install_it(tmp_path: Pat
 
 
 def test_the_output_of_a_failed_tool_is_shown_without_credentials(tmp_path: Path) -> None:
-    script = "#!/bin/sh\necho 'no such plugin API_TOKEN=hunter2hunter2' >&2; exit 3\n"
+    script = "#!/bin/sh\necho 'no such plugin API_TOKEN=hunter2hunter2'; echo Docs >&2; exit 3\n"
     done = with_tool(tmp_path, script).json("import", "--compare")
     assert (done.code, done.error["code"]) == (1, "import/tool-failed")
     assert "no such plugin" in done.error["message"]
@@ -185,3 +185,27 @@ def test_several_services_are_ambiguous(tmp_path: Path) -> None:
     made.write({"b/serverless.yml": SERVERLESS, "a/src/api.js": "", "b/src/api.js": "", **CODE})
     done = made.json("import", "--compare")
     assert (done.code, done.error["code"]) == (64, "usage/ambiguous")
+
+
+def test_included_files_and_values_of_samconfig_are_compared(tmp_path: Path) -> None:
+    translator = """\
+class Translator:
+    def __init__(self, *_, **__): pass
+    def translate(self, template, parameters):
+        assert template["Included"] == {"a": 1}
+        assert "/etc/passwd" in template["Kept"]["Fn::Transform"]["Parameters"]["Location"]
+        variables = {"TABLE": 1}
+        properties = {"Runtime": "nodejs22.x", "Environment": {"Variables": variables}}
+        properties["MemorySize"] = {"Ref": "Size"}
+        api = {"Type": "AWS::Lambda::Function", "Properties": properties}
+        return {"Resources": {"Api": api}, "Parameters": {"Size": {"Default": 128}}}
+"""
+    made = sam_project(tmp_path, translator)
+    include = "{Fn::Transform: {Name: AWS::Include, Parameters: {Location: %s}}}\n"
+    text = SAM.replace("Runtime: nodejs22.x", "Runtime: nodejs22.x\n      MemorySize: !Ref Size")
+    text += "Parameters: {Size: {Type: Number, Default: 128}}\n"
+    text += f"Included: {include % 'a.yml'}Kept: {include % '../../../../../../etc/passwd'}"
+    config = '[default.deploy.parameters]\nparameter_overrides = "Size=512"\n'
+    made.write({"template.yaml": text, "a.yml": "a: 1\n", "samconfig.toml": config})
+    done = made.json("import", "--compare", env={"PYTHONPATH": str(made.root / "stand-in")})
+    assert (done.code, done.result["differences"]) == (0, []), done.out

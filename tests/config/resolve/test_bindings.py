@@ -182,6 +182,15 @@ def test_printed_and_stored_fields_reject_secrets(text: str, bound: str) -> None
     assert "canary" not in repr(found)
 
 
+def test_the_arn_of_a_secret_is_not_a_secret() -> None:
+    text = HEAD + "functions: [{name: a, entry: a.ts, permissions: [{actions: ['s:G'], resources: "
+    text += "['${param:SecretArn}']}]}]\nparams: {SecretArn: '@'}\n"
+    arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:db"
+    assert not problems(text.replace("@", arn), {})
+    [found] = problems(text.replace("@", "canary"), {})
+    assert found.code == "config/secret-here"
+
+
 def test_config_holds_its_secret_values_and_does_not_print_them() -> None:
     text = f"{HEAD}{ONE}env: {{A: '${{secret:K}}', B: 'x ${{env:MY_TOKEN}}', C: '${{env:C}}'}}\n"
     config = loaded(text, {"K": "one", "MY_TOKEN": "two", "C": "three"})

@@ -115,8 +115,10 @@ def test_defaults_of_all_functions_are_written_once() -> None:
 
 def test_a_destination_that_sam_creates_becomes_a_resource() -> None:
     done = function("EventInvokeConfig: {DestinationConfig: {OnFailure: {Type: SNS}}}")
-    assert done.function["async"] == {"onFailure": "${stack:ApiOnFailureRef}"}
-    assert done.stacks["before"]["Resources"] == {"ApiOnFailure": {"Type": "AWS::SNS::Topic"}}
+    assert done.function["async"] == {"onFailure": "${stack:ApiEventInvokeConfigOnFailureTopicRef}"}
+    assert done.stacks["before"]["Resources"] == {
+        "ApiEventInvokeConfigOnFailureTopic": {"Type": "AWS::SNS::Topic"}
+    }
 
 
 def test_inline_code_becomes_a_file() -> None:
@@ -358,3 +360,132 @@ def test_the_source_of_api_keys_is_carried() -> None:
     text = "Events: {A: {Type: Api, Properties: {Path: /a, Method: get, RestApiId: !Ref Web}}}\n"
     text += "Web: {Type: 'AWS::Serverless::Api', Properties: {StageName: a, ApiKeySourceType: AUTHORIZER}}"
     assert function(text).extension["http"]["apiKeySource"] == "authorizer"
+
+
+FLAG = "Parameters: {Flag: {Type: String, Default: 'true'}, Nets: {Type: String, Default: 'a,b'}}\n"
+FLAG += "Conditions: {Is: !Equals [!Ref Flag, 'true']}\nMappings: {M: {r: {Ami: i}}}\n"
+
+
+def test_a_list_that_is_split_is_written_out() -> None:
+    for source in ("'a,b'", "!Ref Nets"):
+        vpc = f"VpcConfig: {{SubnetIds: !Split [',', {source}], SecurityGroupIds: [sg-1]}}"
+        done = function(vpc, FLAG)
+        assert done.function["vpc"] == {"subnetIds": ["a", "b"], "securityGroupIds": ["sg-1"]}
+        assert not done.stacks
+
+
+@pytest.mark.parametrize("value", ["!Split [',', !Ref T]", "!GetAZs ''", "!If [Is, [a], [b]]"])
+def test_a_list_that_only_cloudformation_knows_is_no_output(value: str) -> None:
+    done = function(f"Layers: {value}\nT: {{Type: 'AWS::SNS::Topic'}}\n", FLAG)
+    assert "layers" not in done.function
+    assert any("known only to CloudFormation" in one for one in done.reasons())
+    assert "Outputs" not in done.stacks["before"]
+
+
+@pytest.mark.parametrize("setting", ["Timeout: !If [Is, 1, 2]", "FunctionName: !If [Is, a, b]"])
+def test_a_value_that_is_not_carried_leaves_no_stack(setting: str) -> None:
+    done = function(setting, FLAG)
+    assert len(done.reasons()) == 1
+    assert not done.stacks
+
+
+def test_a_value_that_is_carried_needs_a_stack() -> None:
+    done = function("Description: !FindInMap [M, r, Ami]", FLAG)
+    assert list(done.stacks["before"]["Resources"]) == ["NoResource"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("Environment: {Variables: {ALL: !ToJsonString {a: 1}}}", "Variables.ALL"),
+        ("Environment: {Variables: {ALL: !Length [a]}}", "Variables.ALL"),
+        (
+            "Timeout: 3\nFn::ForEach::T: [N, [a], {'T${N}': {Type: 'AWS::SNS::Topic'}}]",
+            "ForEach::T",
+        ),
+        (
+            "Timeout: 3\nT: {Type: T, Properties: {'Fn::ForEach::K': [N, [a], {a: b}]}}",
+            "Resources.T",
+        ),
+    ],
+)
+def test_a_function_of_the_language_extensions_is_reported(text: str, path: str) -> None:
+    done = function(text)
+    [reason] = done.reasons()
+    assert path in reason.partition(": `Fn")[0]
+    assert "needs the transform AWS::LanguageExtensions" in reason
+    assert not done.stacks
+
+
+def test_loops_of_conditions_and_outputs_are_reported() -> None:
+    loop = "[N, [a], {'C${N}': !Equals [a, b]}]"
+    done = function("Timeout: 3", f"Conditions: {{'Fn::ForEach::C': {loop}}}\n")
+    assert ["ForEach" in one for one in done.reasons()] == [True]
+    done = function("Timeout: 3", f"Outputs: {{'Fn::ForEach::O': {loop}}}\n")
+    assert ["ForEach" in one for one in done.reasons()] == [True]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "Schedule, Properties: {Schedule: !If [Is, rate(1 hour), rate(2 hours)]}",
+        "ScheduleV2, Properties: {ScheduleExpression: !If [Is, rate(1 hour), rate(2 hours)]}",
+        "HttpApi, Properties: {Method: GET, Path: !If [Is, /a, /b]}",
+    ],
+)
+def test_a_trigger_that_must_be_known_before_the_deploy_is_reported(event: str) -> None:
+    done = function(f"Events: {{E: {{Type: {event}}}}}", FLAG)
+    assert "triggers" not in done.function
+    assert not done.stacks
+    assert ["must know this value" in one for one in done.reasons()] == [True]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "Schedule, Properties: {Schedule: rate(1 hour), Enabled: !If [Is, true, false]}",
+        "Schedule, Properties: {Schedule: rate(1 hour), Enabled: !Ref Flag}",
+        "ScheduleV2, Properties: {ScheduleExpression: rate(1 hour), State: !If [Is, ENABLED, DISABLED]}",
+    ],
+)
+def test_a_schedule_that_a_condition_enables_is_off(event: str) -> None:
+    done = function(f"Events: {{E: {{Type: {event}}}}}", FLAG)
+    assert done.function["triggers"][0]["enabled"] is False
+    assert ["it is off in each stage" in one for one in done.reasons()] == [True]
+    assert not done.stacks
+
+
+def test_an_event_of_a_state_machine_that_names_a_resource_is_reported() -> None:
+    event = "{E: {Type: EventBridgeRule, Properties: {Pattern: {detail: {name: [!Ref B]}}}}}"
+    text = f"M:\n  Type: AWS::Serverless::StateMachine\n  Properties: {{Definition: {{}}, Events: {event}}}\n"
+    done = from_sam(template(f"{text}B: {{Type: 'AWS::S3::Bucket'}}\n"))
+    assert "triggers" not in done.config["workflows"][0]
+    assert ["must know this value" in one for one in done.reasons()] == [True]
+
+
+def test_a_variable_without_a_value_is_reported() -> None:
+    done = function("Environment: {Variables: {EMPTY: , A: b}}")
+    assert done.function["env"] == {"A": "b"}
+    assert ["has no value" in one for one in done.reasons()] == [True]
+
+
+def test_the_secret_of_a_client_is_no_output_of_a_stack() -> None:
+    client = "C: {Type: 'AWS::Cognito::UserPoolClient'}"
+    done = function(
+        f"Environment: {{Variables: {{CLIENT_SECRET: !GetAtt C.ClientSecret}}}}\n{client}"
+    )
+    assert "env" not in done.function
+    assert "Outputs" not in done.stacks["before"]
+    assert ["is a secret" in one for one in done.reasons()] == [True]
+
+
+def test_settings_behind_a_condition_are_reported_with_the_reason() -> None:
+    done = function("LoggingConfig: !If [Is, {LogFormat: JSON}, !Ref 'AWS::NoValue']", FLAG)
+    assert ["known only to CloudFormation" in one for one in done.reasons()] == [True]
+
+
+@pytest.mark.parametrize("method", ["", ", Metadata: {BuildMethod: makefile}"])
+def test_a_layer_outside_of_the_project_is_reported(method: str) -> None:
+    layer = f"{{Type: 'AWS::Serverless::LayerVersion', Properties: {{ContentUri: ../l}}{method}}}"
+    done = function(f"Timeout: 3\nL: {layer}")
+    assert ["`../l` of the layer is not below" in one for one in done.reasons()] == [True]

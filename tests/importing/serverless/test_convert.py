@@ -398,3 +398,16 @@ def test_a_header_of_a_response_without_an_equivalent_is_reported(value: str) ->
     """
     done = convert("api:\n  handler: src/api.handler\n  events: [{http: GET /a}]\n", rest=rest)
     assert "of a header is not supported" in done.reasons()[0]
+
+
+@pytest.mark.parametrize(("plugin", "notes"), [("serverless-iam-roles-per-function", 0), ("a", 1)])
+def test_permissions_that_only_a_plugin_reads_are_noted_without_it(plugin: str, notes: int) -> None:
+    functions = "api: {handler: src/api.handler, iamRoleStatements: [{Action: b, Resource: '*'}]}\n"
+    done = convert(functions, rest=f"plugins: [{plugin}]\n")
+    found = [one for one in done.reasons(Fate.CHANGED) if "ignores it without" in one]
+    assert len(found) == notes
+
+
+def test_a_layer_outside_of_the_project_is_reported() -> None:
+    done = convert(rest="layers: {x: {path: ../shared}}\n")
+    assert ["`../shared` of the layer is not below" in one for one in done.reasons()] == [True]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.importing.sam.config import read_deploy_settings
 from fabric.importing.source import At
 from fabric.importing.web.toml_source import blank_comments, read_toml
 from fabric.model.problems import FabricError
@@ -50,9 +51,14 @@ def test_broken_toml_is_a_problem_with_its_place() -> None:
     )
 
 
-def test_deep_toml_is_a_problem() -> None:
-    with pytest.raises(FabricError):
-        read_toml("a.toml", "a = " + "[" * 50_000)
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 50_000, "a = " + "[" * 80 + "]" * 80, ".".join("a" * 3000) + " = 1"]
+)
+def test_deep_toml_is_a_problem(text: str) -> None:
+    with pytest.raises(FabricError, match="nested more than 64 levels"):
+        read_toml("a.toml", text)
+    with pytest.raises(FabricError, match="nested more than 64 levels"):
+        read_deploy_settings(text)
 
 
 def test_comments_of_json_become_blanks() -> None:

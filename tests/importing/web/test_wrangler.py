@@ -224,6 +224,7 @@ id = "abc"
         ('[placement]\nregion = "x"\n', "placement: unknown key"),
         ("something_new = 1\n", "unknown key"),
         ('alias = {a = "b"}\n', "replaced packages"),
+        ('define = {API_TOKEN = "a1b2"}\n', "a credential in a bundle is public"),
     ],
 )
 def test_what_fabric_cannot_express_is_reported_by_name(text: str, name: str) -> None:
