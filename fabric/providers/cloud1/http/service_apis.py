@@ -150,7 +150,9 @@ def remove_service_apis(
 ) -> None:
     """Delete the APIs of the service, also those missing in state. An API with a domain cannot be
     deleted, so its mappings are deleted first."""
-    http, rest = find_gateways(work, address, kept), frozenset[str]()
+    known, rest = frozenset((read_api_id(kept.texts),)) - {""}, frozenset[str]()
+    # A list of all APIs is read only if the state can lack one.
+    http = known if known and kept.is_sure else find_gateways(work, address, kept)
     is_possible = read_rest_id(kept.texts) or read_http_settings(address).is_rest
     if is_possible or not kept.is_sure:
         rest = _find_possible_rest_apis(work, address, kept)
