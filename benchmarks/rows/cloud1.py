@@ -15,6 +15,7 @@ from tests.support.servers.strict_cloud1.faults import is_in_the_rate
 _CALLS, _FIRST_SECONDS = 8.1, 8.0
 _CHANGED_CALLS, _CHANGED_SECONDS = 8, 0.6
 _BACK_CALLS = 2.0
+_SWEPT = 2.0
 _RATE, _SLOWER, _REFUSED = 15.0, 1.5, 0.05
 _TOO_MANY = 429
 
@@ -92,7 +93,39 @@ def _seconds(claim: str, found: Sequence[RanCommand], bound: float | None) -> Re
     return Result(claim, f"{seconds:.2f} s", "-", seconds, bound)
 
 
+def _stages(options: Options) -> Sequence[Result]:
+    """Previews of two functions and an API each, and a promotion of many functions."""
+    previews, count = options.size(50), options.size(200)
+    found: dict[str, list[RanCommand]] = {}
+    with cloud1_server() as url:
+        shop = Cloud1Shop.of(WORK / "cloud1" / "previews", url, 2)
+        for number in range(previews):
+            shop.ran("deploy", "--preview", f"pr-{number}", "--expires", "1ms")
+        things = sum(len(one) for one in shop.account.left().values())
+        swept = shop.ran("sweep", "--yes")
+        if left := shop.account.left():
+            raise SystemExit(f"something is left: {left}")
+        shop = Cloud1Shop.of(WORK / "cloud1" / "promoted", url, count)
+        for number in range(min(3, options.rounds) + 1):
+            for one in range(count):
+                shop.write(one, f"edit {number}")
+            found.setdefault("deploy", []).append(shop.ran("deploy"))
+            found.setdefault("promote", []).append(shop.ran("promote", "dev", "prod"))
+        shop.account.forget()
+    # The first of each creates the functions.
+    deployed, promoted = (found[name][1:] for name in ("deploy", "promote"))
+    calls = statistics.median(one.calls for one in deployed)
+    return [
+        _calls(f"sweep of {previews} previews, calls a deleted thing", [swept], things, _SWEPT),
+        _seconds(f"sweep of {previews} previews (s)", [swept], None),
+        _calls(f"promotion of {count} changed / deploy, calls", promoted, int(calls), 1.0),
+        _seconds(f"promotion of {count} changed (s)", promoted, None),
+        _seconds(f"deploy of {count} changed (s)", deployed, None),
+    ]
+
+
 ROWS = (
+    Row("cloud1-stages", "previews that are swept, and a stage that is promoted", _stages),
     Row("cloud1-life", "a service of 200 functions at cloud1, from first deploy to removal", _life),
     Row("cloud1-throttled", "a first deploy to an account that takes few requests", _throttled),
 )
