@@ -17,6 +17,8 @@ from fabric.model.outcomes.deployed import (
     VerifyOutcome,
 )
 from fabric.model.outcomes.generated import GenerateOutcome
+from fabric.model.records.record import Origin
+from fabric.views.state_text import format_commit
 from fabric.views.style import Style
 
 _SIGNS = {
@@ -133,7 +135,9 @@ def format_releases(found: ReleasesOutcome, _style: Style) -> str:
     lines = []
     for row in found.releases:
         mark = "*" if row.current else " "
-        lines.append(f"{mark} {row.deployment_id}  {row.updated_at}  {row.endpoint}".rstrip())
+        commit = format_commit(Origin(row.commit, row.branch))
+        facts = (row.deployment_id, row.updated_at, row.endpoint, commit)
+        lines.append(f"{mark} {'  '.join(one for one in facts if one)}")
     return "\n".join(lines)
 
 

@@ -187,6 +187,8 @@ def list_releases(record: Record) -> Iterator[PastDeployment]:
             endpoint=one.endpoint,
             updated_at=one.updated_at,
             current=one.deployment_id == record.deployment_id,
+            commit=one.origin.commit,
+            branch=one.origin.branch,
         )
 
 

@@ -147,6 +147,8 @@ class PastDeployment(JsonStruct, frozen=True):
     endpoint: str
     updated_at: str
     current: bool
+    commit: str = ""
+    branch: str = ""
 
 
 class ReleasesOutcome(JsonStruct, frozen=True):

@@ -37,6 +37,9 @@ def test_stages_name_their_commit_their_user_and_their_end(tmp_path: Path) -> No
     assert (dev["branch"], dev["expiresAt"], dev["preview"]) == ("main", None, False)
     assert (preview["preview"], preview["functions"], preview["base"]) == (True, 1, None)
     assert preview["expiresAt"] > preview["deployedAt"]
+    [release] = made.json("releases").result["releases"]
+    assert (release["commit"], release["branch"]) == (dev["commit"], "main")
+    assert f"{dev['commit'][:10]} (main)" in made.fabric("releases").out
     shown = made.fabric("stages").out
     assert f"{dev['commit'][:10]} (main)" in shown
     assert preview["expiresAt"] in shown
