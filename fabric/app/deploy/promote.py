@@ -12,6 +12,8 @@ from fabric.app.deploy.change_records import change_records
 from fabric.app.deploy.deploy import DeployOptions, build_deploy_change, build_scope_options
 from fabric.app.deploy.preview import OpenWork, open_work, preview
 from fabric.app.deploy.report import build_unchanged_report, deploy_report
+from fabric.app.plan import plan_outcome
+from fabric.app.preview import Preview
 from fabric.app.project.compile_files import compile_project
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.project import open_project
@@ -48,10 +50,12 @@ _LEFT = frozenset((*RECORD_KINDS, "dns-sync", "hook", "check"))
 
 
 class PromotedStages(Struct, frozen=True):
-    """The stage that has the archives, and the stage that gets them."""
+    """The stage that has the archives, and the stage that gets them. With `is_plan` nothing is
+    changed."""
 
     source: str
     target: str
+    is_plan: bool = False
 
 
 class _Source(Struct, frozen=True):
@@ -91,6 +95,8 @@ def promote(
         command = opened.enter_context(open_command(request, settings))
         scope_options = build_scope_options(work, request, settings, options)
         now = opened.enter_context(open_work(command, work, scope_options, {_KIND: kind}))
+        if stages.is_plan:
+            return _plan_archives(now, source)
         report = _deploy_archives(now, source, options, make_listeners)
     if not isinstance(report.outcome, DeployOutcome):
         return report
@@ -106,13 +112,23 @@ def promote(
     return replace(report, outcome=outcome)
 
 
+def _plan_archives(opened: OpenWork, source: _Source) -> Report:
+    seen = _preview_archives(opened, source)
+    outcome = plan_outcome(seen.work, seen.plan)
+    return Report(opened.session.request.command, outcome, warnings=seen.work.info.warnings)
+
+
+def _preview_archives(opened: OpenWork, source: _Source) -> Preview:
+    require(Use.DEPLOY, Candidate(scope=opened.scope, work=opened.work))
+    opened.session.runner.believe(_build_known_results(opened, source))
+    return preview(opened, files=True)
+
+
 def _deploy_archives(
     opened: OpenWork, source: _Source, options: DeployOptions, make_listeners: MakeListeners
 ) -> Report:
     session, request = opened.session, opened.session.request
-    require(Use.DEPLOY, Candidate(scope=opened.scope, work=opened.work))
-    session.runner.believe(_build_known_results(opened, source))
-    seen = preview(opened, files=True)
+    seen = _preview_archives(opened, source)
     if not seen.plan.anything_to_do:
         tell_idle(
             request, session.settings, GraphJob(seen.work.info, seen.plan.graph), make_listeners

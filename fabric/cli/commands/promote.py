@@ -36,6 +36,9 @@ class PromoteFlags(Struct, frozen=True):
             help="Only this service of the compose file. Can be repeated.",
         ),
     ]
+    dry_run: Annotated[
+        bool, click.option("--dry-run", is_flag=True, help="Show the plan without changes.")
+    ]
     rollback: Annotated[
         bool | None,
         click.option(
@@ -56,6 +59,7 @@ class PromoteFlags(Struct, frozen=True):
     cls=GroupedCommand,
     epilog=format_examples("""
 fabric promote dev prod                 deploy what is live in dev to prod
+fabric promote dev prod --dry-run       show the plan
 fabric promote staging prod -f fabric.compose.yml --service api
 """),
 )
@@ -81,7 +85,7 @@ def promote(flags: PromoteFlags) -> int:
         lambda one, caller: promote_services(
             one,
             caller.settings,
-            PromotedStages(flags.source, flags.target),
+            PromotedStages(flags.source, flags.target, flags.dry_run),
             replace(options, ask=build_word_prompt(caller.screen, caller.settings)),
             caller.make_listeners,
         ),

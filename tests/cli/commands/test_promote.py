@@ -56,6 +56,22 @@ def test_a_second_promotion_has_nothing_to_do(tmp_path: Path) -> None:
         assert {one["status"] for one in result["deployments"]} == statuses
 
 
+def test_a_promotion_is_planned_without_changes(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    assert made.json("deploy").code == 0
+    before = made.tree(".fabric/state")
+    plan = made.json("promote", "dev", "prod", "--dry-run").result
+    assert plan["summary"]["create"] == 2
+    assert {one["kind"] for one in plan["tasks"]} == {"stored-archive", "deploy", "release"}
+    assert made.tree(".fabric/state") == before
+    assert made.json("promote", "dev", "prod").code == 0
+    made.write({"two.py": handler("other")})
+    assert made.json("deploy").code == 0
+    plan = made.json("promote", "dev", "prod", "--dry-run").result
+    changes = {one["name"]: one["change"] for one in plan["services"][0]["functions"]}
+    assert changes == {"one": "none", "two": "update"}
+
+
 def test_a_deploy_of_the_same_sources_changes_no_promoted_function(tmp_path: Path) -> None:
     made = shop(tmp_path)
     assert made.json("deploy").code == 0
