@@ -12,7 +12,7 @@ from msgspec.structs import astuple, replace
 
 from fabric.app.command import Command, CommandLine, open_command
 from fabric.app.deploy.plan_file import FORMAT, seal
-from fabric.app.preview import Preview, with_warnings
+from fabric.app.preview import Preview, plan_outcome, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import list_units
 from fabric.app.request import Request, parse_caps
@@ -36,10 +36,6 @@ from fabric.model.outcomes.planned import (
     Cause,
     ChangedInput,
     ExplainOutcome,
-    PlannedService,
-    PlannedTask,
-    PlanOutcome,
-    PlanSummary,
 )
 from fabric.model.problems import (
     ExitCode,
@@ -49,7 +45,7 @@ from fabric.model.problems import (
     exit_code_of,
 )
 from fabric.model.records.record import Mode
-from fabric.model.report import Report, encode_problem
+from fabric.model.report import Report
 from fabric.model.spelling import find_nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
@@ -241,59 +237,6 @@ def _find_dns_factory(work: Compiled, request: Request) -> "DnsSyncFactory | Non
     from fabric.app.router.dns_updates import make_dns_factory  # few services have a router
 
     return make_dns_factory(request.where)
-
-
-def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
-    modes = {service.mode for service in work.services}
-    return PlanOutcome(
-        stage=work.info.stage,
-        mode=modes.pop() if len(modes) == 1 else "mixed",
-        services=work.services,
-        tasks=list_task_rows(made),
-        levels=made.graph.levels,
-        summary=_summarize_plan(work.services, made),
-        warnings=tuple(encode_problem(one) for one in work.info.warnings),
-        stacks=work.stacks,
-        workflows=work.workflows,
-        apis=work.apis,
-    )
-
-
-def _summarize_plan(services: Sequence[PlannedService], made: Plan) -> PlanSummary:
-    changes = [one.change for service in services for one in service.functions]
-    return PlanSummary(
-        create=changes.count("create"),
-        update=changes.count("update"),
-        delete=changes.count("delete"),
-        unchanged=changes.count("none"),
-        tasks=len(made.graph),
-        run=made.count(Action.RUN),
-        skip=made.count(Action.SKIP),
-        wait=made.count(Action.WAIT),
-    )
-
-
-def list_task_rows(made: Plan) -> list[PlannedTask]:
-    graph = made.graph
-    ids = graph.ids
-    return [
-        PlannedTask(
-            id=task.id,
-            kind=task.kind,
-            service=task.inputs.service,
-            function=task.inputs.function,
-            provider=getattr(task.inputs, "provider", ""),
-            level=level,
-            depends_on=tuple(ids[need] for need in needs),
-            action=decision.action.value,
-            reason=decision.reason,
-            inputs=decision.inputs,
-            key=decision.key,
-        )
-        for task, level, needs, decision in zip(
-            graph.tasks, graph.level_of, graph.needs, made.decisions, strict=True
-        )
-    ]
 
 
 def _draw_graph(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:

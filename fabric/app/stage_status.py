@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fabric.app.complete import NameKind, list_completions
 from fabric.app.deploy.rollback import list_releases
-from fabric.app.plan import look, plan_outcome
+from fabric.app.plan import look
+from fabric.app.preview import plan_outcome
 from fabric.app.project.recorded import open_recorded
 from fabric.app.records.live_records import LiveRecords, find_records
 from fabric.app.request import Request, Where

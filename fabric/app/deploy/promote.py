@@ -12,8 +12,7 @@ from fabric.app.deploy.change_records import change_records
 from fabric.app.deploy.deploy import DeployOptions, build_deploy_change, build_scope_options
 from fabric.app.deploy.preview import OpenWork, open_work, preview
 from fabric.app.deploy.report import build_unchanged_report, deploy_report
-from fabric.app.plan import plan_outcome
-from fabric.app.preview import Preview
+from fabric.app.preview import Preview, plan_outcome
 from fabric.app.project.compile_files import compile_project
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.project import open_project
