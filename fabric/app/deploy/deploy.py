@@ -91,11 +91,15 @@ def deploy(
             if options.plan:
                 refuse_moved(settings.cwd / options.plan, opened.session, seen)
             if not seen.plan.anything_to_do and not request.out:
-                renew_previews(opened.scope, options.preview)
+                problems = renew_previews(opened.scope, options.preview)
+                if problems:
+                    raise FabricError(*problems)
                 return _report_no_changes(opened, seen, make_listeners)
             change = build_deploy_change(opened, seen, options)
             changed = change_records(opened.session, change, make_listeners)
+            told = renew_previews(opened.scope, options.preview, changed.finals)
             report = deploy_report(request, seen, _write_copies(opened.session, changed))
+            report = replace(report, warnings=(*report.warnings, *told))
         asks_again = options.force or options.plan
         # Where records lie elsewhere, stage 0 has no answer to give.
         if changed.result.ok and not asks_again and seen.sources is not None:

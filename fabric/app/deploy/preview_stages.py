@@ -1,6 +1,6 @@
 """Previews: stages whose records are marked, so that a sweep can remove them later."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -66,12 +66,19 @@ def refuse_expiring(units: Iterable[ServiceUnit], stage: str) -> None:
         raise FabricError(Problem("usage/protected-preview", message, hint))
 
 
-def renew_previews(scope: DeployScope, options: PreviewOptions) -> None:
-    """Write changed marks of records, if a deploy has nothing else to write."""
-    for ref in sorted(scope.placements):
+def renew_previews(
+    scope: DeployScope, options: PreviewOptions, written: Container[RecordRef] = ()
+) -> tuple[Problem, ...]:
+    """Write changed marks of records that the deploy itself did not write. Returns problems."""
+    problems: list[Problem] = []
+    for ref in sorted(one for one in scope.placements if one not in written):
         record = scope.record(ref)
         if record and mark_preview(options, record.preview) != record.preview:
-            _renew_preview(scope, ref, options)
+            try:
+                _renew_preview(scope, ref, options)
+            except FabricError as error:
+                problems += error.problems
+    return tuple(problems)
 
 
 def _renew_preview(scope: DeployScope, ref: RecordRef, options: PreviewOptions) -> None:

@@ -40,6 +40,10 @@ def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Fin
         for leaf in _list_leaves(find_child(node, "build", "tsconfig")):
             yield from _check_path(leaf)
     for function in functions:
+        checks = find(function, "checks")
+        if checks is not None:
+            message = "`checks` is not allowed in requests: checks would run on the server"
+            yield _forbidden_setting_finding(message, checks.value)
         for key in _PATHS:
             for leaf in _list_leaves(find_child(function, key)):
                 yield from _check_path(leaf)

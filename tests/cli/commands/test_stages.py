@@ -57,6 +57,17 @@ def test_a_deploy_with_nothing_to_do_still_moves_the_end(tmp_path: Path) -> None
     assert made.json("sweep").result["kept"][0]["reason"] == "never expires"
 
 
+def test_unchanged_services_of_a_preview_get_the_new_end_too(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",))
+    words = ("compose", "deploy", "--preview", "pr-7", "--expires")
+    assert made.json(*words, "1h").code == 0
+    before = {name: one["expiresAt"] for name, one in stages(made).items()}
+    made.write({"api/main.py": handler("other")})
+    assert made.json(*words, "9d").code == 0
+    after = {name: one["expiresAt"] for name, one in stages(made).items()}
+    assert all(after[name] > before[name] for name in ("auth/pr-7", "api/pr-7"))
+
+
 @pytest.mark.parametrize(("expires", "code"), [("soon", 64), ("0", 64), ("-1d", 64)])
 def test_an_end_is_a_time_from_now(expires: str, code: int, tmp_path: Path) -> None:
     done = shop(tmp_path).json("deploy", "--preview", "x", "--expires", expires)

@@ -34,6 +34,8 @@ def refused(text: str, own_backend: str = "") -> list[str]:
         HEAD + ONE + "layers: [{name: x, build: {command: make}}]\n",
         HEAD + ONE + "layers: [{name: x, path: ../x}]\n",
         HEAD + ONE + "layers: [{name: x, path: .git}]\n",
+        HEAD + ONE + "defaults: {checks: [{name: x, event: 1, expect: {}}]}\n",
+        HEAD + "functions: [{name: a, entry: a.ts, checks: {x: {event: 1, expect: {}}}}]\n",
         HEAD + ONE + "build: {tsconfig: ../tsconfig.json}\n",
         HEAD + "functions: [{name: a, entry: .fabric/a.ts}]\n",
         HEAD + "functions: [{name: a, entry: a.ts, include: ['config/.env.prod']}]\n",
