@@ -40,13 +40,7 @@ def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Fin
         for leaf in _list_leaves(find_child(node, "build", "tsconfig")):
             yield from _check_path(leaf)
     for function in functions:
-        checks = find(function, "checks")
-        if checks is not None:
-            message = "`checks` is not allowed in requests: checks would run on the server"
-            yield _forbidden_setting_finding(message, checks.value)
-        for key in _PATHS:
-            for leaf in _list_leaves(find_child(function, key)):
-                yield from _check_path(leaf)
+        yield from _check_function(function)
     overrides = (node for _, node in list_named_entries(find_child(root, "providerOverrides")))
     for node in (root, *overrides):
         yield from _check_backend(find_child(node, "backend"), own_backend)
@@ -54,6 +48,16 @@ def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Fin
         yield from _check_health_url(find_child(root, section, "healthCheck", "url"))
 
     yield from _name(find_child(root, "extensions", "router", "autoApply"))
+
+
+def _check_function(function: Node) -> Iterator[Finding]:
+    checks = find(function, "checks")
+    if checks is not None:
+        message = "`checks` is not allowed in requests: checks would run on the server"
+        yield _forbidden_setting_finding(message, checks.value)
+    for key in _PATHS:
+        for leaf in _list_leaves(find_child(function, key)):
+            yield from _check_path(leaf)
 
 
 def is_path_outside(path: str) -> bool:
