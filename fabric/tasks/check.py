@@ -1,5 +1,6 @@
 """Call a packaged function on this machine, and compare the response with the expected one."""
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -123,7 +124,7 @@ def find_differences(expect: Mapping[str, Json], response: Json) -> Iterator[str
     """Compare a response with the expected one. Without `statusCode`, the response is the body."""
     is_http = isinstance(response, dict) and "statusCode" in response
     status = response["statusCode"] if isinstance(response, dict) and is_http else None
-    body = response.get("body") if isinstance(response, dict) and is_http else response
+    body = _read_body(response) if isinstance(response, dict) and is_http else response
     if "status" in expect and status != expect["status"]:
         found = f"got {status}" if is_http else "the response has no `statusCode`"
         yield f"`status` must be {expect['status']}, {found}"
@@ -134,6 +135,17 @@ def find_differences(expect: Mapping[str, Json], response: Json) -> Iterator[str
         yield f"`body` must contain {_show(expect['contains'])}, got {_show(text)}"
     if "json" in expect:
         yield from _compare_json(expect["json"], _parse(body), "json")
+
+
+def _read_body(response: Mapping[str, Json]) -> Json:
+    """Read the body of an HTTP response. Bytes that are text are decoded."""
+    body = response.get("body")
+    if not (response.get("isBase64Encoded") is True and isinstance(body, str)):
+        return body
+    try:
+        return base64.b64decode(body).decode()
+    except ValueError:
+        return body
 
 
 def _parse(body: Json) -> Json:

@@ -21,6 +21,7 @@ OK = {"statusCode": 200, "body": '{"a": 1, "b": [1, 2]}'}
         ({"json": {"a": None}}, {"a": None}),
         ({"json": 1.0}, 1),
         ({"contains": "1"}, {"a": 1}),
+        ({"body": "hi"}, {"statusCode": 200, "body": "aGk=", "isBase64Encoded": True}),
     ],
 )
 def test_a_response_that_matches_has_no_difference(expect: Any, response: Any) -> None:
