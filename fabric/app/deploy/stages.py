@@ -88,7 +88,8 @@ def survey_stages(where: Where, settings: Settings) -> StageSurvey:
     first = open_recorded(where, settings)
     documents = {unit.service: _read_document(first, unit) for unit in first.units}
     others = sorted(_list_configured_stages(documents.values()) - {first.stage})
-    projects = [first, *(open_recorded(replace(where, stage=one), settings) for one in others)]
+    stages = [first, *(open_recorded(replace(where, stage=one), settings) for one in others)]
+    projects = [*stages, *_open_separate_targets(stages, where, settings)]
     records: dict[RecordRef, Record] = {}
     locked: dict[RecordRef, str] = {}
     problems: list[Problem] = []
@@ -111,6 +112,21 @@ def survey_stages(where: Where, settings: Settings) -> StageSurvey:
         locked=locked,
         problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _open_separate_targets(
+    stages: Iterable[Project], where: Where, settings: Settings
+) -> Iterator[Project]:
+    """Open the targets that have a backend of their own."""
+    for project in stages:
+        for number, unit in enumerate(project.units):
+            services = (project.entries[number].name,) if where.compose else ()
+            for one in unit.config.targets.overrides:
+                if one.has_backend and one.label != unit.config.provider.label:
+                    target = replace(
+                        where, stage=project.stage, provider=one.label, services=services
+                    )
+                    yield open_recorded(target, settings)
 
 
 def _read_document(project: Project, unit: ServiceUnit) -> YamlMapping | None:

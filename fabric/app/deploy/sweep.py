@@ -31,6 +31,8 @@ from fabric.model.report import Report
 from fabric.system.clock import stamp, stamp_in
 from fabric.system.git import list_remote_branches
 
+# Of a record in the backend of another target, or of an earlier config.
+_ELSEWHERE = "its state is in another backend: remove it with `fabric remove --provider`"
 # Why a preview is kept.
 Kept: TypeAlias = dict[RecordRef, str]
 
@@ -70,6 +72,8 @@ def sweep(
     previews = {ref: one for ref, one in survey.records.items() if one.preview}
     kept: Kept = {ref: why for ref, one in previews.items() if (why := keep(survey, one, rules))}
     stages = _open_stages(survey, request, settings, previews.keys() - kept.keys())
+    found = {ref for one in stages for ref in one.found.records}
+    kept |= {ref: _ELSEWHERE for ref in previews.keys() - kept.keys() - found}
     stages = [one for one in stages if _is_removable(one, settings, options, kept)]
     records = {ref: record for one in stages for ref, record in one.found.records.items()}
     report = Report(request.command, problems=survey.problems, warnings=survey.project.warnings)

@@ -113,11 +113,12 @@ def _copy_installed(project: Project, here: Path, there: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy by hard links if possible. A symbolic link would be visible in paths of bundles."""
+    """Copy a directory, by hard links if possible: a symbolic link would be visible in paths of
+    bundles. Variables are only linked."""
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
     else:
-        shutil.copy2(source, target)
+        target.symlink_to(source)
 
 
 def _copy_file(source: str, target: str) -> object:

@@ -129,6 +129,15 @@ def test_stages_of_other_backends_are_found(tmp_path: Path) -> None:
     assert swept(made.json("sweep")) == ["shop/pr-7"]
 
 
+def test_previews_in_the_backend_of_another_target_are_listed_and_kept(tmp_path: Path) -> None:
+    other = "providerOverrides: {eu: {name: cloud1-lambda, backend: {kind: sql}}}\n"
+    made = shop(tmp_path, other)
+    assert made.json("deploy", "--preview", "pr-7", "--provider", "eu", *ENDED).code == 0
+    assert list(stages(made)) == ["shop/pr-7"]
+    [row] = made.json("sweep").result["kept"]
+    assert "in another backend" in row["reason"]
+
+
 def test_a_stage_that_cannot_be_removed_does_not_keep_the_others(tmp_path: Path) -> None:
     made = shop(tmp_path)
     command = 'printf \'{"url": "https://x.example"}\''
