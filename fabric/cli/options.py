@@ -49,6 +49,33 @@ ComposeFile: TypeAlias = Annotated[
         help="Compose file, or the directory that contains it.",
     ),
 ]
+
+
+def build_compose_option(what: str) -> "Option":
+    """Build the `--file` option of a command that otherwise reads one config."""
+    return click.option("-f", "--file", "compose", default="", metavar="FILE", help=what)
+
+
+Services: TypeAlias = Annotated[
+    tuple[str, ...],
+    click.option(
+        "--service",
+        "services",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_names("service"),
+        help="Only this service. Can be repeated.",
+    ),
+]
+RollbackOnFailure: TypeAlias = Annotated[
+    bool | None,
+    click.option(
+        "--rollback-on-failure/--no-rollback-on-failure",
+        "rollback",
+        default=None,
+        help="Roll back if anything fails. [env: FABRIC_ROLLBACK_ON_FAILURE]",
+    ),
+]
 Functions: TypeAlias = Annotated[
     tuple[str, ...],
     click.option(
@@ -171,17 +198,7 @@ class ComposeFlags(Struct, frozen=True):
     """Which services of a compose file."""
 
     compose: ComposeFile
-    services: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--service",
-            "services",
-            multiple=True,
-            metavar="NAME",
-            shell_complete=complete_names("service"),
-            help="Only this service. Can be repeated.",
-        ),
-    ]
+    services: Services
     with_dependents: Annotated[
         bool,
         click.option(
@@ -251,15 +268,7 @@ class LiveFlags(Struct, frozen=True):
     force: Annotated[
         bool, click.option("--force", is_flag=True, help="Redeploy functions that are up to date.")
     ]
-    rollback: Annotated[
-        bool | None,
-        click.option(
-            "--rollback-on-failure/--no-rollback-on-failure",
-            "rollback",
-            default=None,
-            help="Roll back if anything fails. [env: FABRIC_ROLLBACK_ON_FAILURE]",
-        ),
-    ]
+    rollback: RollbackOnFailure
     plan: Annotated[
         str,
         click.option(

@@ -10,7 +10,14 @@ from fabric.cli.commands.stages import ServicesFlags
 from fabric.cli.complete import complete_names
 from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import Events, LockTimeout, ScreenFlags, format_examples
+from fabric.cli.options import (
+    Events,
+    LockTimeout,
+    RollbackOnFailure,
+    ScreenFlags,
+    Services,
+    format_examples,
+)
 from fabric.cli.run_options import ConcurrencyOption, Otlp
 
 if TYPE_CHECKING:
@@ -25,29 +32,11 @@ class PromoteFlags(Struct, frozen=True):
         str, click.argument("target", metavar="TO", shell_complete=complete_names("stage"))
     ]
     chosen: ServicesFlags
-    services: Annotated[
-        tuple[str, ...],
-        click.option(
-            "--service",
-            "services",
-            multiple=True,
-            metavar="NAME",
-            shell_complete=complete_names("service"),
-            help="Only this service of the compose file. Can be repeated.",
-        ),
-    ]
+    services: Services
     dry_run: Annotated[
         bool, click.option("--dry-run", is_flag=True, help="Show the plan without changes.")
     ]
-    rollback: Annotated[
-        bool | None,
-        click.option(
-            "--rollback-on-failure/--no-rollback-on-failure",
-            "rollback",
-            default=None,
-            help="Roll back if anything fails. [env: FABRIC_ROLLBACK_ON_FAILURE]",
-        ),
-    ]
+    rollback: RollbackOnFailure
     lock_timeout: LockTimeout
     concurrency: ConcurrencyOption
     events: Events

@@ -13,6 +13,7 @@ from fabric.cli.options import (
     Params,
     ScreenFlags,
     Yes,
+    build_compose_option,
     format_examples,
 )
 from fabric.cli.run_options import ConcurrencyOption
@@ -27,14 +28,7 @@ class ServicesFlags(Struct, frozen=True):
     config: ConfigFile
     compose: Annotated[
         str,
-        click.option(
-            "-f",
-            "--file",
-            "compose",
-            default="",
-            metavar="FILE",
-            help="All services of this compose file. [default: if there is no config]",
-        ),
+        build_compose_option("All services of this compose file. [default: if there is no config]"),
     ]
     params: Params
 

@@ -8,7 +8,12 @@ from msgspec.structs import replace
 
 from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import PlaceFlags, ScreenFlags, format_examples
+from fabric.cli.options import (
+    PlaceFlags,
+    ScreenFlags,
+    build_compose_option,
+    format_examples,
+)
 
 if TYPE_CHECKING:
     from fabric.app.request import Where
@@ -18,13 +23,8 @@ class ValidateFlags(Struct, frozen=True):
     place: PlaceFlags
     compose: Annotated[
         str,
-        click.option(
-            "-f",
-            "--file",
-            "compose",
-            default="",
-            metavar="FILE",
-            help="Validate all services of this compose file, or of the one in this directory.",
+        build_compose_option(
+            "Validate all services of this compose file, or of the one in this directory."
         ),
     ]
     screen: ScreenFlags
