@@ -117,7 +117,7 @@ def survey_stages(where: Where, settings: Settings) -> StageSurvey:
 def _open_separate_targets(
     stages: Iterable[Project], where: Where, settings: Settings
 ) -> Iterator[Project]:
-    """Open the targets that have a backend of their own."""
+    """Open the targets with separate backends."""
     for project in stages:
         for number, unit in enumerate(project.units):
             services = (project.entries[number].name,) if where.compose else ()
