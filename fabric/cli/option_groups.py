@@ -79,15 +79,17 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
-            raise _unknown_command_error(args[0], names, ctx.command_path)
+            raise _unknown_command_error(args[0], names, ctx)
         return super().resolve_command(ctx, args)
 
 
-def _unknown_command_error(name: str, known: list[str], group: str) -> Exception:
+def _unknown_command_error(name: str, known: list[str], ctx: click.Context) -> Exception:
     from fabric.model.problems import FabricError, Problem
     from fabric.model.spelling import find_nearest
 
-    guess = find_nearest(name, known)
-    hint = f"did you mean `{guess}`?" if guess else f"run: {group} --help"
+    root = ctx.find_root()
+    top = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+    guess = f"{root.command_path} {name}" if name in top else find_nearest(name, known)
+    hint = f"did you mean `{guess}`?" if guess else f"run: {ctx.command_path} --help"
     problem = Problem("usage/unknown-command", f"unknown command `{name}`", hint=hint)
     return FabricError(problem)

@@ -82,6 +82,7 @@ def test_invalid_concurrency_is_an_error_even_if_nothing_runs(said: str, tmp_pat
 GUESSES = {
     "command": (("biuld",), "build"),
     "command of a group": (("compose", "pakage"), "package"),
+    "command outside a group": (("compose", "stages"), "fabric stages"),
     "option": (("plan", "--stag", "x"), "--stage"),
     "function": (("build", "--function", "tow"), "two"),
     "task": (("explain", "build:shop/oen"), "build:shop/one"),

@@ -197,7 +197,7 @@ def _build_inputs(ref: RecordRef, live: FunctionRecord, content: str) -> StoredA
 def _missing_problem(ref: RecordRef, function: str, source: _Source) -> Problem:
     stage = source.work.info.stage
     message = f"function `{function}` of `{ref.service}` is not deployed in stage `{stage}`"
-    hint = f"run: fabric deploy --stage {stage}"
+    hint = f"deploy `{ref.service}` to stage `{stage}` first"
     return Problem("promote/not-deployed", message, hint, service=ref.service)
 
 
