@@ -341,9 +341,8 @@ class CheckInputs(_Inputs, frozen=True):
         return Lane.CPU
 
     def entries(self) -> tuple[InputEntry, ...]:
-        names = ("service", "function", "name", "stage", "root", "settings", "env")
         return (
-            *list_option_entries(self, *names),
+            *list_option_entries(self, "name", "root", "settings", "env"),
             *(InputEntry(EntryKind.OPTION, name, text) for name, text in self.settings),
             *(InputEntry(EntryKind.ENV, name, text) for name, text in self.env),
         )

@@ -40,6 +40,8 @@ def test_a_response_that_matches_has_no_difference(expect: Any, response: Any) -
         ({"json": {}}, {"a": {"b": 1}}, '`json.a` is not expected, got {"b": 1}'),
         ({"json": {"a": {"b": 1}}}, {"a": {"b": 2}}, "`json.a.b` must be 1, got 2"),
         ({"json": True}, 1, "`json` must be true, got 1"),
+        ({"json": [{"a": True}]}, [{"a": 1}], '`json` must be [{"a": true}], got [{"a": 1}]'),
+        ({"status": 200}, {"statusCode": "200"}, '`status` must be 200, got "200"'),
         ({"json": [1]}, [1, 2], "`json` must be [1], got [1, 2]"),
     ],
 )

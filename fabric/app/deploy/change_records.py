@@ -26,6 +26,7 @@ from fabric.app.deploy.purpose import (
     Deploying,
     Purpose,
     RecordEnding,
+    Removing,
     compute_final_record,
     get_operation,
 )
@@ -165,12 +166,28 @@ def _list_claims(change: RecordsChange) -> Iterator[Claim]:
     clock = change.scope.settings.clock
     rows = sorted(claimed.items())
     claims = (claim_of(placements[ref], operation, tasks, clock) for ref, tasks in rows)
-    purpose = change.purpose
-    return (
-        (_mark_claim(change.scope, purpose, one) for one in claims)
-        if isinstance(purpose, Deploying)
-        else claims
-    )
+    match change.purpose:
+        case Deploying() as purpose:
+            return (_mark_claim(change.scope, purpose, one) for one in claims)
+        case Removing(chosen=chosen):
+            return (refuse_deployed_since(one, chosen.get(one.ref)) for one in claims)
+        case _:
+            return claims
+
+
+def refuse_deployed_since(claim: Claim, chosen: Record | None) -> Claim:
+    """Refuse a removal of what another run has deployed after it was chosen."""
+    if chosen is None:
+        return claim
+
+    def refuse(record: Record | None) -> Problem | None:
+        if record and (record.updated_at, record.preview) != (chosen.updated_at, chosen.preview):
+            message = f"another command has changed {claim.ref.title} in the meantime"
+            hint = "nothing was removed: run the command again"
+            return Problem("state/changed", message, hint, service=claim.ref.service)
+        return claim.refuse(record)
+
+    return replace(claim, refuse=refuse)
 
 
 def _mark_claim(scope: DeployScope, purpose: Deploying, claim: Claim) -> Claim:

@@ -38,8 +38,8 @@ class CheckCalls:
             try:
                 answer = invoke(replace(call, event=event), self._scope.settings.env)
             except FabricError as error:
-                return CheckAnswer(failure=hide(error.first.message))
-        return CheckAnswer(hide(answer.response))
+                return CheckAnswer(hide, failure=error.first.message)
+        return CheckAnswer(hide, answer.response)
 
     def _build_call(
         self, unit: ServiceUnit, inputs: CheckInputs, function: CheckedFunction, folder: Path

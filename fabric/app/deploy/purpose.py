@@ -31,6 +31,8 @@ class Removing(Struct, frozen=True):
     """A removal. With `functions` only these are deleted; a record with others stays."""
 
     functions: frozenset[str] = frozenset()
+    # The records as they were chosen. Under the lock, one that was deployed since is refused.
+    chosen: Mapping[RecordRef, Record] = field(default_factory=dict)
 
 
 class GoingBack(Struct, frozen=True):

@@ -25,6 +25,7 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
 from fabric.state.records.listing import list_record_refs, list_records_in, read_lock_holder
 from fabric.system.disk import read_bytes
+from fabric.system.process_identity import is_surely_dead
 
 _WILDCARD = re.compile(r"[*?]")
 
@@ -102,7 +103,11 @@ def survey_stages(where: Where, settings: Settings) -> StageSurvey:
             records |= found.records
             problems += found.problems
             holders = {ref: read_lock_holder(store, ref) for ref in found.records}
-            locked |= {ref: one.process.who for ref, one in holders.items() if one}
+            locked |= {
+                ref: one.process.who
+                for ref, one in holders.items()
+                if one and not is_surely_dead(one.process)
+            }
     finally:
         back_ends.close()
     return StageSurvey(

@@ -208,7 +208,7 @@ def _build_change(scope: DeployScope, stages: list[_StageRecords]) -> RecordsCha
             dependents[service] = dependents.get(service, frozenset()) | names
     graph = build_removal_graph(records, dependents)
     info = ProjectInfo(str(first.workspace), ", ".join(one.project.stage for one in stages))
-    return RecordsChange(scope, Removing(), GraphJob(info, graph), tuple(graph.tasks))
+    return RecordsChange(scope, Removing(chosen=records), GraphJob(info, graph), tuple(graph.tasks))
 
 
 def _build_outcome(gone: set[RecordRef], kept: Kept, options: SweepOptions) -> SweepOutcome:

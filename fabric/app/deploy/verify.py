@@ -53,7 +53,9 @@ def verify(
     found = find_records(project, request.where.provider, settings).all_readable()
     commits = {commit} if commit else {one.origin.commit for one in found.records.values()}
     if not found.records:
-        return Report(request.command, VerifyOutcome(project.stage, commit, ()), text=_NOTHING)
+        outcome = VerifyOutcome(project.stage, commit, ())
+        text = f"Nothing is deployed in stage {project.stage}."
+        return Report(request.command, outcome, text=text, exit_code=ExitCode.PARTIAL)
     built = {
         one: _build_commit(project, request, settings, one, make_listeners)
         for one in sorted(commits - {""})
@@ -63,9 +65,6 @@ def verify(
     return Report(
         request.command, outcome, warnings=project.warnings, exit_code=_choose_exit_code(rows)
     )
-
-
-_NOTHING = "Nothing is deployed."
 
 
 def _choose_exit_code(rows: tuple[VerifiedFunction, ...]) -> ExitCode:
@@ -102,8 +101,8 @@ def _copy_installed(project: Project, here: Path, there: Path) -> None:
     """Copy what a commit does not contain. Packages are copied only if their lock is the same."""
     top = project.workspace.resolve()
     for folder in sorted({top, *(top / unit.root for unit in project.units)}):
-        target = there / folder.relative_to(here) if folder.is_relative_to(here) else None
-        if target is None or not target.is_dir():
+        target = Path(os.path.normpath(there / os.path.relpath(folder, here)))
+        if not target.is_dir():
             continue
         for name in _COPIED:
             source = folder / name
@@ -113,20 +112,12 @@ def _copy_installed(project: Project, here: Path, there: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a directory, by hard links if possible: a symbolic link would be visible in paths of
+    """Copy a directory: build steps can change its files, and a link would be visible in paths of
     bundles. Variables are only linked."""
     if source.is_dir():
-        shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
+        shutil.copytree(source, target, symlinks=True)
     else:
         target.symlink_to(source)
-
-
-def _copy_file(source: str, target: str) -> object:
-    try:
-        os.link(source, target)
-    except OSError:
-        return shutil.copy2(source, target)
-    return target
 
 
 def _has_same_locks(one: Path, other: Path) -> bool:

@@ -116,7 +116,7 @@ def _list_open_workflows(root: Mapping) -> Iterator[tuple[str, Node | None]]:
 
 
 _IN_FUNCTIONS = (
-    *("name", "entry", "include", "runtime", "build"),
+    *("name", "entry", "include", "runtime", "build", "checks"),
     *(one.name for one in FUNCTION_SETTINGS),
 )
 

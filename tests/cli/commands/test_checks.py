@@ -108,6 +108,30 @@ def test_values_of_secrets_are_not_shown(made: Project) -> None:
         assert not path.is_file() or b"hunter2" not in path.read_bytes()
 
 
+def test_secrets_in_the_response_are_compared_as_they_are(made: Project) -> None:
+    body = "import os\n\ndef handler(event, context):\n    return os.environ['API_TOKEN']\n"
+    made.write({"bye.py": body, "hello.py": HANDLER.replace("STATUS", "200")})
+    bye = "entry: bye.py, checks: [{name: c, event: {}, expect: {body: '[REDACTED]'}}]"
+    made.write({"fabric.yml": CONFIG.replace("entry: bye.py", bye)})
+    done = made.json("deploy", env={"API_TOKEN": '":{"body"'})
+    assert done.error["code"] == "check/failed"
+
+
+@pytest.mark.parametrize("place", ["event: {token: X}, expect: {}", "event: {}, expect: {body: X}"])
+def test_secrets_in_events_and_expected_responses_are_refused(place: str, made: Project) -> None:
+    check = "{name: c, " + place.replace("X", '"${env:API_TOKEN}"') + "}"
+    made.write({"fabric.yml": CONFIG.replace("entry: bye.py", f"entry: bye.py, checks: [{check}]")})
+    done = made.json("deploy", env={"API_TOKEN": "hunter2-hunter2"})
+    assert (done.code, done.error["code"]) == (65, "config/secret-here")
+    assert "hunter2" not in done.out + done.err
+
+
+def test_a_passed_check_says_nothing_of_another_stage(made: Project) -> None:
+    made.write({"fabric.yml": CONFIG.replace("color: dev", "color: x").replace("${stage}", "x")})
+    assert checks(made.json("deploy")) == ["file", "inline"]
+    assert checks(made.json("deploy", "--stage", "prod")) == ["file", "inline"]
+
+
 def test_a_check_that_passes_only_sometimes_is_named_as_such(made: Project) -> None:
     mark = made.home / "mark"
     made.write(

@@ -1,5 +1,7 @@
 """Stages with their origin and end, and the removal of previews that have ended."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,9 @@ def test_unchanged_services_of_a_preview_get_the_new_end_too(tmp_path: Path) -> 
     assert all(after[name] > before[name] for name in ("auth/pr-7", "api/pr-7"))
 
 
-@pytest.mark.parametrize(("expires", "code"), [("soon", 64), ("0", 64), ("-1d", 64)])
+@pytest.mark.parametrize(
+    ("expires", "code"), [("soon", 64), ("0", 64), ("-1d", 64), ("99999999d", 64)]
+)
 def test_an_end_is_a_time_from_now(expires: str, code: int, tmp_path: Path) -> None:
     done = shop(tmp_path).json("deploy", "--preview", "x", "--expires", expires)
     assert (done.code, done.error["code"]) == (code, "usage/bad-duration")
@@ -95,6 +99,23 @@ def test_a_sweep_removes_expired_previews_and_nothing_else(tmp_path: Path) -> No
     assert [row["stage"] for row in done.result["kept"]] == ["pr-2", "pr-3"]
     assert sorted(stages(made)) == ["shop/dev", "shop/pr-2", "shop/pr-3"]
     assert swept(made.json("sweep")) == []
+
+
+def test_the_lock_of_a_dead_process_does_not_keep_a_preview(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    assert made.json("deploy", "--preview", "pr-1", *ENDED).code == 0
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from fabric.model.records.record import RecordRef\n"
+        "from fabric.state.locks.document import LockHolder, encode_lock\n"
+        "from fabric.system.process_identity import identify_this_process as me\n"
+        "ref = RecordRef('shop', 'pr-1', 'cloud1-lambda')\n"
+        "Path(sys.argv[1]).write_bytes(encode_lock(LockHolder('x', ref, 'deploy', me(), 99, '')))\n"
+    )
+    lock = made.root / ".fabric/state/.locks/shop/pr-1/cloud1-lambda.json"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-c", script, str(lock)], check=True)
+    assert swept(made.json("sweep")) == ["shop/pr-1"]
 
 
 def test_previews_of_a_monorepo_end_together_dependents_first(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def test_a_stored_archive_that_was_changed_is_found(tmp_path: Path) -> None:
 def test_without_a_commit_nothing_is_known(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({"fabric.yml": service("shop", "one"), "one.py": handler("one")})
-    assert made.fabric("verify").out == "Nothing is deployed.\n"
+    nothing = made.fabric("verify")
+    assert (nothing.code, nothing.out) == (2, "Nothing is deployed in stage dev.\n")
     assert made.json("deploy").code == 0
     done = made.json("verify")
     assert (done.code, verdicts(done)) == (2, {"one": "unknown"})
@@ -86,12 +87,32 @@ def test_packages_beside_the_checkout_are_used_if_their_lock_is_the_same(tmp_pat
             "node_modules/word/package.json": '{"name": "word", "version": "1.0.0"}',
             "node_modules/word/index.js": "module.exports = 'word';\n",
             ".gitignore": "node_modules/\n.fabric/\n",
+            "sub/file": "",
         }
     )
     git(made, "init", "-q", "-b", "main")
     commit(made)
     assert made.json("deploy").code == 0
     assert made.json("verify").code == 0
+    assert made.json("verify", "-c", "..", cwd="sub").code == 0
+
+
+def test_build_steps_of_the_commit_do_not_change_the_installed_packages(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    step = "build:\n  before: [{name: a, command: sh step.sh, inputs: [step.sh], outputs: [out]}]\n"
+    made.write(
+        {
+            "fabric.yml": service("shop", "one", "two") + step,
+            "step.sh": "echo more >> node_modules/a/index.js && touch out\n",
+            "node_modules/a/index.js": "",
+            ".gitignore": "out\nnode_modules/\n.fabric/\n",
+        }
+    )
+    commit(made)
+    assert made.json("deploy").code == 0
+    before = (made.root / "node_modules/a/index.js").read_text()
+    assert made.json("verify").code == 0
+    assert (made.root / "node_modules/a/index.js").read_text() == before
 
 
 @pytest.mark.parametrize("place", ["auth", "api"])
