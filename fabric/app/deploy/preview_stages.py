@@ -1,6 +1,6 @@
 """Previews: stages whose records are marked, so that a sweep can remove them later."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -49,12 +49,19 @@ def mark_preview(options: PreviewOptions, old: PreviewStage | None) -> PreviewSt
     return PreviewStage(options.expires_at)
 
 
+def read_branch(env: Mapping[str, str]) -> str:
+    """Read the branch from the variables of CI. A tag is none, although these can name it."""
+    if env.get("GITHUB_REF_TYPE") == "tag" or env.get("CI_COMMIT_TAG"):
+        return ""
+    return next((env[name] for name in BRANCH_VARIABLES if env.get(name)), "")
+
+
 def find_origin(workspace: Path, scope: DeployScope) -> Origin:
     """Find the commit and branch of the sources, and who deploys them."""
     env = scope.settings.env
     commit, branch = find_head(workspace, env)
     if commit and not branch:
-        branch = next((env[name] for name in BRANCH_VARIABLES if env.get(name)), "")
+        branch = read_branch(env)
     return Origin(commit, branch, scope.transaction.around.me.who)
 
 

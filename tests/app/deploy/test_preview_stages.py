@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fabric.app.deploy.preview_stages import PreviewOptions, mark_preview
+from fabric.app.deploy.preview_stages import PreviewOptions, mark_preview, read_branch
 from fabric.app.deploy.stages import StageSurvey
 from fabric.app.deploy.sweep import SweepRules, keep
 from fabric.model.records.record import Origin, PreviewStage
@@ -72,3 +72,18 @@ def test_protected_and_locked_stages_are_kept() -> None:
     protected = survey(protected=frozenset([("shop", "dev")]))
     assert keep(protected, one, EXPIRED) == "the stage is protected"
     assert keep(survey(locked={one.ref: "me@here"}), one, EXPIRED) == "locked by me@here"
+
+
+@pytest.mark.parametrize(
+    ("env", "branch"),
+    [
+        ({"GITHUB_REF_NAME": "topic", "GITHUB_REF_TYPE": "branch"}, "topic"),
+        ({"GITHUB_REF_NAME": "v1", "GITHUB_REF_TYPE": "tag"}, ""),
+        ({"GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "topic"}, "topic"),
+        ({"CI_COMMIT_REF_NAME": "v1", "CI_COMMIT_TAG": "v1"}, ""),
+        ({"CI_COMMIT_REF_NAME": "topic"}, "topic"),
+        ({}, ""),
+    ],
+)
+def test_variables_of_ci_name_a_branch_but_no_tag(env: dict[str, str], branch: str) -> None:
+    assert read_branch(env) == branch
