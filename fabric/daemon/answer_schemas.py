@@ -56,6 +56,8 @@ _RELEASE = build_object_schema(
         "endpoint": TEXT,
         "updatedAt": TEXT,
         "current": FLAG,
+        "commit": TEXT,
+        "branch": TEXT,
     }
 )
 RELEASES = build_object_schema(

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from fabric.daemon.answer_schemas import REFUSED
+from fabric.daemon.answer_schemas import REFUSED, RELEASES
 from fabric.daemon.options import BodyTrust, ServedProject, ServerKind, ServerOptions
 from tests.support.api import Api, api_of
 from tests.support.use_cases import Workplace
@@ -111,6 +111,7 @@ def test_deployment_is_listed_as_release_until_removed(api: Api, shop: Workplace
     listed = api.post("/releases?stage=prod", CONFIG).json()
     assert listed["service"] == "shop"
     assert [one["deploymentId"] for one in listed["releases"]] == [row["deploymentId"]]
+    Draft202012Validator(RELEASES).validate(listed)
     assert (shop.root / ".fabric" / "prod.json").is_file()
     again = api.post("/deploy?stage=prod", CONFIG).json()
     assert again["deployments"][0]["status"] == "unchanged"
