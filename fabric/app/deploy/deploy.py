@@ -97,9 +97,9 @@ def deploy(
                 return _report_no_changes(opened, seen, make_listeners)
             change = build_deploy_change(opened, seen, options)
             changed = change_records(opened.session, change, make_listeners)
-            told = renew_previews(opened.scope, options.preview, changed.finals)
+            problems = renew_previews(opened.scope, options.preview, changed.finals)
             report = deploy_report(request, seen, _write_copies(opened.session, changed))
-            report = replace(report, warnings=(*report.warnings, *told))
+            report = replace(report, warnings=(*report.warnings, *problems))
         asks_again = options.force or options.plan
         # Where records lie elsewhere, stage 0 has no answer to give.
         if changed.result.ok and not asks_again and seen.sources is not None:

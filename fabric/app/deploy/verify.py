@@ -24,6 +24,7 @@ from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import FunctionRecord, Mode, Record
 from fabric.model.report import Report
 from fabric.providers.core.contract import CodeHasher
+from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.state.records.archives import ArchiveMissingError, find_archive
 from fabric.system.git import clone_commit
 from fabric.system.owned_folder import create_temporary_folder
@@ -32,7 +33,7 @@ MATCH, DIFFERS, UNKNOWN = "match", "differs", "unknown"
 # Not in commits: installed packages, and variables of bindings.
 _COPIED = ("node_modules", ".env")
 # The files that decide what is installed.
-_LOCKS = ("package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "package.json")
+_LOCKS = ("package.json", *(one for one in LOCK_FILES if "/" not in one))
 _NO_HASH = "the provider reports no hash of the code"
 
 # Hashes of built archives, by service and function.
@@ -84,8 +85,9 @@ def _build_commit(
     """Build the archives of a commit in a temporary checkout, without any cache."""
     with create_temporary_folder("verify") as folder:
         here = settings.cwd.resolve()
-        there = clone_commit(here, folder / "checkout", commit, settings.env)
-        _copy_installed(project, here, there)
+        checkout = folder / "checkout"
+        there = clone_commit(here, checkout, commit, settings.env)
+        _copy_installed(project, here, there, checkout)
         where = replace(request.where, home="")
         one = replace(request, verb=Verb.PACKAGE, command="package", where=where)
         env = {name: text for name, text in settings.env.items() if name != "FABRIC_CACHE_DIR"}
@@ -97,18 +99,24 @@ def _build_commit(
         return {(row.service, row.function): row.sha256 for row in rows}
 
 
-def _copy_installed(project: Project, here: Path, there: Path) -> None:
-    """Copy what a commit does not contain. Packages are copied only if their lock is the same."""
+def _copy_installed(project: Project, here: Path, there: Path, checkout: Path) -> None:
+    """Copy what a commit does not contain, for each service and the directories above it. Packages
+    are copied only if the locks of the directory, and of those above it, are the same."""
     top = project.workspace.resolve()
-    for folder in sorted({top, *(top / unit.root for unit in project.units)}):
-        target = Path(os.path.normpath(there / os.path.relpath(folder, here)))
-        if not target.is_dir():
-            continue
+    ends = {_move(top / one, here, there) for one in ("", *(unit.root for unit in project.units))}
+    targets = {one for end in ends for one in (end, *end.parents) if one.is_relative_to(checkout)}
+    changed = {one for one in targets if not _has_same_locks(_move(one, there, here), one)}
+    for target in sorted(one for one in targets if one.is_dir()):
         for name in _COPIED:
-            source = folder / name
-            is_same = name == ".env" or _has_same_locks(folder, target)
+            source = _move(target, there, here) / name
+            is_same = name == ".env" or changed.isdisjoint((target, *target.parents))
             if source.exists() and not (target / name).exists() and is_same:
                 _copy(source, target / name)
+
+
+def _move(path: Path, old: Path, new: Path) -> Path:
+    """Return the path at the same place relative to another directory."""
+    return Path(os.path.normpath(new / os.path.relpath(path, old)))
 
 
 def _copy(source: Path, target: Path) -> None:

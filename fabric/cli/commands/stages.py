@@ -54,7 +54,7 @@ class SweepFlags(Struct, frozen=True):
         click.option(
             "--branches-gone",
             is_flag=True,
-            help="Previews whose branch the remote `origin` no longer has.",
+            help="Previews whose branch the remote `origin` does not have.",
         ),
     ]
     older_than: Annotated[

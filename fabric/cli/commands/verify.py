@@ -37,7 +37,7 @@ def verify(flags: VerifyFlags) -> int:
 
     Checks the commit out into a temporary directory, builds it without a cache, and compares the
     archives with the hashes that the provider reports. Exit code 0: all match. 1: a function
-    differs. 2: a function is unknown.
+    differs. 2: a function is unknown, or nothing is deployed.
     """
     from fabric.app.deploy.verify import verify as verify_code
     from fabric.cli.perform import Order, Outlets, build_question_request, perform

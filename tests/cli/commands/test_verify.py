@@ -97,6 +97,28 @@ def test_packages_beside_the_checkout_are_used_if_their_lock_is_the_same(tmp_pat
     assert made.json("verify", "-c", "..", cwd="sub").code == 0
 
 
+def test_packages_of_another_lock_above_the_service_are_not_used(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write(
+        {
+            "api/fabric.yml": "service: shop\n"
+            "provider: {name: cloud1-lambda, runtime: nodejs22.x}\n"
+            "functions:\n  - {name: one, entry: one.mjs}\n",
+            "api/one.mjs": "import word from 'word';\nexport const handler = async () => word;\n",
+            "package-lock.json": '{"lockfileVersion": 3, "packages": {}}',
+            "node_modules/word/package.json": '{"name": "word", "version": "1.0.0"}',
+            "node_modules/word/index.js": "module.exports = 'word';\n",
+            ".gitignore": "node_modules/\n.fabric/\n",
+        }
+    )
+    git(made, "init", "-q", "-b", "main")
+    commit(made)
+    assert made.json("deploy", "-c", "api").code == 0
+    assert made.json("verify", cwd="api").code == 0
+    made.write({"package-lock.json": '{"lockfileVersion": 3, "packages": {"": {}}}'})
+    assert made.json("verify", cwd="api").error["code"] == "build/failed"
+
+
 def test_build_steps_of_the_commit_do_not_change_the_installed_packages(tmp_path: Path) -> None:
     made = shop(tmp_path)
     step = "build:\n  before: [{name: a, command: sh step.sh, inputs: [step.sh], outputs: [out]}]\n"
