@@ -37,6 +37,7 @@ class Edge1Site(ServiceSite):
         self.edge1 = edge1
         self.env = dict(env or {})
         self._connections = Connections()
+        self._has_queue = False
 
     @property
     def deployer(self) -> Edge1Workers:
@@ -69,12 +70,17 @@ class Edge1Site(ServiceSite):
         self._has_zone()
         created = {"create": True, "onRemove": "delete"}
         self.extension["bindings"] = {"kv_namespaces": [{"binding": "CACHE", **created}]}
-        place = f"/accounts/{self.edge1.account}/queues"
-        if not self.edge1.api("GET", f"{place}?name={_QUEUE}"):
-            self.edge1.api("POST", place, {"queue_name": _QUEUE})
+        self._create_queue()
         jobs = trigger("queue", queue=_QUEUE)
         hello, *rest = super().full_orders()
         return (replace(hello, triggers=(*hello.triggers, jobs)), *rest)
+
+    def _create_queue(self) -> None:
+        """Once: a later call could be the one whose answer is lost."""
+        place = f"/accounts/{self.edge1.account}/queues"
+        if not self._has_queue and not self.edge1.api("GET", f"{place}?name={_QUEUE}"):
+            self.edge1.api("POST", place, {"queue_name": _QUEUE})
+        self._has_queue = True
 
     def moved_orders(self) -> Iterable[FunctionOrder]:
         self._has_zone()

@@ -264,21 +264,24 @@ def test_a_plan_names_what_stays_and_what_is_done_by_hand(shop: Shop, other: Oth
 
 
 class Traffic:
-    """Calls of a client, 50 in a second, until it ends and has made enough."""
+    """Calls of a client, 50 in a second, until it ends and has made enough. It begins with an
+    answer."""
 
     def __init__(self, shop: Shop, url: str) -> None:
         self.answers: list[str] = []
         self._shop, self._url = shop, url
-        self._end = threading.Event()
+        self._begun, self._end = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._call)
 
     def _call(self) -> None:
         while not (self._end.wait(0.02) and len(self.answers) >= _CALLS):
             answer = self._shop.cloud1.http_get(self._url)
             self.answers.append(answer.text if answer.status == 200 else str(answer.status))
+            self._begun.set()
 
     def __enter__(self) -> "Traffic":
         self._thread.start()
+        assert self._begun.wait(30)
         return self
 
     def __exit__(self, *_: object) -> None:
