@@ -173,6 +173,15 @@ _HTTP = frozenset({TriggerKind.HTTP})
 _WEB = _HTTP | {TriggerKind.CRON}
 _EVENTS = _WEB | {TriggerKind.QUEUE, TriggerKind.STORAGE}
 _KB = 1024
+# Programs that take their events from the Runtime API of AWS Lambda.
+_PROGRAMS = ("provided.al2023",)
+_FIRST_VERSIONS = ("nodejs22.x", "python3.12", *_PROGRAMS)
+# The images that fabric's own server runs in. It calls programs from Python.
+_SERVER_IMAGES = (
+    ("nodejs", "docker.io/library/node:{}-slim"),
+    ("python", "docker.io/library/python:{}-slim"),
+    ("provided", "docker.io/library/python:3.12-slim"),
+)
 
 
 def _group_each(*names: str) -> tuple[tuple[str, ...], ...]:
@@ -220,11 +229,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             deploy_extensions=("region", "roleArn", "artifactBucket"),
             release_extensions=("http",),
             families=("nodejs", "python", "provided"),
-            first_versions=("nodejs22.x", "python3.12", "provided.al2023"),
+            first_versions=_FIRST_VERSIONS,
             glibc=((0, 26), (12, 34)),
             node_packages=("@aws-sdk/*",),
             command_runtimes=(
-                *("provided.al2023", "java17", "java21", "java25"),
+                *(*_PROGRAMS, "java17", "java21", "java25"),
                 *("dotnet8", "dotnet10", "ruby3.2", "ruby3.3", "ruby3.4"),
             ),
             python_packages=(
@@ -312,12 +321,12 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             _group_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),
         platform=ProviderPlatform(
+            families=("nodejs", "python", "provided"),
+            first_versions=_FIRST_VERSIONS,
             glibc=((0, 36),),
             release_extensions=("ingress",),
-            base_images=(
-                ("nodejs", "docker.io/library/node:{}-slim"),
-                ("python", "docker.io/library/python:{}-slim"),
-            ),
+            command_runtimes=_PROGRAMS,
+            base_images=_SERVER_IMAGES,
         ),
         access=ProviderAccess(account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")),
         limits=ProviderLimits(name_length=63),
@@ -392,7 +401,12 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             packages=("httpx",),
             logs_command="fly logs --app $HOST3_APP_NAME",
         ),
-        platform=ProviderPlatform(release_extensions=("hostname", "settleSeconds")),
+        platform=ProviderPlatform(
+            families=("nodejs", "python", "provided"),
+            first_versions=_FIRST_VERSIONS,
+            release_extensions=("hostname", "settleSeconds"),
+            command_runtimes=_PROGRAMS,
+        ),
         traits=ProviderTraits(is_one_version=True, hides_secrets=True),
     ),
     ProviderFacts(

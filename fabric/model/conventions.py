@@ -69,6 +69,8 @@ class HandlerCalls(Struct, frozen=True):
     python: LanguageCalls = LanguageCalls()
 
     def of(self, runtime: str) -> LanguageCalls:
+        if runtime.startswith("provided"):
+            return LanguageCalls()
         return self.python if runtime.startswith("python") else self.nodejs
 
 

@@ -19,7 +19,8 @@ def files(lang: str, template: str = "http", service: str = "shop") -> dict[str,
 
 
 def test_only_providers_of_custom_runtimes_offer_programs() -> None:
-    assert list_providers("http", "go") == list_providers("http", "rust") == ("cloud1-lambda",)
+    offered = ("cloud1-lambda", "cluster-orchestrator", "host3-machines")
+    assert list_providers("http", "go") == list_providers("http", "rust") == offered
     assert list_languages("cloud1-lambda", "http") == ("ts", "js", "py", "go", "rust")
     assert "go" not in list_languages("edge1-workers")
 

@@ -24,6 +24,7 @@ _COMMANDS = {
     "nodejs": ("node", str(_RUNTIMES / "nodejs" / "server.mjs")),
     "python": (sys.executable, "-u", "-P", "-S", str(_RUNTIMES / "python" / "serve.py")),
 }
+_COMMANDS["program"] = _COMMANDS["python"]
 _SECONDS = 20
 
 
@@ -83,7 +84,9 @@ def laid_out(folder: Path, files: Mapping[str, str]) -> Path:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
-            archive.writestr(name, text)
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (0o755 if name == "bootstrap" else 0o644) << 16
+            archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
     content, parts = packed.getvalue(), folder / "code"
     parts.mkdir()
     (parts / "archive.00").write_bytes(content[:50])
@@ -95,7 +98,7 @@ def started(
     language: str, folder: Path, files: Mapping[str, str], said: Mapping[str, Any], **env: str
 ) -> Served:
     port = free_port()
-    conventions = {"nodejs": "request-response", "python": "app"}
+    conventions = {"nodejs": "request-response", "python": "app", "program": "event"}
     document = {
         "module": "index",
         "name": "handler",
@@ -104,6 +107,7 @@ def started(
         "names": ["default", "app"],
         "methods": ["fetch"],
         "drain": 0.1,
+        "program": language == "program",
         **said,
     }
     given = {

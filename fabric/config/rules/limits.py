@@ -95,10 +95,12 @@ def _check_runtime(planned: _Planned, default: str) -> Iterator[Problem]:
             f"function `{format_excerpt(planned.name)}` has runtime `{format_excerpt(runtime)}`, "
             f"which {format_provider_title(facts.id)} does not support"
         )
-        families = " or ".join(facts.platform.families)
-        hint = f"use {families}, or deploy the function to AWS Lambda (`cloud1-lambda`)"
         if supported:
             hint = f"use one of {', '.join(supported)}"
+        else:
+            others = [one.id for one in PROVIDERS if runtime in one.platform.command_runtimes]
+            families = " or ".join(facts.platform.families)
+            hint = f"use {families}, or a provider with this runtime: {', '.join(others)}"
         where = place_of(find_child(planned.node, "runtime") or planned.node)
         yield Problem("config/runtime-unsupported", message, hint, where)
 

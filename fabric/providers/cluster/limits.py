@@ -37,7 +37,7 @@ def find_unsupported(
 def missing_image_problem(function: str, runtime: str) -> Problem:
     why = f"has the runtime `{runtime}`, which has no public image"
     return function_problem(
-        function, why, "use nodejs18.x to nodejs24.x, or python3.11 to python3.14"
+        function, why, "use nodejs18.x to nodejs24.x, python3.11 to python3.14, or provided.al2023"
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.command_runtimes import is_custom_runtime
 from fabric.model.hashing import hash_fields
 
 # They are data here: what is in them runs in the container alone.
@@ -17,6 +18,10 @@ SERVER_FOLDER = "/fabric/runtime"
 # Answers 200 while requests can be sent.
 READY_PATH = "/.fabric/ready"
 SERVER_PORT = 8080
+# Handlers find what is in their archive, and nothing beside the server.
+_PYTHON_START = ("python", "-u", "-P", f"{SERVER_FOLDER}/fabric/runtimes/python/serve.py")
+# For programs: a server in Python, and the glibc of Amazon Linux 2023 or a later one.
+_PROGRAM_IMAGE = "python:3.12-slim"
 # The container has them from us; and `PORT` is where it is called.
 SERVER_VARIABLES = frozenset(("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT", "PORT"))
 
@@ -41,10 +46,10 @@ def find_server_runtime(runtime: str) -> ServerRuntime | None:
         image = f"node:{found[1] or '22'}-slim"
         return ServerRuntime("nodejs", image, start, _list_node_files())
     if found := _PYTHON.fullmatch(runtime):
-        # Handlers find what is in their archive, and nothing beside the server.
-        command = ("python", "-u", "-P", f"{SERVER_FOLDER}/fabric/runtimes/python/serve.py")
         image = f"python:{found[1] or '3.12'}-slim"
-        return ServerRuntime("python", image, command, _list_python_files())
+        return ServerRuntime("python", image, _PYTHON_START, _list_python_files())
+    if is_custom_runtime(runtime):
+        return ServerRuntime("program", _PROGRAM_IMAGE, _PYTHON_START, _list_python_files())
     return None
 
 
@@ -52,7 +57,7 @@ def find_server_runtime(runtime: str) -> ServerRuntime | None:
 def _list_node_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "nodejs"
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob("*.mjs")))
-    names = ("server.mjs", "unzip.mjs", *(f"{one}.mjs" for one in _SERVING), *calling)
+    names = ("server.mjs", "framework.mjs", "unzip.mjs", *(f"{one}.mjs" for one in _SERVING), *calling)
     return tuple((name, (top / name).read_text()) for name in names)
 
 
@@ -60,6 +65,7 @@ def _list_node_files() -> tuple[tuple[str, str], ...]:
 def _list_python_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "python"
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob("*.py")))
-    own = ("serve.py", "server.py", "service.py")
+    own = ("serve.py", "server.py", "service.py", "framework.py", "http_bodies.py", "program.py")
+    own += ("streamed_response.py",)
     names = (*own, *(f"{one}.py" for one in _SERVING), *calling)
     return tuple((f"fabric/runtimes/python/{name}", (top / name).read_text()) for name in names)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.command_runtimes import BOOTSTRAP
 from fabric.model.conventions import find_conventions
 from fabric.model.cors import encode_cors
 from fabric.model.hashing import hash_fields
@@ -113,11 +114,21 @@ def pack_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) 
 
 
 def require_module(order: FunctionOrder, language: str, names: Iterable[str]) -> None:
-    """Raise for an archive without the module of its handler."""
+    """Raise for an archive without the module of its handler, or without its program."""
+    if language == "program":
+        _require_program(order, names)
+        return
     module = order.artifact.handler.rpartition(".")[0]
     if not {f"{module}{end}" for end in _ENDS[language]}.intersection(names):
         message = f"function `{order.name}`: its archive has no module `{module}`"
         raise FabricError(Problem("deploy/unfit-archive", message, NO_MODULE))
+
+
+def _require_program(order: FunctionOrder, names: Iterable[str]) -> None:
+    if BOOTSTRAP not in names:
+        message = f"function `{order.name}`: its archive has no file `{BOOTSTRAP}`"
+        hint = f"write the program to $FABRIC_OUT_DIR/{BOOTSTRAP}"
+        raise FabricError(Problem("deploy/unfit-archive", message, hint))
 
 
 def refuse_taken_names(
@@ -168,7 +179,7 @@ def build_handler_settings(order: FunctionOrder, provider: str, language: str) -
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
     paths = (str(one.get("path") or "/") for one in triggers if one.get("type") == "http")
-    calls = find_conventions(provider).of(language)
+    calls = find_conventions(provider).of(order.artifact.runtime)
     module, _, name = order.artifact.handler.rpartition(".")
     return {
         "module": module,
@@ -181,6 +192,7 @@ def build_handler_settings(order: FunctionOrder, provider: str, language: str) -
         "methods": list(calls.methods),
         "kinds": list(kinds),
         "path": next(paths, "/"),
+        **({"program": True} if language == "program" else {}),
     }
 
 

@@ -234,7 +234,7 @@ def _choose_runtime(orders: Sequence[FunctionOrder]) -> ServerRuntime:
 
 def missing_image_problem(function: str, runtime: str) -> Problem:
     message = f"function `{function}` has the runtime `{runtime}`, which has no public image"
-    hint = "use nodejs18.x to nodejs24.x, or python3.11 to python3.14"
+    hint = "use nodejs18.x to nodejs24.x, python3.11 to python3.14, or provided.al2023"
     return Problem("config/unfit", message, hint, about=ConfigSpot(function))
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fabric.model.command_runtimes import is_custom_runtime
 from fabric.runtimes.calls.folder import ChildFolder
 from fabric.runtimes.calls.function import LocalFunction, LocalWorkers
 
@@ -17,13 +18,15 @@ def build_environment(
 ) -> dict[str, str]:
     """Build the environment. Of the `parent`'s variables, a handler sees only PATH."""
     facts = function.caller.facts
+    # Clients of the Runtime API read them everywhere.
+    has_lambda_variables = facts.is_lambda or is_custom_runtime(function.runtime)
     return {
         "PATH": _join_paths([parent.get("PATH", os.defpath)], _list_opt(function, "bin")),
         "LANG": facts.lang,
         "TZ": facts.zone,
         "HOME": str(folder.home),
         "TMPDIR": str(folder.tmp),
-        **(_build_lambda_variables(function, folder) if facts.is_lambda else {}),
+        **(_build_lambda_variables(function, folder) if has_lambda_variables else {}),
         **dict(function.env.reveal()),
     }
 
@@ -31,7 +34,7 @@ def build_environment(
 def _build_lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str, str]:
     """Build the Lambda variables with known values; none is invented."""
     caller = function.caller
-    is_custom = function.runtime.startswith("provided")
+    is_custom = is_custom_runtime(function.runtime)
     known = {
         "AWS_EXECUTION_ENV": "" if is_custom else f"AWS_Lambda_{function.runtime}",
         "AWS_LAMBDA_FUNCTION_NAME": get_host_name(function),

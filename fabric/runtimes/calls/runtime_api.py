@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fabric.runtimes.calls.call_end import LARGEST_ANSWER, AnswerLine, CallFailure, Failing, Thrown
 from fabric.runtimes.calls.channel import ChannelListener
 from fabric.runtimes.calls.child_process import ChildStart, start_process
-from fabric.runtimes.calls.streamed_response import convert_streamed, is_json
+from fabric.runtimes.python.streamed_response import convert_streamed, is_json
 from fabric.system.clock import SystemClock
 from fabric.system.event_loop import EventLoop
 from fabric.system.http.answers import ServedAnswer, build_json_answer

@@ -1,5 +1,5 @@
-// Serves one function below Google's functions framework: its requests become our events. A clock
-// says so; without routes nobody comes but a clock and who has a right of its own. What they send is
+// Serves one function of Google Cloud, below its functions framework or in a container: requests
+// become our events. A clock says so; without routes nobody comes but a clock and who has a right of its own. What they send is
 // the event itself.
 import { randomUUID, timingSafeEqual } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -13,30 +13,40 @@ import { routed, routesOf } from "./serving_routes.mjs";
 const READY = "/.fabric/ready";
 
 export async function framed(root, said) {
-  const clock = process.env.FABRIC_CLOCK;
-  for (const name of ["FABRIC_MARK", "FABRIC_CLOCK"]) delete process.env[name];
+  const clock = takeClock();
   const folder = fileURLToPath(new URL("function", root));
   // A path that is relative begins where the archive does.
   process.chdir(folder);
   const handler = await prepare({ ...said, folder });
-  const routes = routesOf(said.routes);
-  const isOfClock = (req) => Boolean(clock) && same(clock, req.headers["x-fabric-clock"] ?? "");
-  const answered = async (req) => (isOfClock(req) || !routes.length ? eventAnswer(handler, req) : routedAnswer(handler, routes, req));
-  return (req, res) => answered(req).catch(failed).then((answer) => sent(req, res, answer));
+  const answer = answering(handler, routesOf(said.routes), clock);
+  return (req, res) => answer(taken(req), bodyOf(req)).catch(failed).then((given) => sent(req, res, given));
 }
 
-async function routedAnswer(handler, routes, req) {
-  if (split(req.originalUrl)[0] === READY) return message(200, "ready");
-  const route = routed(routes, req.method, split(req.originalUrl)[0]);
+// The secret of schedules. A handler does not see it.
+export function takeClock() {
+  const clock = process.env.FABRIC_CLOCK;
+  for (const name of ["FABRIC_MARK", "FABRIC_CLOCK"]) delete process.env[name];
+  return clock;
+}
+
+export function answering(handler, routes, clock) {
+  const isOfClock = (req) => Boolean(clock) && same(clock, req.headers["x-fabric-clock"] ?? "");
+  return async (req, body) => (isOfClock(req) || !routes.length ? eventAnswer(handler, req, body) : routedAnswer(handler, routes, req, body));
+}
+
+async function routedAnswer(handler, routes, req, body) {
+  const [path] = split(req.url);
+  if (path === READY) return message(200, "ready");
+  const route = routed(routes, req.method, path);
   if (!route.key) return preflight(route, req) ?? unrouted(route);
-  const answer = await timed(call(handler, eventOf(taken(req), bodyOf(req), route)), handler.said.seconds).catch(failed);
+  const answer = await timed(call(handler, eventOf(req, body, route)), handler.said.seconds).catch(failed);
   return shared(answer, route.row, req.headers.origin);
 }
 
-async function eventAnswer(handler, req) {
+async function eventAnswer(handler, req, body) {
   let event;
   try {
-    event = JSON.parse(bodyOf(req).toString() || "{}");
+    event = JSON.parse(body.toString() || "{}");
   } catch {
     return message(400, "Bad Request");
   }

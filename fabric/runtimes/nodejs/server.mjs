@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 
 import { call, prepare } from "./calling/call.mjs";
+import { answering, takeClock } from "./framework.mjs";
 import { failed, message, sent, timed, unrouted } from "./serving_answers.mjs";
 import { eventOf, split } from "./serving_http.mjs";
 import { preflight, shared } from "./serving_open.mjs";
@@ -19,6 +20,8 @@ const READY = "/.fabric/ready";
 const MOST = 32 * 1024 * 1024;
 // Those are ours: a handler meets its own environment.
 for (const name of ["FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT"]) delete process.env[name];
+
+const clock = said.events ? takeClock() : undefined;
 
 let underWay = 0;
 let isEnding = false;
@@ -36,6 +39,7 @@ const handlers = await Promise.all(loading).catch((error) => {
   console.error(error?.stack ?? error);
   process.exit(1);
 });
+const answerEvents = said.events ? answering(handlers[0], routesOf(said.routes), clock) : undefined;
 await (once === undefined ? serve() : callOnce(handlers[0]));
 
 async function callOnce(handler) {
@@ -80,6 +84,7 @@ async function answered(routes, req) {
   const [path] = split(req.url);
   if (path === READY) return message(isEnding ? 503 : 200, isEnding ? "ending" : "ready");
   if (said.functions) return answeredByOne(routes, req, path);
+  if (answerEvents) return eventAnswered(req);
   const route = routed(routes, req.method, path);
   if (!route.key) return unrouted(route);
   return called(handlers[0], req, route);
@@ -98,6 +103,12 @@ async function called(handler, req, route) {
   const body = await bodyOf(req);
   if (body === undefined) return message(413, "Content Too Large");
   return timed(call(handler, eventOf(req, body, route)), handler.said.seconds);
+}
+
+async function eventAnswered(req) {
+  if (said.most && underWay > said.most) return message(429, "Too Many Requests");
+  const body = await bodyOf(req);
+  return body === undefined ? message(413, "Content Too Large") : answerEvents(req, body);
 }
 
 async function bodyOf(req) {

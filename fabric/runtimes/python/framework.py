@@ -1,4 +1,5 @@
-"""Serve one function in the Google Functions Framework: requests become events.
+"""Serve one function of Google Cloud, in its Functions Framework or in a container: requests become
+events.
 
 Schedule calls contain a secret. Without routes, only schedules and callers with a permission have
 access; their payload is the event itself.
@@ -15,7 +16,9 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 from urllib.parse import quote_plus
 
+from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
+from fabric.runtimes.python.serving_answers import LoadHandler
 from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 from fabric.runtimes.python.serving_open import OpenFunction
 
@@ -40,23 +43,44 @@ class FrameworkRequest(Protocol):
 
 
 class FrameworkFunction(OpenFunction):
+    def __init__(self, document: dict[str, object], load: LoadHandler = calling.load) -> None:
+        # A handler does not see them.
+        own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
+        super().__init__(document, load)
+        self.clock = own[0]
+        self.buckets: list[dict[str, str]] = document.get("buckets") or []  # type: ignore[assignment]
+
     def answer(self, taken: ServedRequest) -> ServedResponse:
+        if not self.routes or self._is_of_clock(taken):
+            return self._call_event(taken)
         return message(200, "ready") if taken.path == _READY else super().answer(taken)
+
+    def _is_of_clock(self, taken: ServedRequest) -> bool:
+        said = taken.header("x-fabric-clock")
+        return bool(self.clock) and hmac.compare_digest(said.encode(), self.clock.encode())
+
+    def _call_event(self, taken: ServedRequest) -> ServedResponse:
+        try:
+            event = json.loads(taken.body or b"{}")
+        except ValueError:
+            return message(400, "Bad Request")
+        if isinstance(event, dict) and _is_filtered(self.buckets, event, taken):
+            return message(200, "no trigger has this key")
+        is_native = self.handler.convention == "cloud-event"
+        return self.call(
+            _convert_event(event, taken, is_native=is_native) if isinstance(event, dict) else event
+        )
 
 
 def make_framework_handler(
     folder: str, document: dict[str, object]
 ) -> Callable[[FrameworkRequest], _Answer]:
     """Return the function that the framework calls. A relative path starts at the archive root."""
-    own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
     function = FrameworkFunction({**document, "folder": folder})
-    buckets: list[dict[str, str]] = document.get("buckets") or []  # type: ignore[assignment]
 
     def answer_request(request: FrameworkRequest) -> _Answer:
-        taken = _convert_request(request)
-        is_event = not function.routes or _is_of_clock(taken, own[0])
-        given = _call_event(function, taken, buckets) if is_event else function.answer(taken)
+        given = function.answer(_convert_request(request))
         return given.body, given.status, given.headers
 
     return answer_request
@@ -68,26 +92,6 @@ def _convert_request(request: FrameworkRequest) -> ServedRequest:
     headers = [(name.lower(), value) for name, value in request.headers.items()]
     peer = str(environ.get("REMOTE_ADDR") or "")
     return ServedRequest(request.method, target, headers, request.get_data(), peer)
-
-
-def _is_of_clock(taken: ServedRequest, clock: str) -> bool:
-    said = taken.header("x-fabric-clock")
-    return bool(clock) and hmac.compare_digest(said.encode(), clock.encode())
-
-
-def _call_event(
-    function: FrameworkFunction, taken: ServedRequest, buckets: list[dict[str, str]]
-) -> ServedResponse:
-    try:
-        event = json.loads(taken.body or b"{}")
-    except ValueError:
-        return message(400, "Bad Request")
-    if isinstance(event, dict) and _is_filtered(buckets, event, taken):
-        return message(200, "no trigger has this key")
-    is_native = function.handler.convention == "cloud-event"
-    return function.call(
-        _convert_event(event, taken, is_native=is_native) if isinstance(event, dict) else event
-    )
 
 
 def _is_filtered(

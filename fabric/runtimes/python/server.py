@@ -11,23 +11,26 @@ import io
 import json
 import os
 import signal
+import stat
 import sys
 import threading
 import time
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.calling.loading import LoadedHandler
+from fabric.runtimes.python.framework import FrameworkFunction
+from fabric.runtimes.python.http_bodies import BodyHandler
+from fabric.runtimes.python.program import ProgramHandler, open_program
 from fabric.runtimes.python.serving_answers import AnsweringFunction
 from fabric.runtimes.python.serving_http import ServedRequest, ServedResponse, message
 
 READY = "/.fabric/ready"
-_MOST = 32 * 1024 * 1024
 _SECRETLY_OURS = ("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT")
 _NO_BODY = (204, 304)
 _LOOK = 0.05
@@ -73,26 +76,33 @@ class CountedCalls:
     def answer(self, taken: ServedRequest) -> ServedResponse:
         raise NotImplementedError
 
+    def close(self) -> None:
+        """End the processes of the function."""
 
-class FunctionServer(CountedCalls, AnsweringFunction):
+
+class FunctionServer(CountedCalls):
     """The function, and the number of its running calls."""
 
     def __init__(self, document: dict[str, object]) -> None:
-        CountedCalls.__init__(self, document)
-        AnsweringFunction.__init__(self, document)
+        super().__init__(document)
+        load = open_program if document.get("program") else calling.load
+        kind = FrameworkFunction if document.get("events") else AnsweringFunction
+        self.function = kind(document, load)
+        self.function.is_full = lambda: bool(self.most) and self.under_way > self.most
 
     @property
-    def is_full(self) -> bool:
-        return bool(self.most) and self.under_way > self.most
+    def handler(self) -> LoadedHandler:
+        return self.function.handler
 
     def answer(self, taken: ServedRequest) -> ServedResponse:
-        return AnsweringFunction.answer(self, taken)
+        return self.function.answer(taken)
+
+    def close(self) -> None:
+        if isinstance(self.handler.found, ProgramHandler):
+            self.handler.found.close()
 
 
-class RequestHandler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    # Head and body leave together: in two packets the second would wait for an acknowledgement.
-    wbufsize = 1 << 16
+class RequestHandler(BodyHandler):
     server: "Listening"
 
     def handle_any(self) -> None:
@@ -100,7 +110,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             self._handle()
 
     def _handle(self) -> None:
-        body = self._read_body()
+        body = self.read_body()
         if body is None:
             self.close_connection = True
             self._send(message(413, "Content Too Large"))
@@ -111,19 +121,6 @@ class RequestHandler(BaseHTTPRequestHandler):
         self._send(self.server.function.respond(taken))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
-
-    def _read_body(self) -> bytes | None:
-        if self.headers.get("transfer-encoding", "").lower() == "chunked":
-            return _join_bounded(self._read_chunks())
-        size = int(self.headers.get("content-length") or 0)
-        return None if size > _MOST else self.rfile.read(size)
-
-    def _read_chunks(self) -> Iterator[bytes]:
-        while size := int(self.rfile.readline().partition(b";")[0], 16):
-            yield self.rfile.read(size)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
-            pass
 
     def _send(self, given: ServedResponse) -> None:
         self.send_response(given.status)
@@ -136,21 +133,6 @@ class RequestHandler(BaseHTTPRequestHandler):
         self.end_headers()
         if given.status not in _NO_BODY and self.command != "HEAD":
             self.wfile.write(given.body)
-
-    def version_string(self) -> str:
-        return "fabric"
-
-    def log_message(self, *_words: object) -> None:
-        """Log nothing: the log belongs to the handler, and the ingress logs requests."""
-
-
-def _join_bounded(chunks: Iterator[bytes]) -> bytes | None:
-    found = bytearray()
-    for chunk in chunks:
-        found += chunk
-        if len(found) > _MOST:
-            return None
-    return bytes(found)
 
 
 class Listening(ThreadingHTTPServer):
@@ -171,6 +153,7 @@ def _end(server: Listening) -> None:
         server.shutdown()
         while server.function.under_way:
             time.sleep(_LOOK)
+        server.function.close()
         sys.stdout.flush()
         os._exit(0)
 
@@ -182,6 +165,9 @@ def _unpack_parts(parts: Path, folder: Path) -> str:
     content = b"".join(one.read_bytes() for one in names)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         archive.extractall(folder)
+        for entry in archive.infolist():
+            if entry.external_attr >> 16 & stat.S_IXUSR:
+                Path(folder, entry.filename).chmod(0o755)
     return str(folder)
 
 
@@ -220,6 +206,7 @@ def main(open_functions: OpenFunctions) -> None:
         os._exit(1)
     if given["FABRIC_EVENT"]:
         code = _call_once(function.handler, given["FABRIC_EVENT"])
+        function.close()
         sys.stdout.flush()
         os._exit(code)
     serve(port, function, str(document.get("listen") or ""))

@@ -5,11 +5,13 @@ Standard library only: it runs in a container without fabric.
 
 import sys
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLongError
 
 from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.handler_settings import HandlerSettings
+from fabric.runtimes.python.calling.loading import LoadedHandler
 from fabric.runtimes.python.serving_http import (
     ServedRequest,
     ServedResponse,
@@ -22,26 +24,25 @@ from fabric.runtimes.python.serving_routes import match_route, routes_of
 
 # Calls at once; more of them wait.
 _THREADS = 64
+LoadHandler = Callable[[HandlerSettings], LoadedHandler]
 
 
 class AnsweringFunction:
     """A function with its routes."""
 
-    def __init__(self, document: dict[str, object]) -> None:
+    def __init__(self, document: dict[str, object], load: LoadHandler = calling.load) -> None:
         self.said = HandlerSettings(document)
-        self.handler = calling.load(self.said)
+        self.handler = load(self.said)
         self.routes = routes_of(document.get("routes") or [])  # type: ignore[arg-type]
         self.pool = ThreadPoolExecutor(_THREADS)
-
-    @property
-    def is_full(self) -> bool:
-        return False
+        # Whether it rejects a further call.
+        self.is_full: Callable[[], bool] = lambda: False
 
     def answer(self, taken: ServedRequest) -> ServedResponse:
         route = match_route(self.routes, taken.method, taken.path)
         if not route.key:
             return build_unrouted_answer(route.allowed)
-        if self.is_full:
+        if self.is_full():
             return message(429, "Too Many Requests")
         return self.call(event_of(taken, route))
 

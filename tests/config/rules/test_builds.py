@@ -127,10 +127,11 @@ def test_keys_without_a_command_have_no_effect() -> None:
     assert warned(text) == ["config/no-effect"]
 
 
-@pytest.mark.parametrize("provider", ["cloud2-functions", "cluster-orchestrator", "host1"])
+@pytest.mark.parametrize("provider", ["cloud4-fc", "edge1-workers", "host1"])
 def test_a_provider_without_the_runtime_is_reported_in_plans(provider: str) -> None:
     text = f"{HEAD % (provider, 'provided.al2023')}functions: [{one()}]\n{GO}"
     [problem] = list(plan_problems(loaded(text)))
     assert problem.code == "config/runtime-unsupported"
     assert "does not support" in problem.message
+    assert "cloud1-lambda" in problem.hint
     assert problem.where is not None
