@@ -273,7 +273,12 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ),
             ("CLOUD2_REGION",),
         ),
-        platform=ProviderPlatform(glibc=((0, 27), (11, 35)), release_extensions=("retryEvents",)),
+        platform=ProviderPlatform(
+            glibc=((0, 27), (11, 35)),
+            release_extensions=("retryEvents",),
+            command_runtimes=_PROGRAMS,
+            base_images=_SERVER_IMAGES,
+        ),
         access=ProviderAccess(
             account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"), packages=("httpx", "cryptography")
         ),

@@ -63,7 +63,7 @@ class NewProjectFlags(Struct, frozen=True):
             default="",
             metavar="ts|js|py|go|rust",
             shell_complete=complete_choices("lang"),
-            help="Language of the handler; go and rust for AWS Lambda, Kubernetes, Fly. [default: ts]",
+            help="Language of the handler; go and rust on some providers. [default: ts]",
         ),
     ]
     backend: Annotated[

@@ -230,6 +230,12 @@ _CLOUD2 = Fields(
             {"API_KEY": {"secret": "api-key", "version": "3"}},
         ),
         Field(
+            "registry",
+            FILLED,
+            "Registry and path for the images of functions with `package.type: image`.",
+            "europe-west1-docker.pkg.dev/my-project/functions",
+        ),
+        Field(
             "retryEvents",
             Flag(),
             "Whether failed events are delivered again for up to 24 hours. Default: false.",

@@ -32,7 +32,6 @@ from fabric.providers.cloud1.core.versions import (
 )
 from fabric.providers.cloud1.events.buckets import find_bucket_overlaps
 from fabric.providers.cloud1.events.events import BUS_EVENTS, find_wire_problems
-from fabric.providers.cloud1.functions.images import changed_type_problem
 from fabric.providers.cloud1.functions.layers import LAYER_VERSION
 from fabric.providers.cloud1.functions.scaling import SCALING, build_actions
 from fabric.providers.cloud1.http.gateway_plan import parse_trigger_cors
@@ -49,7 +48,11 @@ from fabric.providers.core.contract import (
     LiveFunction,
     Unsupported,
 )
-from fabric.providers.core.limits import find_name_conflicts, function_problem
+from fabric.providers.core.limits import (
+    find_changed_type,
+    find_name_conflicts,
+    function_problem,
+)
 
 _MOST_ROUTES = 300
 _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
@@ -147,9 +150,7 @@ def _find_durable_problems(one: FunctionDraft, address: DeploymentAddress) -> It
 def _find_image_problems(
     one: FunctionDraft, address: DeploymentAddress, *, is_image: bool
 ) -> Iterator[Problem]:
-    record = address.previous.function(one.name) if address.previous else None
-    if record and record.resource_id and bool(record.image) != is_image:
-        yield changed_type_problem(one.name, is_image=is_image)
+    yield from find_changed_type(one, address, "AWS Lambda")
     if is_image and (one.layers or one.own_layers):
         why, hint = "is an image and has `layers`", "copy their files into the base image"
         yield function_problem(one.name, why, hint)

@@ -81,13 +81,16 @@ class Cloud2Api:
         """Make a call once. Raises a TransientError if a retry can help, otherwise a
         RefusedCallError."""
         url = self._base_url or f"https://{call.interface}.googleapis.com"
-        reply = send_with_token(self._http, url, Secret(self._bearer.token()), call)
+        reply = send_with_token(self._http, url, self.fetch_token(), call)
         if reply.ok:
             return decode_reply(call, reply, kind)
         fault = decode_reply(call, reply, _Refusal).error
         if fault.status in _PASSING:
             raise TransientError(f"`{call.title}` returned {fault.status}: {fault.message}")
         raise Cloud2RefusedError(reply.status, fault, call.title)
+
+    def fetch_token(self) -> Secret[str]:
+        return Secret(self._bearer.token())
 
     def meets(self, url: str) -> bool:
         """Return whether a function can be called without a permission."""

@@ -12,6 +12,7 @@ from fabric.providers.cloud2.event_triggers import (
     convert_bucket_event,
 )
 from fabric.providers.cloud2.events import LONGEST
+from fabric.providers.cloud2.images import find_image_problems
 from fabric.providers.cloud2.revisions import find_tag_problems, is_reserved
 from fabric.providers.cloud2.source import RUNTIMES
 from fabric.providers.cloud2.work import Cloud2Settings, build_function_name
@@ -19,8 +20,10 @@ from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Uns
 from fabric.providers.core.limits import (
     Trigger,
     find_architecture_problems,
+    find_changed_type,
     find_draft_problems,
     find_name_conflicts,
+    find_registry_problems,
     find_reserved_variables,
     find_schedule_problems,
     find_trigger_problems,
@@ -29,6 +32,7 @@ from fabric.providers.core.limits import (
     unsupported_kind_problem,
     unsupported_setting,
 )
+from fabric.providers.core.serving import SERVER_VARIABLES
 from fabric.providers.core.triggers import collect_trigger_kinds, convert_to_five_fields
 
 # By Google's schedule of runtimes: what is there runs on, and can be gone back to.
@@ -80,18 +84,23 @@ def find_unsupported_clocks(
 def find_unsupported(
     address: DeploymentAddress, own: Cloud2Settings, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
-    of_function = partial(_find_function_problems, own)
+    of_function = partial(_find_function_problems, address, own)
+    yield from find_registry_problems("cloud2-functions", own.registry, functions)
     yield from find_draft_problems(functions, of_function, _find_trigger_problems)
     yield from find_name_conflicts(
         functions, partial(build_function_name, address), "named `{}` at Google Cloud"
     )
 
 
-def _find_function_problems(own: Cloud2Settings, one: FunctionDraft) -> Iterator[Problem]:
+def _find_function_problems(
+    address: DeploymentAddress, own: Cloud2Settings, one: FunctionDraft
+) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
-    yield from RUNTIMES.find_problems(one)
-    if runtime in _ENDED:
+    is_image = settings.get("package") == "image"
+    yield from find_image_problems(one) if is_image else RUNTIMES.find_problems(one)
+    yield from find_changed_type(one, address, "Google Cloud")
+    if runtime in _ENDED and not is_image:
         why = (
             f"has the runtime `{runtime}`, which Google Cloud no longer builds since "
             f"{_ENDED[runtime]}"
@@ -105,7 +114,8 @@ def _find_function_problems(own: Cloud2Settings, one: FunctionDraft) -> Iterator
     yield from find_architecture_problems(one, "and Google Cloud supports only x86_64")
     yield from _find_instance_problems(own, one)
     yield from find_tag_problems(one.name, one.tags)
-    yield from find_reserved_variables(one, is_reserved)
+    taken = SERVER_VARIABLES if is_image else frozenset[str]()
+    yield from find_reserved_variables(one, lambda name: name in taken or is_reserved(name))
     for name in sorted(own.secrets.keys() & {*one.variables}):
         why = f"sets `{name}`, which `{'.'.join(_EXTENSION)}.secrets` sets too"
         yield function_problem(one.name, why, "remove one of them")

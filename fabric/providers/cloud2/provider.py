@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fabric.model.catalog import DeployUnit
@@ -46,6 +47,10 @@ from fabric.providers.core.retry import RetryPolicy
 from fabric.providers.core.schedules import list_stored_schedules
 from fabric.providers.core.work import CallScope
 
+if TYPE_CHECKING:
+    from fabric.system.registries.push import Registries
+
+_GOOGLE_REGISTRIES = ("-docker.pkg.dev", "gcr.io")
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
 _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
 
@@ -92,6 +97,7 @@ class Cloud2Functions(RegionalDeployer[Cloud2Work, Cloud2Place], frozen=True, kw
     read_place: Callable[[str], Cloud2Place | None] = place_in
     place_settings: str = "`CLOUD2_PROJECT_ID` and the region"
     building: RetryPolicy = BUILDING
+    open_registries: "Callable[[], Registries]"
 
     def _open_work(self, scope: CallScope) -> Cloud2Work:
         return Cloud2Work(
@@ -100,6 +106,7 @@ class Cloud2Functions(RegionalDeployer[Cloud2Work, Cloud2Place], frozen=True, kw
             own=self.own,
             place=self._choose_place(scope.address.region),
             building=self.building,
+            open_registries=self.open_registries,
         )
 
     def unfit(
@@ -114,9 +121,22 @@ class Cloud2Functions(RegionalDeployer[Cloud2Work, Cloud2Place], frozen=True, kw
 
 def open_cloud2_deployer(context: ProviderContext) -> Cloud2Functions:
     env = context.env
+    own = context.read_settings(Cloud2Settings)
+
+    def open_registries() -> "Registries":
+        """Open the registries. Those of Google accept the token of the API."""
+        from fabric.system.registries.credentials import RegistryLogin  # only for images
+
+        host = own.registry.partition("/")[0]
+        if not host.endswith(_GOOGLE_REGISTRIES):
+            return context.open_registries()
+        login = RegistryLogin("oauth2accesstoken", _connect(context).fetch_token())
+        return context.open_registries({host: login})
+
     return Cloud2Functions(
         connect=partial(_connect, context),
-        own=context.read_settings(Cloud2Settings),
+        open_registries=open_registries,
+        own=own,
         place=_place(env),
         hide=context.build_redaction(*_list_secrets(env)),
     )

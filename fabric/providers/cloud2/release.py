@@ -6,7 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS, Cloud2Call
+from fabric.providers.cloud2.client import BUILDS_AT_ONCE, FUNCTIONS, RUN, build_cloud2_call
+from fabric.providers.cloud2.deployed import fetch_deployed, fetch_either
 from fabric.providers.cloud2.event_triggers import (
     EVENT_KINDS,
     EVENTS,
@@ -30,7 +31,6 @@ from fabric.providers.cloud2.events import (
     plan_jobs,
     set_job,
 )
-from fabric.providers.cloud2.functions import fetch_function
 from fabric.providers.cloud2.revisions import activate_version
 from fabric.providers.cloud2.work import (
     CALLERS,
@@ -103,7 +103,7 @@ def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
     """Add the endpoint of a function that the deploy found instead of building it."""
     if one.endpoint or "http" not in collect_trigger_kinds(one.triggers):
         return one
-    row = fetch_function(work, one.resource_name)
+    row = fetch_deployed(work, one)
     uri = row.service_config.uri if row else ""
     return replace(one, endpoint=build_function_endpoint(uri, one.triggers))
 
@@ -114,7 +114,7 @@ def _plan_function(work: Cloud2Work, address: DeploymentAddress, one: LiveFuncti
     callers = (EVERYBODY,) if "http" in kinds else ()
     if not kinds & {"cron", *EVENT_KINDS}:
         return _ReleasePlan(one, callers, {}, {})
-    row = fetch_function(work, one.resource_name)
+    row = fetch_deployed(work, one)
     served = row.service_config if row else None
     account = served.service_account_email if served else ""
     if served is None or not account:
@@ -164,7 +164,7 @@ def _cut_over(
 
 
 def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
-    row = fetch_function(work, one.resource_name)
+    row = fetch_deployed(work, one)
     work.watch.hear(f"{one.name}: public invocation is allowed")
     if row is not None and not is_open(work, row.service_config.uri):
         work.watch.hear(
@@ -220,6 +220,11 @@ def delete_functions(
             _delete(work, address, one)
 
     run_parallel(remove, functions, BUILDS_AT_ONCE)
+    names = [one.name for one in functions if one.image]
+    if names and work.open_registries is not None:
+        from fabric.providers.core.images import delete_recorded_images
+
+        delete_recorded_images(work.open_registries, address.previous, names, work.watch)
 
 
 _CRON = frozenset(("cron",))
@@ -248,7 +253,7 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
 
     def act(work: Cloud2Work) -> bool:
         """Delete the function and return whether one of ours existed."""
-        row = fetch_function(work, name)
+        row = fetch_either(work, name)
         if row is None:
             return False
         if not row.is_of(owner):
@@ -257,9 +262,11 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
                 f"the function `{name}` does not belong to {owner.title} and was not deleted"
             )
             return False
-        call = Cloud2Call("DELETE", f"/v2/{work.place.function(name)}")
-        begun = work.api.once(call, OperationRow)
-        wait_for_operation(work, FUNCTIONS, begun, f"function `{one.name}`")
+        interface = RUN if row.is_service else FUNCTIONS
+        begun = work.api.once(
+            build_cloud2_call(interface, "DELETE", f"/v2/{row.name}"), OperationRow
+        )
+        wait_for_operation(work, interface, begun, f"function `{one.name}`")
         return True
 
     if work.trying(act):

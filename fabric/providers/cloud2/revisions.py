@@ -38,6 +38,7 @@ class _Variable(Struct, frozen=True):
 
 
 class _Container(Struct, frozen=True):
+    image: str = ""
     env: tuple[_Variable, ...] = ()
 
 
@@ -59,6 +60,10 @@ class RevisionRow(Struct, frozen=True, rename="camel"):
     @property
     def is_good(self) -> bool:
         return not any(one.type == _READY and one.state == _FAILED for one in self.conditions)
+
+    @property
+    def image(self) -> str:
+        return next((one.image for one in self.containers), "")
 
     @property
     def mark(self) -> RevisionMark:
@@ -234,13 +239,14 @@ class Cloud2Plan(Struct, frozen=True):
         return ",".join((*UPDATED, *(f"serviceConfig.{name}" for name in more)))
 
 
+INGRESS_SETTING = "ingressSettings"
 # Settings with their short names in the label.
 _SETTINGS = {
     "minInstanceCount": "min",
     "availableCpu": "cpu",
     "vpcConnector": "vpc",
     "vpcConnectorEgressSettings": "egress",
-    "ingressSettings": "ingress",
+    INGRESS_SETTING: "ingress",
     "secretEnvironmentVariables": "secrets",
 }
 _SETTINGS_LABEL = "fabric-settings"
@@ -259,14 +265,12 @@ def read_settings_label(labels: Mapping[str, str]) -> frozenset[str]:
 
 
 def build_optional_settings(own: Cloud2Settings, order: FunctionOrder) -> JsonObject:
-    each = max(own.concurrency, 1)
-    provisioned = order.provisioned_concurrency or 0
     wanted: JsonObject = {
-        "minInstanceCount": -(-provisioned // each),
+        "minInstanceCount": choose_instances(own, order)[0],
         "availableCpu": f"{own.cpu:g}" if own.cpu else "",
         "vpcConnector": own.vpc_connector,
         "vpcConnectorEgressSettings": EGRESS.get(own.vpc_egress, ""),
-        "ingressSettings": INGRESS.get(own.ingress, ""),
+        INGRESS_SETTING: INGRESS.get(own.ingress, ""),
         "secretEnvironmentVariables": [
             {
                 "key": name,
@@ -283,16 +287,10 @@ def build_optional_settings(own: Cloud2Settings, order: FunctionOrder) -> JsonOb
 def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
     """Build the document of a function. A new revision of an existing function receives no traffic
     yet."""
-    order, owner = plan.order, plan.owner
-    env = {**dict(order.env.reveal()), MARK: plan.mark.text}
-    given = "_".join(text for name, text in _SETTINGS.items() if name in plan.settings)
+    order = plan.order
     return {
-        "description": owner.describe(),
-        "labels": {
-            OWNER: owner.label,
-            **dict(order.tags),
-            **({_SETTINGS_LABEL: given} if given else {}),
-        },
+        "description": plan.owner.describe(),
+        "labels": build_labels(plan),
         "environment": "GEN_2",
         "buildConfig": {
             "runtime": RUNTIMES.require(order).id,
@@ -300,7 +298,7 @@ def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
             "source": {"storageSource": source},
         },
         "serviceConfig": {
-            "environmentVariables": {**env, CLOCK: plan.clock} if _is_timed(order) else env,
+            "environmentVariables": build_variables(plan),
             "allTrafficOnLatestRevision": False,
             **_build_sizes(order, plan.own),
             **plan.settings,
@@ -313,8 +311,24 @@ def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
     }
 
 
-def _is_timed(order: FunctionOrder) -> bool:
-    return any(json.loads(text).get("type") == "cron" for text in order.triggers)
+def build_labels(plan: Cloud2Plan) -> dict[str, str]:
+    given = "_".join(text for name, text in _SETTINGS.items() if name in plan.settings)
+    settings = {_SETTINGS_LABEL: given} if given else {}
+    return {OWNER: plan.owner.label, **dict(plan.order.tags), **settings}
+
+
+def build_variables(plan: Cloud2Plan) -> dict[str, str]:
+    """Build the variables with the mark of the revision, and the secret of schedules."""
+    env = {**dict(plan.order.env.reveal()), MARK: plan.mark.text}
+    is_timed = any(json.loads(text).get("type") == "cron" for text in plan.order.triggers)
+    return {**env, CLOCK: plan.clock} if is_timed else env
+
+
+def choose_instances(own: Cloud2Settings, order: FunctionOrder) -> tuple[int, int]:
+    """Return the minimum and maximum number of instances; 0 for the default."""
+    provisioned = order.provisioned_concurrency or 0
+    least = -(-provisioned // max(own.concurrency, 1))
+    return least, order.reserved_concurrency or own.max_instances
 
 
 def _build_sizes(order: FunctionOrder, own: Cloud2Settings) -> JsonObject:
@@ -322,7 +336,7 @@ def _build_sizes(order: FunctionOrder, own: Cloud2Settings) -> JsonObject:
     wanted = {
         "availableMemory": f"{read_memory(order)}Mi" if read_memory(order) else None,
         "timeoutSeconds": read_timeout(order) or None,
-        "maxInstanceCount": order.reserved_concurrency or own.max_instances or None,
+        "maxInstanceCount": choose_instances(own, order)[1] or None,
     }
     told = {name: value for name, value in wanted.items() if value is not None}
     return {"maxInstanceRequestConcurrency": max(own.concurrency, 1), **told}

@@ -3,8 +3,8 @@
 import contextlib
 import hmac
 import re
-from collections.abc import Iterator
-from typing import Self
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Raw, Struct, field
 
@@ -22,6 +22,9 @@ from fabric.providers.core.retry import RetryPolicy, poll_until, sleep_interrupt
 from fabric.providers.core.triggers import format_resource_name, shorten_name
 from fabric.providers.core.work import ApiWork
 from fabric.system.retry import TransientError
+
+if TYPE_CHECKING:
+    from fabric.system.registries.push import Registries
 
 REGION = "us-central1"
 # What serves a function has its name where that is no longer.
@@ -54,6 +57,8 @@ class Cloud2Settings(Struct, frozen=True, rename="camel", kw_only=True):
     secrets: dict[str, SecretReference] = field(default_factory=dict)
     # Whether Eventarc delivers an event again after a failure.
     retry_events: bool = False
+    # For the images of functions.
+    registry: str = ""
 
 
 class Cloud2Place(RegionalPlace, frozen=True, kw_only=True):
@@ -125,8 +130,9 @@ def mark_in(text: str) -> RevisionMark:
     return RevisionMark(*parts) if len(parts) == len(RevisionMark.__struct_fields__) else NO_MARK
 
 
-def format_version_id(place: Cloud2Place, name: str, revision: str) -> str:
-    return f"{place.function(name)}@{revision}"
+def format_version_id(path: str, revision: str) -> str:
+    """Format the id of a revision. `path` is that of its function or service."""
+    return f"{path}@{revision}"
 
 
 def parse_revision(resource_id: str) -> str:
@@ -152,6 +158,8 @@ class Cloud2Work(ApiWork[Cloud2Api], frozen=True, kw_only=True):
     judged: Judged = classify_refusal
     own: Cloud2Settings = Cloud2Settings()
     place: Cloud2Place
+    # Only deployers have it.
+    open_registries: "Callable[[], Registries] | None" = None
     building: RetryPolicy = BUILDING
 
     @contextlib.contextmanager

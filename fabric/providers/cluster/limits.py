@@ -5,7 +5,6 @@ from functools import partial
 
 from fabric.model.problems import Problem
 from fabric.providers.cluster.client import ClusterSettings
-from fabric.providers.cluster.images import is_registry, missing_registry_problem
 from fabric.providers.cluster.object_settings import find_object_setting_problems
 from fabric.providers.cluster.objects import build_object_name
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
@@ -13,6 +12,7 @@ from fabric.providers.core.limits import (
     Trigger,
     find_draft_problems,
     find_name_conflicts,
+    find_registry_problems,
     find_schedule_problems,
     function_problem,
 )
@@ -23,10 +23,7 @@ from fabric.providers.core.triggers import convert_to_five_fields
 def find_unsupported(
     own: ClusterSettings, address: DeploymentAddress, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unsupported]:
-    images = [one for one in functions if dict(one.settings).get("package") == "image"]
-    if images and not is_registry(own.registry):
-        keys = ("extensions", "cluster-orchestrator")
-        yield Unsupported("", missing_registry_problem(own.registry), keys=keys)
+    yield from find_registry_problems("cluster-orchestrator", own.registry, functions)
     yield from find_object_setting_problems(own.objects, functions)
     yield from find_draft_problems(functions, _find_function_problems, _find_trigger_problems)
     yield from find_name_conflicts(

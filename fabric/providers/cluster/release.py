@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork, apply_changes
 from fabric.providers.cluster.gate_objects import build_gate_objects
-from fabric.providers.cluster.images import delete_images
 from fabric.providers.cluster.objects import (
     PARTS,
     KubeObject,
@@ -21,6 +20,7 @@ from fabric.providers.cluster.objects import (
 from fabric.providers.cluster.rollout import is_rolled_out, wait_for_rollout
 from fabric.providers.cluster.routes import Routed, build_ingress, read_endpoint
 from fabric.providers.core.contract import LiveFunction, Released
+from fabric.providers.core.images import delete_recorded_images
 from fabric.providers.core.retry import poll_until
 from fabric.providers.core.triggers import build_function_endpoint
 
@@ -210,7 +210,7 @@ def delete_functions(work: ClusterWork, functions: Sequence[LiveFunction]) -> No
     gone_names = {build_object_name(work.address, one) for one in gone}
     own = [name for name, thing in there.items() if _label(thing) in gone_names]
     _take_away(work, sorted([*own, *(_list_ingress_objects(work, there) - entrance.names)]))
-    delete_images(work, gone)
+    _delete_images(work, gone)
 
 
 def _list_ingress_objects(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
@@ -230,4 +230,10 @@ def delete_service(work: ClusterWork) -> None:
     there = work.there()
     _take_away(work, sorted(there, key=lambda name: (not name.startswith("Ingress/"), name)))
     record = work.address.previous
-    delete_images(work, [one.name for one in record.functions] if record else [])
+    _delete_images(work, [one.name for one in record.functions] if record else [])
+
+
+def _delete_images(work: ClusterWork, names: Iterable[str]) -> None:
+    record, watch = work.address.previous, work.scope.watch
+    if work.open_registries is not None:
+        delete_recorded_images(work.open_registries, record, names, watch)

@@ -1,15 +1,18 @@
 """Checks of settings that providers share: what one does not support, without an API call."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
-from fabric.providers.core.contract import FunctionDraft, Unsupported
+from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 
 UNFIT = "config/unfit"
 Trigger: TypeAlias = Mapping[str, object]
+# A registry, possibly with a path.
+_REGISTRY = re.compile(r"[^/]*[.:][^/]*/.+|localhost/.+|[^/]*[.:][^/]*")
 
 
 def function_problem(function: str, why: str, hint: str = "") -> Problem:
@@ -90,6 +93,35 @@ def find_reserved_variables(
     """Find variables that the provider or the runtime sets."""
     for name in sorted(filter(is_reserved, one.variables)):
         yield function_problem(one.name, f"sets {form.format(name)}", "rename the variable")
+
+
+def find_registry_problems(
+    provider_id: str, registry: str, functions: Sequence[FunctionDraft]
+) -> Iterator[Unsupported]:
+    """Check that functions with images have a registry."""
+    images = [one for one in functions if dict(one.settings).get("package") == "image"]
+    if not images or _REGISTRY.fullmatch(registry):
+        return
+    message = (
+        f"invalid `registry`: `{registry}`"
+        if registry
+        else "functions with `package.type: image` require `registry`"
+    )
+    hint = f"set `extensions.{provider_id}.registry`, such as registry.example.com/team"
+    yield Unsupported("", Problem(UNFIT, message, hint), keys=("extensions", provider_id))
+
+
+def find_changed_type(
+    one: FunctionDraft, address: DeploymentAddress, provider: str
+) -> Iterator[Problem]:
+    """Check that a deployed function stays an archive or an image."""
+    is_image = dict(one.settings).get("package") == "image"
+    record = address.previous.function(one.name) if address.previous else None
+    if record is None or not record.resource_id or bool(record.image) == is_image:
+        return
+    was, now = ("an archive", "an image") if is_image else ("an image", "an archive")
+    why = f"is deployed as {was}, and {provider} cannot change it to {now}"
+    yield function_problem(one.name, why, "rename the function, or remove it and deploy again")
 
 
 def route_conflict_problem(function: str, route: str, other: str, owner: str) -> Problem:

@@ -13,6 +13,10 @@ from fabric.model.hashing import hash_fields
 _RUNTIMES = Path(__file__).parents[2] / "runtimes"
 _NODE = re.compile(r"nodejs(?:(18|20|22|24)(?:\.x)?)?")
 _PYTHON = re.compile(r"python(3\.1[1-4])?")
+_PYTHON_FILES = (
+    *("serve.py", "server.py", "service.py", "framework.py"),
+    *("program.py", "http_bodies.py", "streamed_response.py"),
+)
 _SERVING = tuple(f"serving_{one}" for one in ("answers", "cors", "http", "open", "routes"))
 SERVER_FOLDER = "/fabric/runtime"
 # Answers 200 while requests can be sent.
@@ -57,7 +61,13 @@ def find_server_runtime(runtime: str) -> ServerRuntime | None:
 def _list_node_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "nodejs"
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob("*.mjs")))
-    names = ("server.mjs", "framework.mjs", "unzip.mjs", *(f"{one}.mjs" for one in _SERVING), *calling)
+    names = (
+        "server.mjs",
+        "framework.mjs",
+        "unzip.mjs",
+        *(f"{one}.mjs" for one in _SERVING),
+        *calling,
+    )
     return tuple((name, (top / name).read_text()) for name in names)
 
 
@@ -65,7 +75,5 @@ def _list_node_files() -> tuple[tuple[str, str], ...]:
 def _list_python_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "python"
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob("*.py")))
-    own = ("serve.py", "server.py", "service.py", "framework.py", "http_bodies.py", "program.py")
-    own += ("streamed_response.py",)
-    names = (*own, *(f"{one}.py" for one in _SERVING), *calling)
+    names = (*_PYTHON_FILES, *(f"{one}.py" for one in _SERVING), *calling)
     return tuple((f"fabric/runtimes/python/{name}", (top / name).read_text()) for name in names)

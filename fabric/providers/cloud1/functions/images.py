@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fabric.model.hashing import hash_bytes
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError
 from fabric.providers.cloud1.core.client import MAX_PARALLEL, ignore_codes
 from fabric.providers.cloud1.core.versions import Cloud1Work, build_ownership_tags
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder, LiveFunction
@@ -120,12 +120,3 @@ def delete_repositories(
         work.scope.watch.hear(f"{one.name}: deleted the ECR repository {name}")
 
     run_parallel(delete, [one for one in functions if one.image], MAX_PARALLEL)
-
-
-def changed_type_problem(function: str, *, is_image: bool) -> Problem:
-    was, now = ("an archive", "an image") if is_image else ("an image", "an archive")
-    message = (
-        f"function `{function}` is deployed as {was}, and AWS Lambda cannot change it to {now}"
-    )
-    hint = "rename the function, or remove it and deploy again"
-    return Problem("config/unfit", message, hint)

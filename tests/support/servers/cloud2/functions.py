@@ -21,7 +21,7 @@ from tests.support.servers.cloud2.refusals import (
 )
 from tests.support.servers.cloud2.running import Instance
 
-_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL = re.compile(r"[a-z0-9_-]{0,63}")
 _RUNTIME = re.compile(r"nodejs(18|20|22|24)|python3(09|9|1[0-4])")
 Names = Mapping[str, str]
@@ -42,7 +42,7 @@ def create(project: Cloud2Project, names: Names, query: Names, body: Any) -> Any
     name = query.get("functionId", "")
     if name in project.functions:
         raise RefusedRequestError(409, "ALREADY_EXISTS", f"Resource '{name}' already exists")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise invalid("function id must contain only lower case Latin letters, digits and a hyphen")
     checked(body)
     state = FunctionState({**body, "name": f"{place_of(names)}/functions/{name}"})

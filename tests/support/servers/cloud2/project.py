@@ -43,6 +43,7 @@ class RevisionState:
     created: str
     env: dict[str, str]
     instance: Instance
+    image: str = ""
 
 
 @dataclass
@@ -55,6 +56,9 @@ class ServiceState:
     )
     revisions: list[RevisionState] = field(default_factory=list)
     policy: dict[str, Any] = field(default_factory=lambda: {"version": 1, "etag": "ACAB"})
+    # Of a service that is not a function's.
+    document: dict[str, Any] | None = None
+    pending: Pending | None = None
 
     def revision(self, ident: str) -> RevisionState | None:
         return next((one for one in self.revisions if one.id == ident), None)

@@ -20,6 +20,7 @@ from tests.support import functions_framework
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.servers.cloud2.refusals import BuildFailedError
 from tests.support.servers.process import free_port, listens
+from tests.support.servers.pulled_images import PulledImage
 
 _SECONDS = 60
 _OURS = frozenset(("connection", "content-length", "transfer-encoding", "host"))
@@ -65,13 +66,18 @@ class Instance:
             if self.child is None or self.child.poll() is not None:
                 self._start()
 
-    def _start(self) -> None:
-        workspace = self.folder / "workspace"
+    def _prepare(self, workspace: Path) -> tuple[list[str], dict[str, str]]:
+        """Lay out the source, and return the command and its variables."""
         with zipfile.ZipFile(io.BytesIO(self.source)) as archive:
             archive.extractall(workspace)
-        self.port = free_port()
         argv, own = _command(self.runtime, workspace, self.port)
-        env = {"PATH": ENVIRONMENT["PATH"], "HOME": str(workspace), **own, **self.env}
+        return argv, {**own, **self.env}
+
+    def _start(self) -> None:
+        workspace = self.folder / "workspace"
+        self.port = free_port()
+        argv, given = self._prepare(workspace)
+        env = {"PATH": ENVIRONMENT["PATH"], "HOME": str(workspace), **given}
         with (self.folder / "log").open("ab") as log:
             self.child = subprocess.Popen(
                 argv,
@@ -108,6 +114,37 @@ class Instance:
             os.killpg(self.child.pid, signal.SIGKILL)
             self.child.wait()
         self.child = None
+
+
+class ImageInstance(Instance):
+    """A container without its base: paths of the container are below the workspace."""
+
+    def __init__(
+        self, folder: Path, pulled: PulledImage, command: tuple[str, ...], env: Mapping[str, str]
+    ) -> None:
+        super().__init__(folder, pulled.layers[-1], "image", env)
+        self._pulled, self._argv = pulled, command
+
+    def check(self) -> None:
+        self.start()
+
+    def _prepare(self, workspace: Path) -> tuple[list[str], dict[str, str]]:
+        for top in ("fabric", "var"):
+            for one in self._pulled.files(top):
+                path = workspace / top / one.path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(one.content)
+                path.chmod(one.mode)
+        programs = {"python": sys.executable, "node": str(find_node(ENVIRONMENT))}
+        argv = [programs.get(one, _inside(workspace, one)) for one in self._argv]
+        env = {name: _inside(workspace, text) for name, text in self.env.items()}
+        return argv, env
+
+
+def _inside(workspace: Path, text: str) -> str:
+    """A path of the container as a path of this machine."""
+    is_own = text.startswith(("/fabric/", "/var/task", "/tmp/"))  # noqa: S108 - the container's own
+    return f"{workspace}{text}" if is_own else text
 
 
 def _command(runtime: str, workspace: Path, port: int) -> tuple[list[str], dict[str, str]]:

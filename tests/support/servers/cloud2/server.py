@@ -38,6 +38,8 @@ _ACTS: dict[str, Callable[..., Any]] = {
     f"{_FUNCTIONS}.functions.list": functions.listed,
     f"{_FUNCTIONS}.functions.delete": functions.delete,
     f"{_FUNCTIONS}.operations.get": functions.operation,
+    f"{_RUN}.create": services.create,
+    f"{_RUN}.delete": services.delete,
     f"{_RUN}.get": services.get,
     f"{_RUN}.patch": services.patch,
     f"{_RUN}.revisions.list": services.revisions,
