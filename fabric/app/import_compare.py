@@ -16,6 +16,12 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fabric.app.import_archives import (
+    Archives,
+    compare_archives,
+    list_code_folders,
+    list_packed_archives,
+)
 from fabric.app.import_check import open_copy, write_changes
 from fabric.app.import_project import (
     ConvertedSource,
@@ -40,7 +46,7 @@ from fabric.importing.template_rows import (
     list_template_rows,
     read_default,
 )
-from fabric.model.outcomes.imported import ComparisonOutcome, RowDifference
+from fabric.model.outcomes.imported import ArchiveDifference, ComparisonOutcome, RowDifference
 from fabric.model.outcomes.queried import ConfigOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
@@ -60,12 +66,22 @@ _LINES = 10
 _SUFFIXES = {"serverless": "LambdaFunction", "sam": ""}
 
 
+class _Template(NamedTuple):
+    """The template of the other tool, and the files in its archives as far as they exist."""
+
+    tool: str
+    document: Any
+    archives: Archives
+
+
 class _Compared(NamedTuple):
-    """The tool, and the rows of fabric and of the tool."""
+    """The tool, the rows of fabric and of the tool, and the archives."""
 
     tool: str
     own: set[Row]
     other: set[Row]
+    archives: tuple[ArchiveDifference, ...]
+    warnings: tuple[Problem, ...]
 
 
 def compare_import(request: ImportRequest, settings: Settings) -> Report:
@@ -93,9 +109,10 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         is_converted=is_converted,
         equal=len(rows.own & rows.other),
         differences=differences,
+        archives=rows.archives,
     )
     code = ExitCode.PARTIAL if differences else ExitCode.OK
-    return Report("import", outcome, exit_code=code)
+    return Report("import", outcome, exit_code=code, warnings=rows.warnings)
 
 
 def _choose_source(found: Prepared) -> ConvertedSource:
@@ -114,10 +131,12 @@ def _compare(folder: Path, one: ConvertedSource, settings: Settings) -> _Compare
     config = _read_config(folder, one, settings)
     known = _list_known(config)
     own = list_config_rows(config, _read_templates(folder, config), known)
-    tool, template = _TOOLS[one.read.source.kind](folder, one, settings, known["AWS::Region"])
-    values = {**known, **_list_given(folder, template)}
-    other = list_template_rows(template, _SUFFIXES[one.read.source.kind], values)
-    return _Compared(tool, *align(own, other))
+    made = _TOOLS[one.read.source.kind](folder, one, settings, known["AWS::Region"])
+    values = {**known, **_list_given(folder, made.document)}
+    other = list_template_rows(made.document, _SUFFIXES[one.read.source.kind], values)
+    env = _build_environment(one, settings)
+    archives = compare_archives(folder, made.archives, replace(settings, env=env))
+    return _Compared(made.tool, *align(own, other), *archives)
 
 
 def _list_variables(one: ConvertedSource, settings: Settings) -> dict[str, str]:
@@ -129,11 +148,16 @@ def _list_variables(one: ConvertedSource, settings: Settings) -> dict[str, str]:
 
 def _read_config(folder: Path, one: ConvertedSource, settings: Settings) -> Any:
     """Read the config as a deploy of the stage does."""
-    env = {**settings.env, **_list_variables(one, settings)}
-    secrets = re.findall(r"\$\{secret:(\w+)", one.made.files[CONFIG_FILE])
-    env |= {name: settings.env.get(name, _PLACEHOLDER) for name in secrets}
+    env = _build_environment(one, settings)
     outcome = show_config(Where(stage=_STAGE), replace(settings, env=env, cwd=folder)).outcome
     return outcome.config if isinstance(outcome, ConfigOutcome) else {}
+
+
+def _build_environment(one: ConvertedSource, settings: Settings) -> dict[str, str]:
+    """Build the environment, with a value for each variable and secret of the config."""
+    env = {**settings.env, **_list_variables(one, settings)}
+    secrets = re.findall(r"\$\{secret:(\w+)", one.made.files[CONFIG_FILE])
+    return {**env, **{name: settings.env.get(name, _PLACEHOLDER) for name in secrets}}
 
 
 def _read_templates(folder: Path, config: Any) -> dict[str, Any]:
@@ -172,9 +196,7 @@ def _read_tree(path: Path) -> Node:
     return read(path.name, path.read_bytes(), keeps_tags=True).root
 
 
-def _run_osls(
-    folder: Path, one: ConvertedSource, settings: Settings, region: str
-) -> tuple[str, Any]:
+def _run_osls(folder: Path, one: ConvertedSource, settings: Settings, region: str) -> _Template:
     """Let osls, or the Serverless Framework, package the copy."""
     origin = one.read.source.file.parent
     program = _find_program(origin, settings)
@@ -199,8 +221,9 @@ def _run_osls(
     command = [program, "package", "--package", _OUT, *options]
     name = Path(program).name
     _require_success(f"{name} package", run_child(command, cwd=folder, env=env, timeout=_SECONDS))
-    text = (folder / _OUT / "cloudformation-template-update-stack.json").read_text()
-    return name, json.loads(text)
+    out = folder / _OUT
+    document = json.loads((out / "cloudformation-template-update-stack.json").read_text())
+    return _Template(name, document, list_packed_archives(document, out, _SUFFIXES["serverless"]))
 
 
 def _find_program(folder: Path, settings: Settings) -> str:
@@ -215,9 +238,7 @@ def _find_program(folder: Path, settings: Settings) -> str:
     return found
 
 
-def _run_sam(
-    folder: Path, one: ConvertedSource, settings: Settings, region: str
-) -> tuple[str, Any]:
+def _run_sam(folder: Path, one: ConvertedSource, settings: Settings, region: str) -> _Template:
     """Let the translator of AWS convert the template. No code of the project runs."""
     source = _include_files(convert_to_plain(one.read.found.root), folder)
     template = json.dumps(source).encode()
@@ -231,7 +252,8 @@ def _run_sam(
         hint = f"run: {sys.executable} -m pip install aws-sam-translator boto3"
         raise FabricError(Problem("import/no-tool", message, hint))
     _require_success("aws-sam-translator", done)
-    return "aws-sam-translator", json.loads(done.stdout)
+    archives = list_code_folders(convert_to_plain(one.read.found.root), folder)
+    return _Template("aws-sam-translator", json.loads(done.stdout), archives)
 
 
 def _include_files(value: Any, folder: Path) -> Any:

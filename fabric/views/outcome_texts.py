@@ -193,6 +193,9 @@ def _format_comparison(done: ComparisonOutcome, _style: Style) -> str:
             for first, second, third, last in table
         ]
         rows += [lines[0], *lines[1:]]
+    for archive in done.archives:
+        for whose, files in ((done.tool, archive.only_other), ("fabric", archive.only_fabric)):
+            rows += _format_notes(f"{archive.function}: files only of {whose}", files)
     return "\n".join(rows)
 
 

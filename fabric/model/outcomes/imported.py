@@ -61,6 +61,14 @@ class RowDifference(JsonStruct, frozen=True, kw_only=True):
     fabric: str
 
 
+class ArchiveDifference(JsonStruct, frozen=True, kw_only=True):
+    """Files without code that only one of the two archives of a function contains."""
+
+    function: str
+    only_other: tuple[str, ...] = ()
+    only_fabric: tuple[str, ...] = ()
+
+
 class ComparisonOutcome(JsonStruct, frozen=True, kw_only=True):
     """A config of fabric against the template that the other tool generates."""
 
@@ -71,3 +79,5 @@ class ComparisonOutcome(JsonStruct, frozen=True, kw_only=True):
     is_converted: bool
     equal: int
     differences: tuple[RowDifference, ...]
+    # They do not count as differences, because fabric packs only files that a function uses.
+    archives: tuple[ArchiveDifference, ...] = ()

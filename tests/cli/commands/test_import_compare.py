@@ -1,6 +1,7 @@
 """`fabric import --compare`: the config against the template of the other tool."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,31 @@ def test_an_existing_config_is_compared(tmp_path: Path) -> None:
             {"function": "api", "kind": "http", "other": "GET /orders", "fabric": "GET /o"},
             {"function": "api", "kind": "memory", "other": "1024", "fabric": "512"},
         ],
+        "archives": [],
     }
     assert made.fabric("import", "--compare").out.splitlines()[1:] == [
         "  function  kind    osls         fabric",
         "  api       http    GET /orders  GET /o",
         "  api       memory  1024         512",
     ]
+
+
+def test_files_of_only_one_archive_are_listed(tmp_path: Path) -> None:
+    script = COPY + f"cd .fabric-compare\n{sys.executable} -m zipfile -c s.zip ../*\n"
+    template = json.loads(json.dumps(TEMPLATE))
+    template["Resources"]["ApiLambdaFunction"]["Properties"]["Code"] = {"S3Key": "a/b/s.zip"}
+    made = with_tool(tmp_path, script)
+    made.write({"template.txt": json.dumps(template), "mail/welcome.html": "hi", "README.md": ""})
+    done = made.json("import", "--compare")
+    assert done.code == 0, done.out
+    [archive] = done.result["archives"]
+    assert archive["function"] == "api"
+    assert "mail/welcome.html" in archive["onlyOther"]
+    assert "README.md" not in archive["onlyOther"]
+    assert "api: files only of osls" in made.fabric("import", "--compare").out
+    broken = {"src/api.js": "import x from './missing.js';\nexport const handler = x;\n"}
+    made.write(broken)
+    assert "import/archives-not-compared" in made.fabric("import", "--compare").err
 
 
 def test_the_tool_cannot_change_files_of_the_project(tmp_path: Path) -> None:
