@@ -279,7 +279,10 @@ def clone_commit(folder: Path, target: Path, commit: str, env: Mapping[str, str]
         message = f"`{folder}` is not in a Git repository"
         raise FabricError(Problem("git/no-repository", message, "run the command in a clone"))
     if not git.commit(commit):
-        raise FabricError(_unknown_commit_problem(commit))
+        problem = _unknown_commit_problem(commit)
+        if git.is_shallow():
+            problem = replace(problem, hint="this clone is shallow: run git fetch --unshallow")
+        raise FabricError(problem)
     words = ("clone", "-q", "--no-checkout", "--shared", "--template=", "--", top, str(target))
     outside = Git(Path(target.anchor), {**env, **_QUIET, **_REMOTE_ONLY})
     cloned = outside.run_git(*words)

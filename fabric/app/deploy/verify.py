@@ -1,9 +1,10 @@
 """`verify`: build the commit of a deployment in a clean checkout, and compare it with the code that
 the provider runs."""
 
+import functools
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,13 +21,13 @@ from fabric.engine.bus import MakeListeners
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.deployed import VerifiedFunction, VerifyOutcome
-from fabric.model.problems import ExitCode, FabricError
+from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record
 from fabric.model.report import Report
 from fabric.providers.core.contract import CodeHasher
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.state.records.archives import ArchiveMissingError, find_archive
-from fabric.system.git import clone_commit
+from fabric.system.git import clone_commit, find_commit
 from fabric.system.owned_folder import create_temporary_folder
 
 MATCH, DIFFERS, UNKNOWN = "match", "differs", "unknown"
@@ -35,9 +36,20 @@ _COPIED = ("node_modules", ".env")
 # The files that decide what is installed.
 _LOCKS = ("package.json", *(one for one in LOCK_FILES if "/" not in one))
 _NO_HASH = "the provider reports no hash of the code"
+_NO_FUNCTION = "the commit does not contain the function"
+_OTHER_ARCHIVE = "the commit builds another archive"
+_REASONS_OF_COMMITS = (_NO_FUNCTION, _OTHER_ARCHIVE)
 
 # Hashes of built archives, by service and function.
 Built = Mapping[tuple[str, str], str]
+
+
+class _Build(Struct, frozen=True):
+    """The build of a commit, or why it failed."""
+
+    commit: str
+    archives: Built = {}
+    failure: str = ""
 
 
 class _Actual(Struct, frozen=True):
@@ -57,15 +69,25 @@ def verify(
         outcome = VerifyOutcome(project.stage, commit, ())
         text = f"Nothing is deployed in stage {project.stage}."
         return Report(request.command, outcome, text=text, exit_code=ExitCode.PARTIAL)
-    built = {
-        one: _build_commit(project, request, settings, one, make_listeners)
-        for one in sorted(commits - {""})
-    }
-    rows = tuple(_verify_records(project, found, settings, commit, built))
+
+    @functools.cache
+    def build_once(one: str) -> _Build:
+        try:
+            return _build_commit(project, request, settings, one, make_listeners)
+        except FabricError as error:
+            if commit:
+                raise
+            return _Build(one, failure=_format_failure(error.first))
+
+    rows = tuple(_verify_records(project, found, settings, commit, build_once))
     outcome = VerifyOutcome(project.stage, ", ".join(sorted(commits - {""})), rows)
     return Report(
         request.command, outcome, warnings=project.warnings, exit_code=_choose_exit_code(rows)
     )
+
+
+def _format_failure(problem: Problem) -> str:
+    return f"{problem.message} ({problem.hint})" if problem.hint else problem.message
 
 
 def _choose_exit_code(rows: tuple[VerifiedFunction, ...]) -> ExitCode:
@@ -81,8 +103,9 @@ def _build_commit(
     settings: Settings,
     commit: str,
     make_listeners: MakeListeners,
-) -> Built:
-    """Build the archives of a commit in a temporary checkout, without any cache."""
+) -> _Build:
+    """Build the archives of a commit in a temporary checkout, without any cache. A commit that does
+    not build is a result, because other deployments have other commits."""
     with create_temporary_folder("verify") as folder:
         here = settings.cwd.resolve()
         checkout = folder / "checkout"
@@ -91,12 +114,15 @@ def _build_commit(
         where = replace(request.where, home="")
         one = replace(request, verb=Verb.PACKAGE, command="package", where=where)
         env = {name: text for name, text in settings.env.items() if name != "FABRIC_CACHE_DIR"}
-        report = build(one, replace(settings, cwd=there, env=env), make_listeners)
+        try:
+            report = build(one, replace(settings, cwd=there, env=env), make_listeners)
+        except FabricError as error:
+            return _Build(commit, failure=_format_failure(error.first))
         if report.problems:
-            raise FabricError(*report.problems)
+            return _Build(commit, failure=_format_failure(report.problems[0]))
         outcome = report.outcome
         rows = outcome.artifacts if isinstance(outcome, BuildOutcome) else ()
-        return {(row.service, row.function): row.sha256 for row in rows}
+        return _Build(commit, {(row.service, row.function): row.sha256 for row in rows})
 
 
 def _copy_installed(project: Project, here: Path, there: Path, checkout: Path) -> None:
@@ -141,16 +167,21 @@ def _verify_records(
     found: LiveRecords,
     settings: Settings,
     commit: str,
-    built: Mapping[str, Built],
+    build_once: Callable[[str], _Build],
 ) -> Iterator[VerifiedFunction]:
+    head = "" if commit else find_commit(settings.cwd, settings.env)
     with open_deploy_scope(
         found.placements, settings, ScopeOptions(lambda: project.units)
     ) as scope:
         for _, record in sorted(found.records.items()):
-            archives = built.get(commit or record.origin.commit)
+            named = commit or record.origin.commit
             for one in record.functions:
                 actual = _find_actual(scope, record, one)
-                yield _compare(record, one, actual, archives)
+                row = _compare(record, one, actual, build_once(named) if named else None)
+                # A deploy without changes keeps the record, also if it has another commit.
+                is_later = row.reason in _REASONS_OF_COMMITS and head not in ("", named)
+                again = _compare(record, one, actual, build_once(head)) if is_later else row
+                yield again if again.verdict == MATCH else row
 
 
 def _find_actual(scope: DeployScope, record: Record, one: FunctionRecord) -> _Actual:
@@ -175,10 +206,10 @@ def _read_simulated(scope: DeployScope, record: Record, one: FunctionRecord) -> 
 
 
 def _compare(
-    record: Record, one: FunctionRecord, actual: _Actual, archives: Built | None
+    record: Record, one: FunctionRecord, actual: _Actual, built: _Build | None
 ) -> VerifiedFunction:
-    expected = (archives or {}).get((record.ref.service, one.name), "")
-    verdict, reason = _judge(one, actual, expected, is_built=archives is not None)
+    expected = built.archives.get((record.ref.service, one.name), "") if built else ""
+    verdict, reason = _judge(one, actual, expected, built)
     return VerifiedFunction(
         service=record.ref.service,
         function=one.name,
@@ -191,17 +222,19 @@ def _compare(
 
 
 def _judge(
-    one: FunctionRecord, actual: _Actual, expected: str, *, is_built: bool
+    one: FunctionRecord, actual: _Actual, expected: str, built: _Build | None
 ) -> tuple[str, str]:
     """Return the verdict and its reason."""
     if not actual.sha256:
         return (UNKNOWN if actual.reason == _NO_HASH else DIFFERS), actual.reason
     if one.artifact_sha256 and actual.sha256 != one.artifact_sha256:
         return DIFFERS, "the code was changed outside of fabric"
-    if not is_built:
+    if built is None:
         return UNKNOWN, "the deployment names no commit: use --commit"
+    if built.failure:
+        return UNKNOWN, f"the commit {built.commit[:12]} cannot be built: {built.failure}"
     if not expected:
-        return DIFFERS, "the commit does not contain the function"
+        return DIFFERS, _NO_FUNCTION
     if expected != actual.sha256:
-        return DIFFERS, "the commit builds another archive"
+        return DIFFERS, _OTHER_ARCHIVE
     return MATCH, ""

@@ -37,7 +37,7 @@ def push_order(
 
 
 def build_push_with_server(target: str, order: FunctionOrder, runtime: ServerRuntime) -> PushOrder:
-    """Build the image of an order with fabric's server, which is a layer of its own."""
+    """Build the image of an order with fabric's server, which is a separate layer."""
     found = require_reference(target)
     push = _build_push(found.registry, found.repository, order)
     config = push.contents[list_blobs(push.manifest)[-1]]()
