@@ -233,8 +233,6 @@ def _judge(
         return UNKNOWN, "the deployment names no commit: use --commit"
     if built.failure:
         return UNKNOWN, f"the commit {built.commit[:12]} cannot be built: {built.failure}"
-    if not expected:
-        return DIFFERS, _NO_FUNCTION
-    if expected != actual.sha256:
-        return DIFFERS, _OTHER_ARCHIVE
-    return MATCH, ""
+    if expected == actual.sha256:
+        return MATCH, ""
+    return DIFFERS, _OTHER_ARCHIVE if expected else _NO_FUNCTION
