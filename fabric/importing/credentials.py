@@ -7,7 +7,10 @@ from fabric.importing.source import At, Ledger
 from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
-_OWN_NAMES = ("environment", "env", "variables", "custom", "params", "input", "parameters")
+_OWN_NAMES = (
+    *("environment", "env", "variables", "custom", "params", "input", "parameters"),
+    *("pattern", "eventpattern"),
+)
 # Sections whose keys name functions and resources.
 _NAMED_SECTIONS = ("functions", "Resources")
 _PROPERTY = re.compile(
@@ -23,6 +26,7 @@ _SHORT_NAME = re.compile(
 _SHORTEST_PART = 8
 _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
+_URL_BEFORE_PASSWORD = re.compile(r"://[^\s/?#@:]*:$")
 _URL_USER = re.compile(r"://[^\s/?#@]*@")
 _ASSIGNED_PASSWORD = re.compile(
     r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]"
@@ -103,10 +107,16 @@ class Credentials:
         if isinstance(node, Scalar):
             if not _is_credential(node, key, is_named=is_named):
                 return node
-            text = self.hide(at, key, node.text)
-            return node._replace(value=text, text=text)
+            return self._hide_text(at, node, key)
         if isinstance(node, Sequence):
-            items = (self._replace(one, key, is_named=is_named) for one in at.list_items())
+            places = at.list_items()
+            passwords = _find_split_passwords(node)
+            items = (
+                self._hide_text(one, one.node, key or "password")
+                if isinstance(one.node, Scalar) and number in passwords
+                else self._replace(one, key, is_named=is_named)
+                for number, one in enumerate(places)
+            )
             return node._replace(items=tuple(items))
         names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
         owner = next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
@@ -123,6 +133,23 @@ class Credentials:
                 is_inner, inner = True, owner
             entries.append(entry._replace(value=self._replace(one, inner, is_named=is_inner)))
         return node._replace(entries=tuple(entries))
+
+    def _hide_text(self, at: At, node: Scalar, key: str) -> Node:
+        text = self.hide(at, key, node.text)
+        return node._replace(value=text, text=text)
+
+
+def _find_split_passwords(node: Sequence) -> frozenset[int]:
+    """Find passwords of URLs that `Fn::Join` puts together: between a user and an `@`."""
+    texts = [one.text if isinstance(one, Scalar) else "" for one in node.items]
+    return frozenset(
+        number
+        for number in range(1, len(texts) - 1)
+        if texts[number]
+        and texts[number + 1].startswith("@")
+        and _URL_BEFORE_PASSWORD.search(texts[number - 1])
+        and not _VARIABLE.fullmatch(texts[number])
+    )
 
 
 def _has_pair(text: str) -> bool:

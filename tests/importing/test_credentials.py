@@ -161,3 +161,26 @@ def test_credentials_of_outputs_parameters_and_tags_are_not_copied() -> None:
     assert done.config["params"] == {"Url": "${env:URL}"}
     assert done.config["stages"]["prod"]["params"] == {"Url": "${env:PROD_URL}"}
     assert ["can read a tag" in one for one in done.reasons()] == [True]
+
+
+def test_a_password_that_a_join_puts_into_a_url_is_replaced() -> None:
+    resources = """\
+F:
+  Type: AWS::Serverless::Function
+  Properties:
+    Handler: api.handler
+    Runtime: nodejs22.x
+    CodeUri: src
+    Environment: {Variables: {DB: !Join ['', ['postgres://app:', Hunter2, '@', db.local]]}}
+"""
+    done = from_sam(template(resources), SOURCE)
+    assert "Hunter2" not in str(done)
+    assert done.function["env"]["DB"] == "postgres://app:${env:DB}@db.local"
+
+
+def test_a_credential_in_an_event_pattern_is_replaced() -> None:
+    event = "eventBridge: {pattern: {source: [shop], detail: {apiToken: [Hunter2Hunter2]}}}"
+    function = f"api: {{handler: src/api.handler, events: [{{{event}}}]}}\n"
+    done = from_serverless(service(function), SOURCE)
+    assert "Hunter2" not in str(done)
+    assert "${env:API_TOKEN}" in str(done.function["triggers"])
