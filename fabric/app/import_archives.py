@@ -69,21 +69,21 @@ def list_code_folders(source: Any, folder: Path) -> dict[str, frozenset[str]]:
 
 
 def compare_archives(
-    folder: Path, other: Archives, settings: Settings
+    folder: Path, stage: str, other: Archives, settings: Settings
 ) -> tuple[tuple[ArchiveDifference, ...], tuple[Problem, ...]]:
     """Package the config in a directory, and compare the archives. A failed build is a warning."""
     if not other:
         return (), ()
     try:
-        own = _package(folder, settings)
+        own = _package(folder, stage, settings)
     except FabricError as error:
         message = f"the contents of archives were not compared: {error.first.message}"
         return (), (Problem("import/archives-not-compared", message, error.first.hint),)
     return tuple(_list_differences(own, other)), ()
 
 
-def _package(folder: Path, settings: Settings) -> dict[str, frozenset[str]]:
-    request = Request(Verb.PACKAGE, "package", Where(stage="dev"))
+def _package(folder: Path, stage: str, settings: Settings) -> dict[str, frozenset[str]]:
+    request = Request(Verb.PACKAGE, "package", Where(stage=stage))
     here = replace(settings, cwd=folder)
     report = build(request, here, lambda *_: ())
     if report.problems:

@@ -57,13 +57,27 @@ from fabric.system.process import ChildResult, run_child
 _PROGRAMS = ("osls", "serverless", "sls")
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)")
 _PLACEHOLDER = "compare"
-_STAGE = "dev"
+_DEFAULT_STAGE = "dev"
 _REGION = "us-east-1"
 _OUT = ".fabric-compare"
 _SECONDS = 600
 _LINES = 10
 # Ends of logical ids that tools add to names of functions.
 _SUFFIXES = {"serverless": "LambdaFunction", "sam": ""}
+
+
+class _Service(NamedTuple):
+    """The service to compare: a directory in a copy of the project, its source, and the stage."""
+
+    folder: Path
+    source: ConvertedSource
+    settings: Settings
+    # "" if none is given.
+    stage: str
+
+    @property
+    def stage_name(self) -> str:
+        return self.stage or _DEFAULT_STAGE
 
 
 class _Template(NamedTuple):
@@ -95,7 +109,8 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
             raise FabricError(Problem("input/too-many", message, "name the directory of a service"))
         if is_converted:
             write_changes(found.changes, found.top, copy)
-        rows = _compare(copy / one.read.folder.relative_to(found.top), one, settings)
+        folder = copy / one.read.folder.relative_to(found.top)
+        rows = _compare(_Service(folder, one, settings, request.stage))
     differences = tuple(
         RowDifference(
             function=first.function, kind=first.kind, other=first.value, fabric=second.value
@@ -127,35 +142,40 @@ def _choose_source(found: Prepared) -> ConvertedSource:
     return one
 
 
-def _compare(folder: Path, one: ConvertedSource, settings: Settings) -> _Compared:
-    config = _read_config(folder, one, settings)
-    known = _list_known(config)
-    own = list_config_rows(config, _read_templates(folder, config), known)
-    made = _TOOLS[one.read.source.kind](folder, one, settings, known["AWS::Region"])
-    values = {**known, **_list_given(folder, made.document)}
-    other = list_template_rows(made.document, _SUFFIXES[one.read.source.kind], values)
-    env = _build_environment(one, settings)
-    archives = compare_archives(folder, made.archives, replace(settings, env=env))
+def _compare(service: _Service) -> _Compared:
+    config = _read_config(service)
+    known = _list_known(config, service.stage_name)
+    own = list_config_rows(config, _read_templates(service.folder, config), known)
+    kind = service.source.read.source.kind
+    made = _TOOLS[kind](service, known["AWS::Region"])
+    values = {**known, **_list_given(service, made.document)}
+    other = list_template_rows(made.document, _SUFFIXES[kind], values)
+    env = _build_environment(service)
+    archives = compare_archives(
+        service.folder, service.stage_name, made.archives, replace(service.settings, env=env)
+    )
     return _Compared(made.tool, *align(own, other), *archives)
 
 
-def _list_variables(one: ConvertedSource, settings: Settings) -> dict[str, str]:
+def _list_variables(service: _Service) -> dict[str, str]:
     """List the variables that the source reads. Unset ones get a value for both sides."""
+    one, settings = service.source, service.settings
     text = one.read.found.text + "".join(one.made.files.values())
     names = dict.fromkeys(_VARIABLE.findall(text))
     return {name: settings.env.get(name, _PLACEHOLDER) for name in names}
 
 
-def _read_config(folder: Path, one: ConvertedSource, settings: Settings) -> Any:
+def _read_config(service: _Service) -> Any:
     """Read the config as a deploy of the stage does."""
-    env = _build_environment(one, settings)
-    outcome = show_config(Where(stage=_STAGE), replace(settings, env=env, cwd=folder)).outcome
+    here = replace(service.settings, env=_build_environment(service), cwd=service.folder)
+    outcome = show_config(Where(stage=service.stage_name), here).outcome
     return outcome.config if isinstance(outcome, ConfigOutcome) else {}
 
 
-def _build_environment(one: ConvertedSource, settings: Settings) -> dict[str, str]:
+def _build_environment(service: _Service) -> dict[str, str]:
     """Build the environment, with a value for each variable and secret of the config."""
-    env = {**settings.env, **_list_variables(one, settings)}
+    one, settings = service.source, service.settings
+    env = {**settings.env, **_list_variables(service)}
     secrets = re.findall(r"\$\{secret:(\w+)", one.made.files[CONFIG_FILE])
     return {**env, **{name: settings.env.get(name, _PLACEHOLDER) for name in secrets}}
 
@@ -169,9 +189,9 @@ def _read_templates(folder: Path, config: Any) -> dict[str, Any]:
     }
 
 
-def _list_known(config: Any) -> dict[str, Any]:
+def _list_known(config: Any, stage: str) -> dict[str, Any]:
     """List the values of names that the other tool, or a deploy, chooses."""
-    name = f"{config['service']}-{_STAGE}"
+    name = f"{config['service']}-{stage}"
     machines = (one["name"] for one in config.get("workflows") or () if "name" in one)
     return {
         **(config.get("params") or {}),
@@ -181,13 +201,13 @@ def _list_known(config: Any) -> dict[str, Any]:
     }
 
 
-def _list_given(folder: Path, template: Any) -> dict[str, Any]:
+def _list_given(service: _Service, template: Any) -> dict[str, Any]:
     """List the values of parameters that the source has: defaults, and those of samconfig.toml."""
     found = template.get("Parameters") or {}
     values = {name: read_default(name, one) for name, one in found.items()}
-    file = folder / SAM_CONFIG_FILE
+    file = service.folder / SAM_CONFIG_FILE
     text = file.read_text() if file.is_file() else None
-    given = read_deploy_settings(text).overrides.get("default", {})
+    given = read_deploy_settings(text).overrides.get(service.stage or "default", {})
     values |= {name: text for name, text in given.items() if name in found}
     return {name: one for name, one in values.items() if one is not None}
 
@@ -196,8 +216,9 @@ def _read_tree(path: Path) -> Node:
     return read(path.name, path.read_bytes(), keeps_tags=True).root
 
 
-def _run_osls(folder: Path, one: ConvertedSource, settings: Settings, region: str) -> _Template:
+def _run_osls(service: _Service, region: str) -> _Template:
     """Let osls, or the Serverless Framework, package the copy."""
+    folder, one, settings = service.folder, service.source, service.settings
     origin = one.read.source.file.parent
     program = _find_program(origin, settings)
     for parent in (origin, *origin.parents):
@@ -206,7 +227,7 @@ def _run_osls(folder: Path, one: ConvertedSource, settings: Settings, region: st
             (folder / "node_modules").symlink_to(modules.resolve())
             break
     env = {
-        **_list_variables(one, settings),
+        **_list_variables(service),
         "PATH": settings.env.get("PATH", ""),
         "HOME": str(folder),
         "CI": "1",
@@ -217,8 +238,9 @@ def _run_osls(folder: Path, one: ConvertedSource, settings: Settings, region: st
         "SLS_TELEMETRY_DISABLED": "1",
         "SLS_NOTIFICATIONS_MODE": "off",
     }
-    options = ["--stage", _STAGE, "--region", region, "--config", one.read.source.file.name]
-    command = [program, "package", "--package", _OUT, *options]
+    options = ["--stage", service.stage_name, "--region", region]
+    config = ["--config", one.read.source.file.name]
+    command = [program, "package", "--package", _OUT, *options, *config]
     name = Path(program).name
     _require_success(f"{name} package", run_child(command, cwd=folder, env=env, timeout=_SECONDS))
     out = folder / _OUT
@@ -238,8 +260,9 @@ def _find_program(folder: Path, settings: Settings) -> str:
     return found
 
 
-def _run_sam(folder: Path, one: ConvertedSource, settings: Settings, region: str) -> _Template:
+def _run_sam(service: _Service, region: str) -> _Template:
     """Let the translator of AWS convert the template. No code of the project runs."""
+    folder, one, settings = service.folder, service.source, service.settings
     source = _include_files(convert_to_plain(one.read.found.root), folder)
     template = json.dumps(source).encode()
     command = [sys.executable, "-P", sam_translation.__file__]

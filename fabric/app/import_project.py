@@ -69,6 +69,8 @@ class ImportRequest(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     force: bool = False
     strict: bool = False
+    # Of comparisons; "" for the default.
+    stage: str = ""
 
 
 class _Read(Struct, frozen=True):

@@ -44,6 +44,12 @@ class SourceChoice(Struct, frozen=True):
             help="Compare with the template of the other tool, which runs its plugins.",
         ),
     ]
+    stage: Annotated[
+        str,
+        click.option(
+            "--stage", default="", metavar="NAME", help="Stage of --compare. [default: dev]"
+        ),
+    ]
     force: Annotated[bool, click.option("--force", is_flag=True, help="Replace existing files.")]
     strict: Annotated[
         bool,
@@ -62,7 +68,7 @@ class ImportFlags(Struct, frozen=True):
     epilog=format_examples("""
 fabric import                          convert serverless.yml or template.yaml of this directory
 fabric import services/api --dry-run   report what would be carried, and write nothing
-fabric import --compare                list differences to the template of the other tool
+fabric import --compare --stage prod   list differences to the template of the other tool
 """),
 )
 @pass_flags(ImportFlags)
@@ -90,6 +96,7 @@ def import_project(flags: ImportFlags) -> int:
         dry_run=chosen.dry_run,
         force=chosen.force,
         strict=chosen.strict,
+        stage=chosen.stage,
     )
     if chosen.compare:
         if chosen.out or chosen.dry_run or chosen.force or chosen.strict:
@@ -98,4 +105,7 @@ def import_project(flags: ImportFlags) -> int:
         from fabric.app.import_compare import compare_import
 
         return answer(flags.screen, lambda settings: compare_import(request, settings))
+    if chosen.stage:
+        message = "--stage requires --compare: an import converts all stages"
+        raise FabricError(Problem("usage/conflict", message, "omit --stage"))
     return answer(flags.screen, lambda settings: start(request, settings))

@@ -87,6 +87,14 @@ def test_an_existing_config_is_compared(tmp_path: Path) -> None:
     ]
 
 
+def test_another_stage_is_compared(tmp_path: Path) -> None:
+    script = COPY.replace("mkdir", 'test "$4 $5" = "--stage prod"\nmkdir') + "exit $?\n"
+    made = with_tool(tmp_path, script.replace("#!/bin/sh", "#!/bin/sh -e"))
+    assert made.json("import", "--compare", "--stage", "prod").code == 0
+    assert made.json("import", "--compare").error["code"] == "import/tool-failed"
+    assert made.json("import", "--stage", "prod").error["code"] == "usage/conflict"
+
+
 def test_files_of_only_one_archive_are_listed(tmp_path: Path) -> None:
     script = COPY + f"cd .fabric-compare\n{sys.executable} -m zipfile -c s.zip ../*\n"
     template = json.loads(json.dumps(TEMPLATE))
