@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from fabric.app.import_project import (
     convert_project,
 )
 from fabric.app.import_sources import format_shown
+from fabric.app.import_wrangler import list_binding_rows, list_wrangler_rows
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config
@@ -135,15 +137,18 @@ def _choose_source(found: Prepared) -> ConvertedSource:
         message = "--compare needs one service, and several were found"
         raise FabricError(Problem("usage/ambiguous", message, "name the directory of one service"))
     [one] = found.done
-    if one.read.source.kind not in _TOOLS:
+    if one.read.source.kind not in (*_TOOLS, "wrangler"):
         message = f"--compare is not supported for {one.read.source.kind}"
-        hint = "use it with serverless.yml or a template of AWS SAM"
+        hint = "use it with serverless.yml, a template of AWS SAM, or a config of Wrangler"
         raise FabricError(Problem("usage/unsupported", message, hint))
     return one
 
 
 def _compare(service: _Service) -> _Compared:
     config = _read_config(service)
+    if service.source.read.source.kind == "wrangler":
+        own = list_binding_rows(config)
+        return _Compared("wrangler", own, list_wrangler_rows(_run_wrangler(service), own), (), ())
     known = _list_known(config, service.stage_name)
     own = list_config_rows(config, _read_templates(service.folder, config), known)
     kind = service.source.read.source.kind
@@ -216,21 +221,36 @@ def _read_tree(path: Path) -> Node:
     return read(path.name, path.read_bytes(), keeps_tags=True).root
 
 
-def _run_osls(service: _Service, region: str) -> _Template:
-    """Let osls, or the Serverless Framework, package the copy."""
-    folder, one, settings = service.folder, service.source, service.settings
-    origin = one.read.source.file.parent
-    program = _find_program(origin, settings)
+def _open_modules(service: _Service) -> dict[str, str]:
+    """Link the installed packages into the copy, and return the variables of a tool."""
+    origin = service.source.read.source.file.parent
     for parent in (origin, *origin.parents):
         modules = parent / "node_modules"
         if modules.is_dir():
-            (folder / "node_modules").symlink_to(modules.resolve())
+            (service.folder / "node_modules").symlink_to(modules.resolve())
             break
+    path = service.settings.env.get("PATH", "")
+    return {**_list_variables(service), "PATH": path, "HOME": str(service.folder), "CI": "1"}
+
+
+def _run_wrangler(service: _Service) -> str:
+    """Let Wrangler bundle the copy without a deploy, and return what it prints."""
+    file = service.source.read.source.file
+    program = _find_program(file.parent, service.settings, ("wrangler",), "wrangler")
+    env = {**_open_modules(service), "WRANGLER_SEND_METRICS": "false", "NO_COLOR": "1"}
+    stage = ["--env", service.stage] if service.stage else []
+    command = [program, "deploy", "--dry-run", "--outdir", _OUT, "--config", file.name, *stage]
+    done = run_child(command, cwd=service.folder, env=env, timeout=_SECONDS)
+    _require_success("wrangler deploy --dry-run", done)
+    return done.stdout.decode(errors="replace")
+
+
+def _run_osls(service: _Service, region: str) -> _Template:
+    """Let osls, or the Serverless Framework, package the copy."""
+    folder, one, settings = service.folder, service.source, service.settings
+    program = _find_program(one.read.source.file.parent, settings, _PROGRAMS, "osls")
     env = {
-        **_list_variables(service),
-        "PATH": settings.env.get("PATH", ""),
-        "HOME": str(folder),
-        "CI": "1",
+        **_open_modules(service),
         "AWS_ACCESS_KEY_ID": "compare",
         "AWS_SECRET_ACCESS_KEY": "compare",
         "AWS_REGION": region,
@@ -248,14 +268,14 @@ def _run_osls(service: _Service, region: str) -> _Template:
     return _Template(name, document, list_packed_archives(document, out, _SUFFIXES["serverless"]))
 
 
-def _find_program(folder: Path, settings: Settings) -> str:
+def _find_program(folder: Path, settings: Settings, programs: Sequence[str], package: str) -> str:
     """Find the tool in `node_modules`, otherwise on PATH. fabric never downloads it."""
     places = [str(one / "node_modules" / ".bin") for one in (folder, *folder.parents)]
     path = ":".join((*places, settings.env.get("PATH", "")))
-    found = next((one for name in _PROGRAMS if (one := shutil.which(name, path=path))), None)
+    found = next((one for name in programs if (one := shutil.which(name, path=path))), None)
     if found is None:
-        message = "`osls` and `serverless` are not in node_modules or on PATH"
-        hint = "run: npm install --save-dev osls"
+        message = f"`{package}` is not in node_modules or on PATH"
+        hint = f"run: npm install --save-dev {package}"
         raise FabricError(Problem("import/no-tool", message, hint))
     return found
 

@@ -80,8 +80,8 @@ def import_project(flags: ImportFlags) -> int:
     reason. No code of the project runs, and no network is used. The exit code is 2 if a key is
     not carried.
 
-    --compare runs osls or aws-sam-translator in a copy of the project, with all plugins of the
-    project. It writes nothing. The exit code is 2 if both sides differ.
+    --compare runs osls, aws-sam-translator or Wrangler in a copy of the project, with all plugins
+    of the project. It writes nothing. The exit code is 2 if both sides differ.
     """
     from fabric.app.import_project import ImportRequest
     from fabric.app.import_project import import_project as start

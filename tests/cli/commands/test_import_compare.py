@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.commands.test_import import CODE, SAM, SERVERLESS, imported
 from tests.support.project import Project
+from tests.support.wrangler import installed
 
 FUNCTION = {
     "Type": "AWS::Lambda::Function",
@@ -237,3 +238,41 @@ class Translator:
     made.write({"template.yaml": text, "a.yml": "a: 1\n", "samconfig.toml": config})
     done = made.json("import", "--compare", env={"PYTHONPATH": str(made.root / "stand-in")})
     assert (done.code, done.result["differences"]) == (0, []), done.out
+
+
+def test_bindings_of_a_worker_are_compared(tmp_path: Path) -> None:
+    made = imported(
+        tmp_path,
+        '{"name": "shop", "main": "src/api.js", "compatibility_date": "2026-01-01",'
+        ' "vars": {"GREETING": "hello"}, "kv_namespaces": [{"binding": "KV", "id": "0123"}],'
+        ' "ai": {"binding": "AI"}, "r2_buckets": [{"binding": "FILES", "bucket_name": "files"}]}',
+        "wrangler.json",
+    )
+    script = (
+        "#!/bin/sh\ncat <<END\nBinding                 Resource\n"
+        "env.KV (0123)           KV Namespace\nenv.FILES (other)       R2 Bucket\n"
+        'env.AI                  AI\nenv.GREETING ("hello")  Environment Variable\nEND\n'
+    )
+    made.write({"node_modules/.bin/wrangler": script})
+    (made.root / "node_modules/.bin/wrangler").chmod(0o755)
+    done = made.json("import", "--compare")
+    assert (done.code, done.result["tool"], done.result["equal"]) == (2, "wrangler", 3)
+    [different] = done.result["differences"]
+    assert (different["other"], different["fabric"]) == ("FILES other", "FILES files")
+    assert "hello" not in done.out
+
+
+@pytest.mark.slow
+def test_bindings_equal_those_of_wrangler(tmp_path: Path) -> None:
+    made = imported(
+        tmp_path,
+        '{"name": "shop", "main": "src/api.js", "compatibility_date": "2026-01-01",'
+        ' "vars": {"GREETING": "hello"}, "kv_namespaces": [{"binding": "KV", "id": "0123"}],'
+        ' "queues": {"producers": [{"binding": "ORDERS", "queue": "orders"}]},'
+        ' "services": [{"binding": "OTHER", "service": "other"}]}',
+        "wrangler.json",
+    )
+    made.write({"src/api.js": "export default { fetch: () => new Response('') };\n"})
+    (made.root / "node_modules").symlink_to(installed() / "node_modules")
+    done = made.json("import", "--compare")
+    assert (done.code, done.result["equal"], done.result["differences"]) == (0, 4, []), done.out
