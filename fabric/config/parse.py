@@ -15,8 +15,9 @@ from fabric.config.layers import list_function_layers, map_layer_addresses, pars
 from fabric.config.redact import encode_redacted_config
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import is_protected, list_named_entries
+from fabric.config.schema.bound_values import convert_bound_values
 from fabric.config.schema.build import BUILD
-from fabric.config.schema.config import DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
+from fabric.config.schema.config import CONFIG, DEPLOY, HEALTH_CHECK, OVERRIDE, TARGETS
 from fabric.config.schema.entries import WORKFLOW
 from fabric.config.schema.function import FUNCTION, PACKAGE
 from fabric.config.schema.function_settings import FUNCTION_SETTINGS
@@ -123,7 +124,7 @@ class Loaded(NamedTuple):
 
 
 def parse_config(loaded: Loaded) -> Config:
-    root = loaded.root
+    root = convert_bound_values(CONFIG, loaded.root)
     build = _merge_build_settings(find_child(root, "build"), DEFAULT_BUILD)
     supply, overrides = build_supply(root, loaded.scope), _parse_overrides(root)
     return Config(

@@ -3,6 +3,7 @@
 A conversion is a table from keys to rules. Keys without a rule are reported as unknown.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
@@ -10,6 +11,7 @@ from fabric.importing.context import Context
 from fabric.importing.draft import Fields
 from fabric.importing.source import At
 
+_PARAMETER = re.compile(r"\$\{param:[A-Za-z0-9_-]+\}")
 Rule: TypeAlias = Callable[[Context, At, Fields], None]
 Rules: TypeAlias = Mapping[str, Rule]
 Shared = TypeVar("Shared")
@@ -71,6 +73,12 @@ def true_as(key: str) -> Rule:
 
 def put_enabled(context: Context, at: At, fields: Fields) -> None:
     """Copy whether events are delivered, only if they are not."""
+    reference = at.get("Ref").text
+    text = context.names.parameters.get(reference, "") if reference else at.text
+    if at.key.lower() == "enabled" and _PARAMETER.fullmatch(text):
+        fields.put("enabled", text, at)
+        context.ledger.carry(at)
+        return
     if at.is_map or "${" in at.text:
         reason = "whether it is on depends on a value of the stage; it is off in each stage"
         context.ledger.lose(at, reason, "set `enabled` of the trigger with `stages`")

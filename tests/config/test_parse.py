@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.config.values import Config
+from fabric.config.values import Config, CronTrigger, QueueTrigger
 from fabric.model.backends import BackendKind
 from tests.support.config_texts import HEAD, ONE, loaded
 
@@ -97,3 +97,21 @@ def test_overrides_are_possible_targets_after_the_own_provider() -> None:
     config = config_of(f"providerOverrides: {{spare: {{name: edge1-workers}}}}\n{ONE}")
     assert config.targets.choices == ("cloud1-lambda", "spare")
     assert [one.has_backend for one in config.targets.overrides] == [False]
+
+
+def test_numbers_and_flags_from_bindings_have_the_types_of_their_keys() -> None:
+    functions = """\
+functions:
+  - name: api
+    entry: a.ts
+    triggers:
+      - {type: cron, schedule: rate(1 hour), enabled: "${param:on}"}
+      - {type: queue, queue: jobs, filters: [{kind: ["${param:on}"]}], batchSize: "${param:size}"}
+"""
+    config = config_of(f"params: {{on: 'false', size: '5'}}\n{functions}")
+    cron, queue = config.functions[0].triggers
+    assert isinstance(cron, CronTrigger)
+    assert cron.options == '{"enabled":false}'
+    assert isinstance(queue, QueueTrigger)
+    assert queue.batch_size == 5
+    assert '"kind":["false"]' in queue.options

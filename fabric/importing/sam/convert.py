@@ -12,6 +12,7 @@ from fabric.importing.event_target import EventTarget
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.rules import apply_rules
 from fabric.importing.sam.api import convert_apis
+from fabric.importing.sam.conditions import resolve_conditions
 from fabric.importing.sam.config import CONFIG_FILE, DeploySettings, read_deploy_settings
 from fabric.importing.sam.documents import (
     HTTP,
@@ -51,7 +52,8 @@ def convert_sam(root: Node, surroundings: Surroundings, file: str) -> Imported:
     deploy = read_deploy_settings(surroundings.read_text(CONFIG_FILE))
     ledger = Ledger()
     credentials = Credentials(ledger)
-    replaced = At(credentials.replace(root))
+    root, deploy = resolve_conditions(credentials.replace(root), deploy)
+    replaced = At(root)
     source = replaced._replace(node=_rewrite_references(replaced, _list_rewrites(replaced)))
     service = choose_service(deploy.stack_name or surroundings.folder_name)
     context = Context(_collect_names(source, service), credentials, ledger, surroundings)

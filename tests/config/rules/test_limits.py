@@ -186,11 +186,11 @@ def test_invalid_schedule_is_reported_once() -> None:
     assert list(limit_problems(root, "dev")) == []
 
 
-@pytest.mark.parametrize("provider", ["host1", "edge1-workers", "cloud2-functions"])
+@pytest.mark.parametrize("provider", ["host1", "edge1-workers", "cloud4-fc"])
 def test_images_are_refused_where_fabric_deploys_none(provider: str) -> None:
     (problem,) = refused("{name: a, entry: a.ts, package: {type: image}}", provider)
     assert problem.code == "config/unfit"
-    assert "`cloud1-lambda`, `cluster-orchestrator`" in problem.hint
+    assert "`cloud1-lambda`, `cloud2-functions`, `cluster-orchestrator`" in problem.hint
     assert codes("{name: a, entry: a.ts, package: {type: zip}}", provider) == []
 
 

@@ -444,7 +444,6 @@ def test_a_trigger_that_must_be_known_before_the_deploy_is_reported(event: str) 
     "event",
     [
         "Schedule, Properties: {Schedule: rate(1 hour), Enabled: !If [Is, true, false]}",
-        "Schedule, Properties: {Schedule: rate(1 hour), Enabled: !Ref Flag}",
         "ScheduleV2, Properties: {ScheduleExpression: rate(1 hour), State: !If [Is, ENABLED, DISABLED]}",
     ],
 )

@@ -1,0 +1,60 @@
+"""Values of SAM functions that depend on a condition, with the stages of samconfig.toml."""
+
+from tests.support.imports import Conversion, from_sam
+
+STAGES = """\
+version = 0.1
+[default.deploy.parameters]
+parameter_overrides = "Stage=dev"
+[prod.deploy.parameters]
+parameter_overrides = "Stage=prod Size=large"
+"""
+TEMPLATE = """\
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Stage: {Type: String, Default: dev}
+  Size: {Type: String, Default: small}
+Conditions:
+  IsProd: !Equals [!Ref Stage, prod]
+  IsSmallOrDev: !Or [!Not [!Condition IsProd], !Equals [!Ref Size, small]]
+  IsInRegion: !Equals [!Ref AWS::Region, eu-west-1]
+Resources:
+  Api:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: src
+      Handler: app.handler
+      Runtime: python3.12
+      MemorySize: VALUE
+      Events: {A: {Type: Schedule, Properties: {Schedule: rate(1 hour), Enabled: !If [IsProd, true, false]}}}
+"""
+
+
+def imported(value: str, stages: str = STAGES) -> Conversion:
+    files = {"src/app.py": "", "samconfig.toml": stages}
+    return from_sam(TEMPLATE.replace("VALUE", value), files)
+
+
+def test_a_value_that_depends_on_the_stage_becomes_a_parameter() -> None:
+    for condition, values in (("IsProd", "1024, 512"), ("IsSmallOrDev", "512, 1024")):
+        done = imported(f"!If [{condition}, {values}]")
+        assert done.function["memory"] == "${param:ApiMemorySize}"
+        assert done.config["params"]["ApiMemorySize"] == 512
+        assert done.config["stages"]["prod"]["params"]["ApiMemorySize"] == "1024"
+        assert done.function["triggers"][0]["enabled"] == "${param:ApiAPropertiesEnabled}"
+
+
+def test_a_value_that_is_equal_in_all_stages_is_written_out() -> None:
+    assert imported("!If [IsProd, 512, 512]").function["memory"] == 512
+
+
+def test_a_condition_that_is_not_known_is_not_evaluated() -> None:
+    assert "memory" not in imported("!If [IsInRegion, 1024, 512]").function
+    assert "memory" not in imported("!If [Missing, 1024, 512]").function
+    assert "memory" not in imported("!If [IsProd, 1024, 512]", "").function
+
+
+def test_conditions_that_refer_to_each_other_end() -> None:
+    text = TEMPLATE.replace("IsProd: !Equals [!Ref Stage, prod]", "IsProd: !Condition IsSmallOrDev")
+    done = from_sam(text.replace("VALUE", "!If [IsProd, 1, 2]"), {"samconfig.toml": STAGES})
+    assert "memory" not in done.config["functions"][0]
