@@ -198,7 +198,9 @@ def list_write_homes(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
     """List the directories that a run writes to: the workspace's `.fabric` and those of
     services."""
     writing = (
-        task.inputs for task in graph.tasks if task.kind not in {"vendor", "wheel", "image-layers"}
+        task.inputs
+        for task in graph.tasks
+        if task.kind not in {"vendor", "wheel", "git-wheel", "image-layers"}
     )
     roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
