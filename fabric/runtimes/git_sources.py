@@ -20,7 +20,7 @@ _LINE = re.compile(
 _EGG = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[(?P<extras>[^\]]*)\])?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # `git@host:owner/name.git`, as ssh and some locks write it.
-_SHORT_SSH = re.compile(r"(?P<login>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\\].*)")
+_SHORT_SSH = re.compile(r"(?P<login>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\\:].*)")
 _LOGIN = re.compile(r"(?<=://)[^/?#]*@")
 # Others run programs that the address names (`ext::`), or send a login without encryption.
 _PROTOCOLS = ("https://", "ssh://", "file:///")
@@ -111,7 +111,7 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
     elif not source.commit:
         message = f"the repository {subject} is not pinned to a commit"
         hint = (
-            f"end the URL with @COMMIT (40 characters), from: git ls-remote {source.url} HEAD"
+            f"end the URL with @COMMIT (40 characters), from: git ls-remote {source.url}"
             if line
             else "lock again with a version of your tool that stores the commit"
         )
@@ -129,9 +129,8 @@ def _is_safe_url(url: str) -> bool:
         return False
     rest = url.removeprefix(protocol)
     # A host that begins with `-` would be an option of ssh.
-    return (
-        bool(rest) and not rest.startswith(("-", "/")) and ("/" in rest or protocol[:4] == "file")
-    )
+    has_path = "/" in rest or protocol == "file:///"
+    return bool(rest) and not rest.startswith(("-", "/")) and has_path
 
 
 def find_login(source: GitSource, texts: Iterable[str]) -> str:

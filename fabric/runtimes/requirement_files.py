@@ -200,8 +200,6 @@ def read_source(
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
     around.check(name, text, project.text, file)
-    if is_locked and any(map(parse_git_line, list_requirement_lines(text))):
-        text = mark_locked(text)
     return VendorSource(
         file=file,
         text=text,
@@ -291,8 +289,9 @@ def _locate_package(base: str, lock: str, package: str, local: str) -> str:
 
 
 def _choose_text(lock: str, locked: str, asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    if list_requirement_lines(locked) and lock_is_current(locked, asked):
-        return lock, locked
+    lines = list_requirement_lines(locked)
+    if lines and lock_is_current(locked, asked):
+        return lock, mark_locked(locked) if any(map(parse_git_line, lines)) else locked
     name, text = asked[0] if asked else (_PLAIN, "")
     return (name, text) if list_requirement_lines(text) else (name, "")
 

@@ -53,8 +53,8 @@ def check_out_commit(remote: RemoteCommit, folder: Path, env: Mapping[str, str])
         if found.code:
             raise FabricError(_missing_commit_problem(remote, fetched if fetched.code else found))
     if (folder / ".gitmodules").exists():
-        words = ("submodule", "update", "-q", "--init", "--recursive")
-        found = _run_git(words, folder, {**inner, "GIT_ALLOW_PROTOCOL": _SUBMODULES})
+        update = ("submodule", "update", "-q", "--init", "--recursive")
+        found = _run_git(update, folder, {**inner, "GIT_ALLOW_PROTOCOL": _SUBMODULES})
         if found.code:
             raise FabricError(_submodule_problem(remote, found))
     shown = _run_git(("show", "-s", "--format=%ct", "HEAD"), folder, outer)

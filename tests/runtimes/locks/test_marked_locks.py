@@ -95,7 +95,12 @@ def test_groups_and_extras_of_poetry_are_read(
 
 @pytest.mark.parametrize(
     ("kind", "origin"),
-    [("git", "a git repository"), ("url", "a URL"), ("file", "a file"), ("x", "another source")],
+    [
+        ("git", "is not pinned to a commit"),
+        ("url", "a URL"),
+        ("file", "a file"),
+        ("x", "another source"),
+    ],
 )
 def test_sources_of_poetry_that_are_not_read_are_refused(kind: str, origin: str) -> None:
     rest = f'[package.source]\ntype = "{kind}"\nurl = "https://git.example/x"\n'
@@ -205,7 +210,8 @@ def test_groups_and_extras_of_pylock_are_chosen_by_markers() -> None:
 @pytest.mark.parametrize(
     ("source", "origin"),
     [
-        ('vcs = { type = "git", url = "https://git.example/x" }', "a git repository"),
+        ('vcs = { type = "git", url = "https://git.example/x" }', "not pinned to a commit"),
+        ('vcs = { type = "hg", url = "https://hg.example/x" }', "a repository"),
         ('archive = { url = "https://files.example/x.zip" }', "a file"),
     ],
 )
@@ -305,7 +311,7 @@ def test_a_lock_of_pipenv_has_all_hashes_of_a_version() -> None:
     [
         (PIPENV_LOCK, ("dev",), "input/unknown-group", "`develop`, `own`, `worker`"),
         (PIPENV_LOCK, ("worker",), "input/bad-lock", "two versions of `app`, 2.0 and 3.0"),
-        (PIPENV_LOCK, ("own",), "input/package-source", "`kit`: a git repository"),
+        (PIPENV_LOCK, ("own",), "input/package-source", "`kit` is not pinned"),
         (PIPENV_LOCK.replace("3.12", "3.11"), (), "input/lock-python", "for Python ==3.11"),
         (
             PIPENV_LOCK.replace('spec": 6', 'spec": 5'),

@@ -155,7 +155,8 @@ def test_a_project_outside_of_the_workspace_is_not_in_the_lock() -> None:
 @pytest.mark.parametrize(
     ("source", "origin"),
     [
-        ('git = "https://git.example/x?rev=1#abc"', "a git repository"),
+        ('git = "https://git.example/x?rev=1#abc"', "is not pinned to a commit"),
+        ('git = "http://git.example/x"', "unsupported URL of repository"),
         ('url = "https://files.example/x-1.0.tar.gz"', "a URL"),
         ('path = "wheels/x-1.0-py3-none-any.whl"', "a file"),
     ],
