@@ -113,7 +113,7 @@ def _run_build(
     program, settings = find_uv(env), build_uv_environment(env, "wheel", text)
     if program and settings is not None:
         argv = [
-            str(program), "build", "--quiet", "--wheel", "--no-config", "--no-python-downloads",
+            str(program), "build", "--wheel", "--no-config", "--no-python-downloads",
             "--python", sys.executable, "--out-dir", str(output),
             *(["--no-index"] if settings.get("UV_NO_INDEX") else []), str(project),
         ]  # fmt: skip

@@ -8,10 +8,11 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.system.git_fetch import RemoteCommit, check_out_commit
+from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.git_packages import PackageRepository
 
 ENV = {
-    "PATH": os.environ["PATH"],
+    "PATH": ENVIRONMENT["PATH"],
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_SYSTEM": "/dev/null",
 }

@@ -399,3 +399,45 @@ def test_a_lock_of_pdm_that_cannot_be_read_is_refused(text: str, code: str) -> N
     with pytest.raises(FabricError) as caught:
         read(text, name="pdm.lock")
     assert caught.value.first.code == code
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+POETRY_GIT = f"""
+[package.source]
+type = "git"
+url = "https://git.example/x"
+reference = "main"
+resolved_reference = "{COMMIT}"
+subdirectory = "lib"
+"""
+PYLOCK_GIT = f"""lock-version = "1.0"
+[[packages]]
+name = "x"
+[packages.vcs]
+type = "git"
+url = "https://git.example/x"
+requested-revision = "main"
+commit-id = "{COMMIT}"
+subdirectory = "lib"
+"""
+PDM_GIT = f'git = "https://git.example/x"\nrevision = "{COMMIT}"\nsubdirectory = "lib"\n'
+PIPENV_GIT = PIPENV_LOCK.replace('"ref": "abc"', f'"ref": "{COMMIT}", "subdirectory": "lib"')
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "groups"),
+    [
+        ("poetry.lock", POETRY_TAIL + poetry_package("x", rest=POETRY_GIT), ()),
+        ("pylock.toml", PYLOCK_GIT, ()),
+        ("pdm.lock", PDM_LOCK + pdm_package("x", PDM_GIT), ()),
+        ("Pipfile.lock", PIPENV_GIT.replace('"kit"', '"x"'), ("own",)),
+    ],
+)
+def test_a_repository_is_read_with_its_commit(
+    name: str, text: str, groups: tuple[str, ...]
+) -> None:
+    found = read(text, name=name, groups=groups)
+    assert found is not None
+    line = f"x @ git+https://git.example/x@{COMMIT}#subdirectory=lib"
+    assert [one.line for one in found.repositories] == [line]
+    assert f"{line}\n" in found.text
