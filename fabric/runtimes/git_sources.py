@@ -104,7 +104,7 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
     subject = f"`{redact_userinfo(line) if line else source.name}`"
     if not source.name:
         message = f"{subject} has no package name"
-        hint = "put the name in front: NAME @ git+https://..."
+        hint = "put the name in front: NAME @ git+URL@COMMIT"
     elif not _is_safe_url(source.url):
         message = f"unsupported URL of repository {subject}: `{redact_userinfo(source.url)}`"
         hint = "use https://, ssh:// or file:/// with an absolute path"

@@ -255,7 +255,7 @@ def _list_repository_problems(text: str, file: str) -> Iterator[Problem]:
             yield Problem(
                 "input/package-source",
                 f"unsupported repository: `{redact_userinfo(line)}`",
-                hint="use a git repository at a commit: NAME @ git+https://...@COMMIT",
+                hint="use a git repository at a commit: NAME @ git+URL@COMMIT",
                 where=Place(file),
             )
 

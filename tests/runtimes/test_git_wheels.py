@@ -1,6 +1,5 @@
 """Wheels that are built from repositories. The build backend needs no other package."""
 
-
 from pathlib import Path
 
 import pytest

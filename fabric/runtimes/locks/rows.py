@@ -121,7 +121,7 @@ class LockedPackages(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The wheels and repositories as requirements. Equal sets have equal texts."""
-        lines = sorted([one.line for one in (*self.pins, *self.repositories)])
+        lines = sorted([*(pin.line for pin in self.pins), *(one.line for one in self.repositories)])
         text = "".join(f"{line}\n" for line in lines)
         return mark_locked(text) if self.repositories else text
 
