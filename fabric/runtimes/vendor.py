@@ -240,6 +240,8 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
     if all(is_pinned(one.source) for one in asked):
         targets = ", ".join(sorted({f"Python {one.python} on {one.platform}" for one in asked}))
         why = f"the lock was created for another runtime than {targets}"
+    elif all(is_pinned(remove_git_lines(one.source)) for one in asked):
+        why = "the dependencies of packages from git are not pinned"
     return Problem(
         "vendor/locked",
         f"{why}: fabric wrote the versions to `{lock.file}`",
