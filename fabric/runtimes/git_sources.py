@@ -72,7 +72,7 @@ def _normalize_url(url: str) -> str:
 
 def parse_git_line(line: str) -> GitSource | None:
     """Return the repository that a line of requirements names; None for all other lines."""
-    found = _LINE.fullmatch(line)
+    found = _LINE.fullmatch(line) if "git+" in line else None  # locks have many other lines
     if found is None:
         return None
     fragment = parse_qs(found["fragment"] or "")

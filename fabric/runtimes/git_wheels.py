@@ -121,7 +121,7 @@ def _run_build(
         if not _OLD_UV.search(result.last_lines()):
             return result
     # Settings with a password are not arguments.
-    lines = f"{text}\n{project}\n".encode()
+    lines = f"{text}\n{project.as_uri()}\n".encode()
     passed = {name: value for name, value in env.items() if name != "PYTHONPATH"}
     flags = ("--ignore-requires-python", "--wheel-dir", str(output), "-r", "/dev/stdin")
     argv = [sys.executable, "-P", "-m", "pip", "wheel", *_PIP, *flags]
@@ -153,7 +153,7 @@ def check_wheel_system(name: str, system: str, target: PythonTarget) -> None:
         raise FabricError(
             Problem(
                 "vendor/no-wheel",
-                f"the wheel built of `{name}` is for `{names[0]}`, not for Python "
+                f"the built wheel of `{name}` is for `{names[0]}`, not for Python "
                 f"{target.python} on Linux ({target.machine})",
                 hint="publish wheels of it for the target to an index, or build on such a machine",
             )

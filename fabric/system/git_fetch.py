@@ -20,8 +20,9 @@ _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c
 _NO_PROMPTS = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
 # Of a command of git that runs fabric: they name another repository.
 _OUTER = re.compile(r"GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|NAMESPACE|OBJECT_DIRECTORY|PREFIX)")
-# A submodule never names a path of this machine.
-_SUBMODULES = "https:ssh"
+# Settings of the user can replace one of them by the other. A submodule never names a path of this
+# machine.
+_REMOTE = "https:ssh"
 
 
 class RemoteCommit(Struct, frozen=True, kw_only=True):
@@ -38,8 +39,8 @@ def check_out_commit(remote: RemoteCommit, folder: Path, env: Mapping[str, str])
     seconds."""
     inner = {name: text for name, text in env.items() if not _OUTER.fullmatch(name)}
     inner |= {**_NO_PROMPTS, "LC_ALL": "C", **_build_login_settings(remote, env)}
-    protocol = remote.url.partition(":")[0]
-    outer = {**inner, "GIT_ALLOW_PROTOCOL": protocol}
+    is_local = remote.url.startswith("file:")
+    outer = {**inner, "GIT_ALLOW_PROTOCOL": "file" if is_local else _REMOTE}
     # With all commits and tags, because build backends derive versions from them.
     words = ("clone", "-q", "--no-checkout", "--filter=blob:none", "--template=", "--")
     cloned = _run_git((*words, remote.url, str(folder)), folder.parent, outer)
@@ -54,7 +55,7 @@ def check_out_commit(remote: RemoteCommit, folder: Path, env: Mapping[str, str])
             raise FabricError(_missing_commit_problem(remote, fetched if fetched.code else found))
     if (folder / ".gitmodules").exists():
         update = ("submodule", "update", "-q", "--init", "--recursive")
-        found = _run_git(update, folder, {**inner, "GIT_ALLOW_PROTOCOL": _SUBMODULES})
+        found = _run_git(update, folder, {**inner, "GIT_ALLOW_PROTOCOL": _REMOTE})
         if found.code:
             raise FabricError(_submodule_problem(remote, found))
     shown = _run_git(("show", "-s", "--format=%ct", "HEAD"), folder, outer)

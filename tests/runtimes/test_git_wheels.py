@@ -89,7 +89,7 @@ def test_a_wheel_for_the_target_is_used(system: str, target: PythonTarget) -> No
     ],
 )
 def test_a_wheel_for_another_system_is_rejected_by_name(system: str, target: PythonTarget) -> None:
-    with pytest.raises(FabricError, match="built of `kit` is for") as caught:
+    with pytest.raises(FabricError, match="built wheel of `kit` is for") as caught:
         check_wheel_system("kit", system, target)
     assert caught.value.first.code == "vendor/no-wheel"
 

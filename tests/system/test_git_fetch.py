@@ -94,5 +94,5 @@ def test_a_login_is_a_variable_and_no_argument(
     if setting[1]:
         header = f"Authorization: Basic {base64.b64encode(setting[1].encode()).decode()}"
         assert seen["GIT_CONFIG_VALUE_0"] == header
-    assert (seen["GIT_TERMINAL_PROMPT"], seen["GIT_ALLOW_PROTOCOL"]) == ("0", url.split(":")[0])
+    assert (seen["GIT_TERMINAL_PROMPT"], seen["GIT_ALLOW_PROTOCOL"]) == ("0", "https:ssh")
     assert "GIT_DIR" not in seen
