@@ -153,8 +153,8 @@ def check_wheel_system(name: str, system: str, target: PythonTarget) -> None:
         raise FabricError(
             Problem(
                 "vendor/no-wheel",
-                f"the built wheel of `{name}` is for `{names[0]}`, not for Python "
-                f"{target.python} on Linux ({target.machine})",
+                f"the built wheel of `{name}` is for `{names[0]}` (glibc 2.{glibc or '?'}), not "
+                f"for Python {target.python} on {target.machine} (glibc 2.{target.glibc})",
                 hint="publish wheels of it for the target to an index, or build on such a machine",
             )
         )

@@ -230,8 +230,10 @@ def _replace_repositories(
         source = next(iter(list_git_sources(list_requirement_lines(line))), None)
         if source is not None:
             wheel = build_git_wheel(ListedSource(source, texts), tool.environment)
-            write_atomic(folder / wheel.title, wheel.content)
-            lines[number] = f"{source.format_line((folder / wheel.title).as_uri())}\n"
+            # Only its dependencies count here. Its task and the target are compared later.
+            file = folder / f"{'-'.join(wheel.title.split('-')[:2])}-py3-none-any.whl"
+            write_atomic(file, wheel.content)
+            lines[number] = f"{source.format_line(file.as_uri())}\n"
     return "".join(lines)
 
 
