@@ -17,6 +17,7 @@ from fabric.runtimes.wheel_downloads import WheelDownloads
 from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
+from fabric.tasks.git_wheel import GitWheelKind
 from fabric.tasks.layer_archive import LayerArchiveKind
 from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
@@ -43,6 +44,7 @@ def build_registry(workspace: Path, builder: Builder, settings: Settings) -> Reg
     env = settings.env
     return {
         "wheel": WheelKind(WheelDownloads(env)),
+        "git-wheel": GitWheelKind(env),
         "vendor": VendorKind(_Packages(env)),
         "before": BeforeKind(workspace, env),
         "build": BuildKind(workspace, builder),
@@ -88,10 +90,10 @@ class _Packages(Struct, frozen=True):
 
     env: Mapping[str, str]
 
-    def download(self, workspace: Path, inputs: VendorInputs) -> Built:
+    def download(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
         from fabric.runtimes.vendor import vendor
 
-        return vendor(workspace, inputs, self.env)
+        return vendor(workspace, inputs, self.env, metadata)
 
     def complete(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
         from fabric.runtimes.vendor import complete_wheels

@@ -59,6 +59,7 @@ from fabric.model.task_id import TaskId, build_task_id, is_kind, parse_task_kind
 from fabric.model.task_inputs import (
     BuildInputs,
     DeployInputs,
+    GitWheelInputs,
     PackageInputs,
     ReleaseInputs,
     VendorInputs,
@@ -151,12 +152,15 @@ def _list_function_tasks(
 
 def _merge_wheels(tasks: Iterable[Task]) -> Iterator[Task]:
     """Keep one task of each wheel. A wheel that services share has no service."""
-    wheels: dict[TaskId, WheelInputs] = {}
+    wheels: dict[TaskId, WheelInputs | GitWheelInputs] = {}
     for task in tasks:
-        if not isinstance(task.inputs, WheelInputs):
+        if not isinstance(task.inputs, WheelInputs | GitWheelInputs):
             yield task
             continue
         first = wheels.setdefault(task.id, task.inputs)
+        if isinstance(first, GitWheelInputs) and isinstance(task.inputs, GitWheelInputs):
+            files = tuple(dict.fromkeys((*first.files, *task.inputs.files)))
+            first = wheels[task.id] = replace(first, files=files)
         if first.service != task.inputs.service:
             wheels[task.id] = replace(first, service="")
     yield from (Task(task_id, inputs) for task_id, inputs in wheels.items())
@@ -171,7 +175,10 @@ def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
         yield replace(task, needs=tuple(one.id for one in needed))
 
 
-def _build_wheel_id(wheel: WheelInputs) -> TaskId:
+def _build_wheel_id(wheel: WheelInputs | GitWheelInputs) -> TaskId:
+    if isinstance(wheel, GitWheelInputs):
+        short = hash_fields((wheel.url, wheel.commit, wheel.subdirectory))[:8]
+        return build_task_id("git-wheel", f"{wheel.name}-{wheel.commit[:7]}-{short}")
     facts = (*wheel.hashes, wheel.python, wheel.platform, str(wheel.glibc))
     if wheel.indexes:
         facts = (*facts, wheel.indexes)
@@ -179,8 +186,10 @@ def _build_wheel_id(wheel: WheelInputs) -> TaskId:
     return build_task_id("wheel", f"{wheel.name}-{wheel.version}-{short}")
 
 
-def _place_wheel(wheel: WheelInputs, vendor: Task) -> WheelInputs:
+def _place_wheel(wheel: WheelInputs | GitWheelInputs, vendor: Task) -> WheelInputs | GitWheelInputs:
     """Add the vendor task that needs a wheel, and where its requirements are."""
+    if isinstance(wheel, GitWheelInputs):
+        return replace(wheel, service=vendor.inputs.service)
     root = getattr(vendor.inputs, "root", ".")
     return replace(wheel, service=vendor.inputs.service, batch=vendor.id, root=root)
 

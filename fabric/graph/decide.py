@@ -20,7 +20,7 @@ from fabric.graph.traces import (
 from fabric.model.amounts import format_count
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
-from fabric.model.task_id import is_kind
+from fabric.model.task_id import is_wheel
 
 
 class Action(StrEnum):
@@ -139,7 +139,7 @@ def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Dec
 
 
 def _join_wheels(unknown: Sequence[str]) -> Sequence[str]:
-    wheels = [one for one in unknown if is_kind(one, "wheel")]
+    wheels = [one for one in unknown if is_wheel(one)]
     if not wheels[1:]:
         return unknown
     return [*(one for one in unknown if one not in wheels), format_count(len(wheels), "wheel")]
@@ -266,6 +266,7 @@ _FIRST = {
     "vendor": "packages not downloaded yet",
     "before": "first run",
     "wheel": "not downloaded yet",
+    "git-wheel": "not built yet",
     "layer-archive": "first build",
     "image-layers": "layers not packed yet",
 }

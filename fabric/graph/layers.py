@@ -10,7 +10,7 @@ from fabric.graph.deploy_settings import choose_runtime
 from fabric.graph.service_unit import ServiceUnit, find_python_target
 from fabric.model.catalog import find_provider_facts
 from fabric.model.task import Pairs, Task
-from fabric.model.task_id import TaskId, build_task_id
+from fabric.model.task_id import TaskId, build_task_id, is_kind
 from fabric.model.task_inputs import LayerArchiveInputs, LayerInputs, VendorInputs
 
 
@@ -60,7 +60,8 @@ def build_layer_archive_task(
     """Build the task of an archive. `vendor` has the wheels of a Python function as its needs."""
     layer, build = used.layer, used.layer.build or LayerBuild()
     wheels = vendor.needs if vendor else ()
-    lock = _list_lock_values(vendor) if vendor and not wheels else ()
+    is_complete = any(is_kind(one, "wheel") for one in wheels)
+    lock = _list_lock_values(vendor) if vendor and not is_complete else ()
     target = find_python_target(unit.config, used.user)
     runtime = f"python{target.python}" if target else choose_runtime(unit, used.user)
     inputs = LayerArchiveInputs(

@@ -8,7 +8,7 @@ from fabric.config.values import Config, Function
 from fabric.model.catalog import OLDEST_GLIBC, find_glibc_version, find_provider_facts
 from fabric.model.python_target import PythonTarget
 from fabric.model.task import Pairs
-from fabric.model.task_inputs import WheelInputs
+from fabric.model.task_inputs import GitWheelInputs, WheelInputs
 
 
 def find_python_target(config: Config, function: Function) -> PythonTarget | None:
@@ -39,8 +39,8 @@ class FunctionPackages(Struct, frozen=True, kw_only=True):
     local: Pairs = ()
     # The lines of `text` that are for its target.
     selected: str = ""
-    # Its wheels, if the lock names version and hash of each.
-    wheels: tuple[WheelInputs, ...] = ()
+    # Its wheels, if the lock names version and hash of each, and those that are built from git.
+    wheels: tuple[WheelInputs | GitWheelInputs, ...] = ()
 
 
 class ServiceNeeds(Struct, frozen=True):

@@ -160,15 +160,33 @@ if [ "$FABRIC_ARCHITECTURE" != "$here" ]; then
         "build on a machine with that architecture" >&2
     exit 1
 fi
-export DENO_NO_UPDATE_CHECK=1
-deno info --json "$FABRIC_ENTRY" >"$TMPDIR/modules.json"
+export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
+export DENO_TLS_CA_STORE="${DENO_TLS_CA_STORE:-system,mozilla}"
+# Packages of npm are in the directory of Deno, which is packed, and not in node_modules.
+packages=--node-modules-dir=none
+deno info --json --no-npm $packages "$FABRIC_ENTRY" >"$TMPDIR/modules.json"
+if grep -q '"specifier": "npm:' "$TMPDIR/modules.json"; then
+    if [ ! -f deno.lock ]; then
+        echo "npm: imports require a deno.lock in the service directory. Create a deno.json," \
+            "and run: deno install --entrypoint $FABRIC_ENTRY" >&2
+        exit 1
+    fi
+    # Downloads the versions of the lock, and checks their hashes.
+    deno cache --quiet --frozen $packages "$FABRIC_ENTRY"
+    deno info --json $packages "$FABRIC_ENTRY" >"$TMPDIR/modules.json"
+fi
 cat >"$TMPDIR/pack.js" <<'END'
 const env = (name) => Deno.env.get(name) ?? "";
-const { modules } = JSON.parse(Deno.readTextFileSync(env("TMPDIR") + "/modules.json"));
+const found = JSON.parse(Deno.readTextFileSync(env("TMPDIR") + "/modules.json"));
+const { modules, npmPackages = {} } = found;
 const root = Deno.realPathSync(".") + "/";
 const failed = modules.find((one) => one.error);
 if (failed) fail(failed.error);
-const used = modules.filter((one) => one.kind !== "node" && !one.specifier.startsWith("node:"));
+const used = modules.filter(
+  (one) => !["node", "npm"].includes(one.kind) && !one.specifier.startsWith("node:"),
+);
+// At run time, Deno requires all packages of the lock, except for those of other systems.
+const npm = Object.values(npmPackages).filter((one) => isFile(`${one.localPath}/package.json`));
 const paths = used.map((one) => {
   if (!one.local?.startsWith(root)) {
     fail(`${one.specifier} is not a file of the service: set "vendor": true in deno.json`);
@@ -176,6 +194,7 @@ const paths = used.map((one) => {
   return one.local.slice(root.length);
 });
 paths.push(...["deno.json", "deno.jsonc", "deno.lock"].filter(isFile));
+if (npm.length && isFile("package.json")) paths.push("package.json");
 const config = ["deno.json", "deno.jsonc"].find(isFile);
 const { imports, scopes, importMap } = config ? readJsonc(config) : {};
 if (importMap && !imports && !scopes) {
@@ -191,10 +210,27 @@ for (const path of paths) {
   Deno.copyFileSync(path, target);
   Deno.chmodSync(target, 0o644);
 }
+for (const { localPath, name, version } of npm) {
+  const end = `/${name}/${version}`;
+  const [, below] = localPath.split(`${env("DENO_DIR")}/npm/`);
+  // At run time it is looked up below the public registry, whatever registry it came from.
+  const place = localPath.endsWith(end) ? `registry.npmjs.org${end}` : below;
+  copyFolder(localPath, `${env("FABRIC_OUT_DIR")}/.deno/npm/${place}`);
+}
 const rows = paths.map((path) => path.replace(/[\\ #]/g, "\\$&").replaceAll("$", "$$$$"));
 const listed = rows.map((path) => `bootstrap: ${path}\n`).join("");
 if (env("FABRIC_DEPFILE")) Deno.writeTextFileSync(env("FABRIC_DEPFILE"), listed);
 Deno.copyFileSync(Deno.execPath(), env("FABRIC_OUT_DIR") + "/deno");
+function copyFolder(from, to) {
+  Deno.mkdirSync(to, { recursive: true });
+  for (const one of Deno.readDirSync(from)) {
+    const [source, target] = [`${from}/${one.name}`, `${to}/${one.name}`];
+    if (one.isDirectory) copyFolder(source, target);
+    if (!one.isFile) continue;
+    Deno.copyFileSync(source, target);
+    Deno.chmodSync(target, 0o644);
+  }
+}
 function isFile(path) {
   try {
     return Deno.statSync(path).isFile;
@@ -219,7 +255,8 @@ cat >"$FABRIC_OUT_DIR/bootstrap" <<END
 #!/bin/sh
 cd "\$(dirname "\$0")"
 export DENO_DIR="\${DENO_DIR:-/tmp/deno}" DENO_NO_UPDATE_CHECK=1
-exec ./deno run --allow-all --cached-only '$FABRIC_ENTRY'
+if [ -d .deno ]; then DENO_DIR=\$PWD/.deno; fi
+exec ./deno run --allow-all --cached-only $packages '$FABRIC_ENTRY'
 END
 """
 

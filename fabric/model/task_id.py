@@ -1,7 +1,7 @@
 """Task ids: `kind:service[/function][@provider]`, built and parsed only here.
 
 A vendor task has a content hash instead of a service, and a wheel its name, version and hash. A
-check without a known config has its check name.
+wheel from git has its name, commit and hash. A check without a known config has its check name.
 """
 
 from collections.abc import Collection, Iterable
@@ -40,6 +40,11 @@ def parse_task_kind(task: str) -> str:
 def is_kind(task: str, kind: str) -> bool:
     """Cheaper than to ask for its kind: graphs have tens of thousands."""
     return task.startswith(f"{kind}:")
+
+
+def is_wheel(task: str) -> bool:
+    """Return whether the output of a task is one Python package, downloaded or built."""
+    return task.startswith(("wheel:", "git-wheel:"))
 
 
 def passes_output(need: str, task_kind: str, uses: Collection[str] = ()) -> bool:

@@ -82,6 +82,30 @@ class WheelInputs(_Inputs, frozen=True):
         return list_option_entries(self, "service", "batch", "root", *unused)
 
 
+class GitWheelInputs(_Inputs, frozen=True):
+    """A wheel that is built from a commit of a repository. Every target uses the same one."""
+
+    kind = "git-wheel"
+
+    name: str
+    # Without login.
+    url: str
+    commit: str
+    subdirectory: str = ""
+    # Empty if several services share it.
+    service: str = ""
+    # The files that list it, relative to the workspace. They can contain the login of its URL, and
+    # the indexes of build dependencies.
+    files: tuple[str, ...] = ()
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.CPU
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return list_option_entries(self, "service", "files")
+
+
 class VendorInputs(_Inputs, frozen=True):
     """Third-party packages of one lock file, for one platform and interpreter version."""
 
@@ -664,6 +688,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
     for cls in (
         WheelInputs,
+        GitWheelInputs,
         VendorInputs,
         BeforeInputs,
         BuildInputs,

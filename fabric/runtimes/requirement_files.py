@@ -17,6 +17,7 @@ from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.dependency_groups import ProjectDependencies, check_names, read_dependencies
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
+from fabric.runtimes.git_sources import parse_git_line
 from fabric.runtimes.local_packages import LocalReader
 from fabric.runtimes.recorded_inputs import place, record_tried
 from fabric.runtimes.requirements import (
@@ -28,6 +29,7 @@ from fabric.runtimes.requirements import (
     list_requirement_lines,
     lock_is_current,
     lock_name,
+    mark_locked,
     remove_packages,
 )
 from fabric.runtimes.unread_sources import PROJECT, READ_LOCKS, OtherTools, name_group_lock
@@ -287,8 +289,9 @@ def _locate_package(base: str, lock: str, package: str, local: str) -> str:
 
 
 def _choose_text(lock: str, locked: str, asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    if list_requirement_lines(locked) and lock_is_current(locked, asked):
-        return lock, locked
+    lines = list_requirement_lines(locked)
+    if lines and lock_is_current(locked, asked):
+        return lock, mark_locked(locked) if any(map(parse_git_line, lines)) else locked
     name, text = asked[0] if asked else (_PLAIN, "")
     return (name, text) if list_requirement_lines(text) else (name, "")
 
@@ -326,6 +329,9 @@ class _Lines(Struct, frozen=True):
         return _Joined(inner.text, (path, *inner.others))
 
     def _convert_line(self, line: str) -> str:
+        source = parse_git_line(line.strip())
+        if source and source.name and source.commit:
+            return f"{source.line}\n"  # also of `-e`, in the form of all others
         ended = line if line.endswith("\n") else f"{line}\n"
         if not self.bounds:
             return ended

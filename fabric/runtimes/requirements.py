@@ -12,6 +12,7 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import Problem
 from fabric.model.python_target import MAIN_ONLY
 from fabric.model.secrecy import redact_userinfo
+from fabric.runtimes.git_sources import parse_git_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
 _CONSTRAINT = "#: constraint "
+_LOCKED = "#: locked"
 _LOCAL = re.compile(
     r"(?:-e|--editable)[ =]|\.{0,2}/|file:|[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s*file:"
 )
@@ -58,8 +60,35 @@ class Pin(Struct, frozen=True):
 
 def is_pinned(text: str) -> bool:
     """Return whether every requirement names one version; options (`-r`, `-e`, …) are never
-    pinned."""
-    return all(map(_is_pinned_line, list_requirement_lines(text)))
+    pinned. Repositories are, if the text is a lock: otherwise their dependencies can be missing."""
+    locked = is_locked(text)
+    return all(
+        (locked and parse_git_line(line) is not None) or _is_pinned_line(line)
+        for line in list_requirement_lines(text)
+    )
+
+
+def is_locked(text: str) -> bool:
+    """Return whether a text is a lock, so that no dependency is added to it."""
+    return any(is_own_lock(line) or line == _LOCKED for line in text.splitlines()) or has_hashes(
+        text
+    )
+
+
+def mark_locked(text: str) -> str:
+    """Mark a text with repositories as a lock."""
+    return text if is_locked(text) else f"{_LOCKED}\n{text}"
+
+
+def remove_git_lines(text: str) -> str:
+    """Return the text without repositories."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if parse_git_line(_remove_comment(line)) is None)
+
+
+def is_only_repositories(text: str) -> bool:
+    """Return whether a text is a lock of repositories only, so that nothing is downloaded."""
+    return is_locked(text) and all(map(parse_git_line, list_requirement_lines(text)))
 
 
 def _is_pinned_line(line: str) -> bool:
@@ -76,9 +105,14 @@ def select_lines(text: str, target: PythonTarget) -> str:
     wheel. An unpinned text is returned unchanged."""
     if not is_pinned(text):
         return text
-    lines = sorted(line for line in list_requirement_lines(text) if _is_for_target(line, target))
+    lines = sorted(list_target_lines(text, target))
     around = () if has_hashes(text) else (*list_index_lines(text), *list_constraint_lines(text))
     return "".join(f"{' '.join(line.split())}\n" for line in (*lines, *around))
+
+
+def list_target_lines(text: str, target: PythonTarget) -> tuple[str, ...]:
+    """List the requirements whose markers apply to a target."""
+    return tuple(line for line in list_requirement_lines(text) if _is_for_target(line, target))
 
 
 def _is_for_target(line: str, target: PythonTarget) -> bool:
@@ -115,8 +149,9 @@ def parse_requirement(line: str) -> Requirement | None:
 
 def list_hashed_pins(selected: str) -> tuple[Pin, ...]:
     """Return the packages of the lines for a target, if every line has a version and SHA-256
-    hashes."""
-    pins = [*map(_parse_hashed_pin, list_requirement_lines(selected))]
+    hashes, except for repositories."""
+    lines = list_requirement_lines(selected)
+    pins = [_parse_hashed_pin(line) for line in lines if parse_git_line(line) is None]
     found = tuple(pin for pin in pins if pin)
     names = {pin.name for pin in found}
     return found if len(pins) == len(found) == len(names) else ()
@@ -267,14 +302,20 @@ def find_local_paths(text: str) -> tuple[str, ...]:
 
 
 def render_lock(
-    source_name: str, source: str, pins: Iterable[Pin], targets: Iterable[str] = ()
+    source_name: str,
+    source: str,
+    pins: Iterable[Pin],
+    targets: Iterable[str] = (),
+    repositories: Iterable[str] = (),
 ) -> str:
-    """Render a lock. Its versions and hashes were chosen for `targets`."""
+    """Render a lock. Its versions and hashes were chosen for `targets`. `repositories` are lines
+    without logins."""
     ordered = sorted(pins, key=lambda pin: (normalize_package_name(pin.name), pin.version))
     head = f"{_MADE_BY}{source_name} {_hash_source(source)}"
     return "\n".join(
-        [head, _TARGETS + " ".join(sorted(targets)), *(pin.line for pin in ordered), ""]
-    )
+        [head, _TARGETS + " ".join(sorted(targets)), *(pin.line for pin in ordered),
+         *sorted(repositories), ""]
+    )  # fmt: skip
 
 
 def is_target_missing(text: str, target: str) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import redact_userinfo
+from fabric.runtimes.git_sources import find_git_problem, parse_git_line
 from fabric.runtimes.recorded_inputs import place
 from fabric.runtimes.requirements import (
     find_local_paths,
@@ -21,6 +22,7 @@ from fabric.runtimes.requirements import (
     list_requirement_lines,
     normalize_package_name,
     parse_toml,
+    remove_git_lines,
 )
 
 PROJECT = "pyproject.toml"
@@ -176,14 +178,14 @@ class OtherTools(Struct, frozen=True):
             for line in find_local_paths(text)
             if not _REPOSITORY.match(line)
         ]
-        problems += [_repository_problem(line, file) for line in _find_repositories(text)]
+        problems += _list_repository_problems(text, file)
         if not text:
             problems += self._find_unlocked_pipfile()
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
             problems += self._find_source_problems(project)
         elif text:
             with contextlib.suppress(ValueError):  # nothing else of it is read
-                problems += self._find_source_problems(text)
+                problems += self._find_source_problems(remove_git_lines(text))
         if problems:
             raise FabricError(*problems)
 
@@ -242,21 +244,30 @@ def _local_path_problem(line: str, file: str) -> Problem:
     )
 
 
-def _find_repositories(text: str) -> Iterator[str]:
-    return (line for line in list_requirement_lines(text) if _REPOSITORY.match(line))
-
-
-def _repository_problem(line: str, file: str) -> Problem:
-    """Build the problem for a repository, which pip would clone, and whose code it would run."""
-    return Problem(
-        "input/package-source",
-        f"`{redact_userinfo(line)}` is a repository, and fabric does not build packages",
-        hint="build a wheel and list its version from an index, or copy it into the workspace",
-        where=Place(file),
-    )
+def _list_repository_problems(text: str, file: str) -> Iterator[Problem]:
+    for line in list_requirement_lines(text):
+        source = parse_git_line(line)
+        if source is not None:
+            problem = find_git_problem(source, line, Place(file))
+            if problem is not None:
+                yield problem
+        elif _REPOSITORY.match(line):
+            yield Problem(
+                "input/package-source",
+                f"unsupported repository: `{redact_userinfo(line)}`",
+                hint="use a git repository at a commit: NAME @ git+URL@COMMIT",
+                where=Place(file),
+            )
 
 
 def foreign_source_problem(one: UnreadSource, where: Place) -> Problem:
+    if one.origin == _ORIGINS["git"]:
+        return Problem(
+            "input/package-source",
+            f"the repository of package `{one.name}` is not pinned to a commit by a lock",
+            hint="lock the project with uv or Poetry, and keep the lock beside its pyproject.toml",
+            where=where,
+        )
     return Problem(
         "input/package-source",
         f"unsupported source of package `{one.name}`: {one.origin} (on the package index, the "

@@ -38,6 +38,7 @@ from fabric.runtimes.requirements import (
     normalize_package_name,
     parse_requirement,
     parse_toml,
+    read_required_name,
 )
 from fabric.runtimes.wheels import UnpackedWheel
 from fabric.system.optional_packages import install_command
@@ -45,6 +46,7 @@ from fabric.system.process import ChildResult, run_child
 
 VARIABLE = "FABRIC_PIP"
 _CONSTRAINT = "UV_CONSTRAINT"
+_WHEEL = re.compile(r"\S+ @ file:///\S+\.whl( |$)")
 # The versions of glibc 2 that it knows.
 _GLIBC = frozenset({17, 28, *range(31, 41)})
 _UNKNOWN = re.compile(r"([\w.-]+) was not found in the ")
@@ -116,9 +118,13 @@ class Uv(Struct, frozen=True):
         document = parse_toml(lock)
         file = LockFile(name="pylock.toml", text=lock, document=document, target=self.target)
         extras = _collect_extras(text)
+        # Wheels that are already there.
+        built = {read_required_name(line) for line in find_local_paths(text)}
+        built = set(map(normalize_package_name, built))
+        rows = [row for row in list_pylock_rows(file) if row.name not in built]
         return tuple(
             replace(pin, extras=extras.get(normalize_package_name(pin.name), ()))
-            for pin in select_packages(list_pylock_rows(file), file).pins
+            for pin in select_packages(rows, file).pins
         )
 
     def download(self, text: str, folder: Path, *, locked: bool) -> list[UnpackedWheel] | None:
@@ -195,7 +201,8 @@ def _is_foreign(text: str) -> bool:
     lines = list_requirement_lines(text)
     # It has its own values of markers about a release of the system.
     words = ("${", "platform_release", "platform_version")
-    return bool(find_local_paths(text)) or any(
+    paths = (line for line in find_local_paths(text) if not _WHEEL.match(line))
+    return any(paths) or any(
         one.startswith("-") or any(word in one for word in words) for one in lines
     )
 

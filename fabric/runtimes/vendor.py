@@ -12,19 +12,22 @@ from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import find_metadata
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace
+from fabric.runtimes.git_sources import list_git_sources
 from fabric.runtimes.locks.checkout import copy_packages
 from fabric.runtimes.package_tool import PackageTool
 from fabric.runtimes.recorded_inputs import merge
 from fabric.runtimes.requirement_files import PackageRequest, VendorSource, read_source
 from fabric.runtimes.requirements import (
     Pin,
-    has_hashes,
+    is_locked,
     is_own_lock,
     is_pinned,
     is_target_missing,
     list_required_names,
+    list_requirement_lines,
     lock_name,
     normalize_package_name,
+    remove_git_lines,
     render_lock,
 )
 from fabric.runtimes.wheels import list_unmet_dependencies, list_wheel_files, read_wheel_name
@@ -40,15 +43,22 @@ def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
     return "\n".join([*found.where.reveal(), found.text])
 
 
-def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
-    """Return the packages' files. Unpinned requirements are locked first, in a lock beside them."""
+def vendor(
+    workspace: Path,
+    inputs: VendorInputs,
+    environment: Mapping[str, str],
+    metadata: Sequence[bytes] = (),
+) -> Built:
+    """Return the packages' files. Unpinned requirements are locked first, in a lock beside them.
+    `metadata` is the METADATA of wheels from repositories, which are built before."""
     tool = PackageTool(environment)
     if inputs.folders:
-        return _add_checkout(workspace, inputs, tool)
+        return _add_checkout(workspace, inputs, tool, metadata)
     if not _is_lock_needed(inputs):
-        return _download_packages(workspace, inputs, tool)
+        return _download_packages(workspace, inputs, tool, metadata)
     written = _write_lock(workspace, (inputs,), tool)
-    built = _download_packages(workspace, replace(inputs, source=written.text), tool)
+    locked = replace(inputs, source=written.text)
+    built = _download_packages(workspace, locked, tool, metadata)
     return Built(
         built.files,
         merge(built.seen, written.seen),
@@ -56,12 +66,14 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
     )
 
 
-def _add_checkout(workspace: Path, inputs: VendorInputs, tool: PackageTool) -> Built:
+def _add_checkout(
+    workspace: Path, inputs: VendorInputs, tool: PackageTool, metadata: Sequence[bytes]
+) -> Built:
     """Return the modules of packages in the checkout, and the wheels of all others."""
     copied = copy_packages(workspace, inputs.folders)
     if not inputs.source:
         return copied
-    fetched = _download_packages(workspace, inputs, tool)
+    fetched = _download_packages(workspace, inputs, tool, metadata)
     files = {file.path: file for file in (*fetched.files, *copied.files)}
     return Built(_sort_files(files), merge(copied.seen, fetched.seen), fetched.warnings)
 
@@ -103,15 +115,16 @@ def _build_target(inputs: VendorInputs) -> PythonTarget:
     return PythonTarget(inputs.python, inputs.platform, inputs.glibc)
 
 
-def _download_packages(workspace: Path, inputs: VendorInputs, tool: PackageTool) -> Built:
+def _download_packages(
+    workspace: Path, inputs: VendorInputs, tool: PackageTool, known: Sequence[bytes]
+) -> Built:
     text = _with_passwords(workspace, inputs)
-    locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
     wheels = _download_wheels(text, inputs, tool)
     parts = wheels.values()
     files = {file.path: file for part in parts for file in part}
     unlisted = sorted({read_wheel_name(one) for one in wheels} - list_required_names(text))
-    metadata = [found.content for found in map(find_metadata, parts) if found]
-    lacking = _find_missing_packages(inputs, metadata) if locked else ()
+    metadata = [*known, *(found.content for found in map(find_metadata, parts) if found)]
+    lacking = _find_missing_packages(inputs, metadata) if is_locked(text) else ()
     return Built(_sort_files(files), InputTrace(), (*_warn_unlisted(unlisted), *lacking))
 
 
@@ -119,7 +132,9 @@ def _download_wheels(
     text: str, inputs: VendorInputs, tool: PackageTool
 ) -> dict[str, tuple[BuiltFile, ...]]:
     """Download the wheels of the requirements, and return the files of each by its title."""
-    locked = any(map(is_own_lock, text.splitlines())) or has_hashes(text)
+    locked, text = is_locked(text), remove_git_lines(text)
+    if not list_requirement_lines(text):
+        return {}
     with create_temporary_folder("vendor") as folder:
         wheels = tool.download(text, _build_target(inputs), folder, locked=locked)
         return {wheel.title: tuple(list_wheel_files(wheel)) for wheel in wheels}
@@ -188,12 +203,38 @@ def _write_lock(workspace: Path, asked: Sequence[VendorInputs], tool: PackageToo
     inputs = asked[0]
     found = read_source(workspace, inputs.root, _build_request(inputs), relock=True)
     name = os.path.basename(found.file)
-    resolved = _resolve_targets(tool, found.text, [_build_target(one) for one in asked])
+    sources = list_git_sources(list_requirement_lines(found.text))
+    with create_temporary_folder("vendor") as folder:
+        text = _replace_repositories(workspace, found, folder, tool)
+        resolved = _resolve_targets(tool, text, [_build_target(one) for one in asked])
+    built = {one.name for one in sources}
+    pins = [one for one in _join_pins(resolved) if normalize_package_name(one.name) not in built]
     titles = [target.title for target, _ in resolved]
-    text = render_lock(name, found.text, _join_pins(resolved), titles)
+    text = render_lock(name, found.text, pins, titles, [one.line for one in sources])
     file = os.path.normpath(os.path.join(inputs.root, _name_lock(inputs)))
     write_atomic(Path(os.path.realpath(workspace), file), text.encode())
     return VendorSource(file, text, InputTrace())
+
+
+def _replace_repositories(
+    workspace: Path, found: VendorSource, folder: Path, tool: PackageTool
+) -> str:
+    """Return the requirements with a wheel in place of each repository, for its dependencies."""
+    lines = found.text.splitlines(keepends=True)
+    if not list_git_sources(list_requirement_lines(found.text)):
+        return found.text
+    from fabric.runtimes.git_wheels import ListedSource, build_git_wheel, read_listing_files
+
+    texts = read_listing_files(workspace, found.seen.files)
+    for number, line in enumerate(lines):
+        source = next(iter(list_git_sources(list_requirement_lines(line))), None)
+        if source is not None:
+            wheel = build_git_wheel(ListedSource(source, texts), tool.environment)
+            # Only its dependencies count here. Its task and the target are compared later.
+            file = folder / f"{'-'.join(wheel.title.split('-')[:2])}-py3-none-any.whl"
+            write_atomic(file, wheel.content)
+            lines[number] = f"{source.format_line(file.as_uri())}\n"
+    return "".join(lines)
 
 
 def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Problem:
@@ -201,6 +242,8 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
     if all(is_pinned(one.source) for one in asked):
         targets = ", ".join(sorted({f"Python {one.python} on {one.platform}" for one in asked}))
         why = f"the lock was created for another runtime than {targets}"
+    elif all(is_pinned(remove_git_lines(one.source)) for one in asked):
+        why = "the dependencies of packages from git are not pinned"
     return Problem(
         "vendor/locked",
         f"{why}: fabric wrote the versions to `{lock.file}`",

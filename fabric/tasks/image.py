@@ -11,7 +11,7 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.image_names import require_reference
 from fabric.model.problems import FabricError, Place, Problem, replace_problems
 from fabric.model.task import EntryKind, InputEntry, Output, Task
-from fabric.model.task_id import TaskId, is_kind
+from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import ImageInputs, ImageLayersInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.package_layers import group_packages, unpack_group
@@ -74,7 +74,7 @@ def _map_owners(upstream: Mapping[TaskId, Output], task_tools: TaskTools) -> Map
     return {
         path: wheel.partition(":")[2].rsplit("-", 2)[0]
         for wheel, output in upstream.items()
-        if is_kind(wheel, "wheel")
+        if is_wheel(wheel)
         for path in read_packed_paths(wheel, output, task_tools)
     }
 

@@ -11,13 +11,15 @@ from msgspec.structs import replace
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Place, Problem, replace_problems
+from fabric.model.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
-from fabric.model.task_id import TaskId, is_kind
+from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import LayerArchiveInputs
 from fabric.runtimes.archive import PackedFile, pack_file, pack_files
 from fabric.runtimes.contract import InputTrace
 from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output
 
 # Raise when the same inputs would give other files.
@@ -97,10 +99,12 @@ class LayerArchiveKind:
         wheels = [
             tuple(read_packed_output(owner, output, task_tools))
             for owner, output in sorted(upstream.items())
-            if is_kind(owner, "wheel")
+            if is_wheel(owner)
         ]
-        if not wheels and inputs.lock:
-            wheels = download_python_packages(task_tools.workspace, inputs, self._env)
+        target = PythonTarget(inputs.runtime.removeprefix("python"), inputs.architecture)
+        check_built_systems(upstream, target)
+        if inputs.lock:
+            wheels += download_python_packages(task_tools.workspace, inputs, self._env)
         return tuple(select_python_packages(inputs, wheels))
 
 

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from fabric.model.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, Task
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file, pack_files
 from fabric.runtimes.contract import Built
+from fabric.runtimes.requirements import is_only_repositories
 from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output, write_packed
 from fabric.tasks.unknown_imports import encode_modules
 
@@ -23,7 +26,9 @@ _VERSION = "3"
 class Vendor(Protocol):
     """The packages of a lock, except for those of its wheel tasks."""
 
-    def download(self, workspace: Path, inputs: VendorInputs) -> Built: ...
+    def download(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
+        """Download all packages except for repositories, which have wheels."""
+
     def complete(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
         """Return the packages in the checkout, and warnings about missing packages. `metadata` is
         the METADATA of each wheel."""
@@ -47,10 +52,13 @@ class VendorKind:
             tuple(read_packed_output(owner, output, task_tools))
             for owner, output in sorted(upstream.items())
         ]
-        if wheels:
-            rest = self._vendor.complete(task_tools.workspace, inputs, _list_metadata(wheels))
+        check_built_systems(upstream, PythonTarget(inputs.python, inputs.platform, inputs.glibc))
+        metadata = _list_metadata(wheels)
+        has_all = any(is_kind(one, "wheel") for one in upstream)
+        if has_all or (wheels and is_only_repositories(inputs.source)):
+            rest = self._vendor.complete(task_tools.workspace, inputs, metadata)
         else:
-            rest = self._vendor.download(task_tools.workspace, inputs)
+            rest = self._vendor.download(task_tools.workspace, inputs, metadata)
         files = {one.path: one for wheel in wheels for one in wheel}
         files |= {one.path: pack_file(one) for one in rest.files}
         packed = pack_files(files.values())

@@ -8,6 +8,7 @@ from fabric.model.names import Verb
 from fabric.model.task import Task
 from fabric.model.task_inputs import (
     BuildInputs,
+    GitWheelInputs,
     LayerArchiveInputs,
     LayerInputs,
     VendorInputs,
@@ -101,7 +102,7 @@ def test_a_problem_of_a_layer_has_its_place_in_the_config() -> None:
 WHEEL = WheelInputs("p", "1", ("sha256:a",), "3.12", "x86_64", 34)
 
 
-def packages(*wheels: WheelInputs) -> tuple[FunctionPackages, ...]:
+def packages(*wheels: WheelInputs | GitWheelInputs) -> tuple[FunctionPackages, ...]:
     return (
         FunctionPackages(function="a", folder=".", text="p==1", selected="p==1", wheels=wheels),
     )
@@ -122,3 +123,33 @@ def test_a_lock_without_hashes_is_an_input_of_the_layer() -> None:
     inputs = archive(tasks(PYTHON_TEXT, packages=packages()))
     assert VendorInputs(*inputs.lock).source == "p==1"
     assert "requirements" in {one.name for one in inputs.entries()}
+
+
+GIT_WHEEL = GitWheelInputs("p", "https://git.example/p", "a" * 40, files=("x",))
+
+
+def test_a_repository_is_one_task_of_the_layer_and_of_all_services() -> None:
+    found = tasks(PYTHON_TEXT, packages=packages(GIT_WHEEL))
+    [wheel] = [name for name in found if name.startswith("git-wheel:p-aaaaaaa-")]
+    assert found[ARCHIVE].needs == (wheel,)
+    # Packages of the lock without hashes are downloaded for the layer.
+    assert archive(found).lock
+    inputs = found[wheel].inputs
+    assert isinstance(inputs, GitWheelInputs)
+    assert (inputs.service, inputs.files) == ("shop", ("x",))
+
+
+def test_a_repository_of_two_services_is_listed_by_the_files_of_both() -> None:
+    units = [
+        ServiceUnit(
+            loaded(PYTHON_TEXT.replace("service: shop", f"service: {name}")),
+            "",
+            packages=tuple(
+                replace(one, folder=name) for one in packages(replace(GIT_WHEEL, files=(name,)))
+            ),
+        )
+        for name in ("one", "two")
+    ]
+    found = compile_graph(units, Verb.PACKAGE).inputs_of("git-wheel")
+    [inputs] = [one for one in found if isinstance(one, GitWheelInputs)]
+    assert (inputs.service, inputs.files) == ("", ("one", "two"))

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
 from tests.support.corpus import MACHINE
 from tests.support.language_tools import call_bootstrap, keep_go_cache, language_environment
+from tests.support.npm_registry import package, serve_registry
 from tests.support.runtimes_project import digests, names, unchanged, write
 
 pytestmark = pytest.mark.slow
@@ -286,6 +288,42 @@ def test_an_import_map_of_deno_outside_of_the_service_is_an_error(tmp_path: Path
     with pytest.raises(FabricError) as caught:
         built(tmp_path / "a", inputs("deno", "src/hello.ts"))
     assert "the import map ../map.json is not a file of the service" in caught.value.first.frame
+
+
+NPM_DENO = {
+    **DENO,
+    "deno.json": "{}",
+    "src/hello.ts": 'import name from "npm:outer@1";\nimport { serve } from "./loop.ts";\n'
+    "await serve(() => name);\n",
+}
+
+
+def test_packages_of_npm_are_packed_for_deno_and_need_no_network(tmp_path: Path) -> None:
+    packages = {
+        "outer": {"1.0.0": package("outer", "1.0.0", {"@scope/inner": "^2.0.0"})},
+        "@scope/inner": {"2.1.0": package("@scope/inner", "2.1.0", {})},
+    }
+    with serve_registry(packages) as registry:
+        env = (("NPM_CONFIG_REGISTRY", registry.url),)
+        asked = inputs("deno", "src/hello.ts", env=env)
+        write(tmp_path / "a", NPM_DENO)
+        with pytest.raises(FabricError) as caught:
+            built(tmp_path / "a", asked)
+        assert "npm: imports require a deno.lock" in caught.value.first.frame
+        known = {**language_environment(), **dict(env), "DENO_DIR": str(tmp_path / "deno")}
+        words = ["deno", "install", "--quiet", "--entrypoint", "src/hello.ts"]
+        subprocess.run(words, cwd=tmp_path / "a", env=known, check=True)
+        made = built(tmp_path / "a", asked)
+        write(tmp_path / "a", {"src/hello.ts": NPM_DENO["src/hello.ts"].replace("@1", "@2")})
+        with pytest.raises(FabricError):
+            built(tmp_path / "a", asked)
+    place = ".deno/npm/registry.npmjs.org"
+    assert {f"{place}/outer/1.0.0/index.js", f"{place}/@scope/inner/2.1.0/index.js"} <= {
+        *names(made)
+    }
+    assert "deno.lock" in made.seen.files
+    found = call_bootstrap(unpacked(made, tmp_path / "out"), [{}])
+    assert found == ["outer@1.0.0 @scope/inner@2.1.0 "]
 
 
 SAMPLES = [

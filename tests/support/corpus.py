@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import platform
 import shutil
 import sys
@@ -114,6 +115,21 @@ def copy(shape: str, folder: Path) -> None:
     shutil.copytree(CORPUS / shape, folder, symlinks=True)
     if (folder / "package-lock.json").is_file():
         linked_copy(packages(shape) / "node_modules", folder / "node_modules")
+    if (folder / "pnpm-workspace.yaml").is_file():
+        _link_members(folder)
+
+
+def _link_members(folder: Path) -> None:
+    """Link the members of a workspace that others depend on, as pnpm does."""
+    manifests = {
+        path.parent: json.loads(path.read_text()) for path in folder.glob("*/*/package.json")
+    }
+    places = {manifest["name"]: place for place, manifest in manifests.items()}
+    for place, manifest in manifests.items():
+        for name in places.keys() & manifest.get("dependencies", {}).keys():
+            link = place / "node_modules" / name
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(os.path.relpath(places[name], link.parent))
 
 
 def packages(shape: str) -> Path:

@@ -25,7 +25,8 @@ from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import is_other_stage, name_of
-from fabric.model.task_inputs import WheelInputs
+from fabric.model.task_inputs import GitWheelInputs, WheelInputs
+from fabric.runtimes.git_sources import list_git_sources
 from fabric.runtimes.requirement_files import (
     PackageFolders,
     PackageRequest,
@@ -38,6 +39,7 @@ from fabric.runtimes.requirements import (
     list_hashed_pins,
     list_index_lines,
     list_index_variables,
+    list_target_lines,
     select_lines,
 )
 
@@ -259,7 +261,7 @@ def list_packages(
         *(
             list_index_variables(_list_indexes(source))
             for key, source in sources.items()
-            if any(one.indexes for one in lists[key].wheels)
+            if any(isinstance(one, WheelInputs) and one.indexes for one in lists[key].wheels)
         )
     )
     return ListedPackages(rows, paths, tuple(warnings), variables)
@@ -284,7 +286,22 @@ def _build_row(
         without=source.without,
         local=source.folders,
         selected=selected,
-        wheels=wheels,
+        wheels=(*wheels, *_list_git_wheels(selected, target, source)),
+    )
+
+
+def _list_git_wheels(
+    selected: str, target: PythonTarget, source: VendorSource
+) -> tuple[GitWheelInputs, ...]:
+    return tuple(
+        GitWheelInputs(
+            name=one.name,
+            url=one.url,
+            commit=one.commit,
+            subdirectory=one.subdirectory,
+            files=source.seen.files,
+        )
+        for one in list_git_sources(list_target_lines(selected, target))
     )
 
 

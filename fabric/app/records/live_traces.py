@@ -21,7 +21,14 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace, hash_trace, trace_here
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import InputEntry, Task
-from fabric.model.task_id import TaskId, is_kind, name_of, package_of, remove_target_suffix
+from fabric.model.task_id import (
+    TaskId,
+    is_kind,
+    is_wheel,
+    name_of,
+    package_of,
+    remove_target_suffix,
+)
 from fabric.model.task_inputs import DeployInputs
 from fabric.state.contract import MovedError, Stored, build_traces_key
 from fabric.state.store import RecordStore
@@ -145,7 +152,7 @@ def keep_traces(newest: Newest, makers: Makers, record_store: RecordStore, final
 def _list_wheel_rows(document: Document) -> Mapping[str, Row]:
     """List the rows of wheels. Functions share wheels, so any of them can have the row."""
     rows = (pair for tasks in document.values() for pair in tasks.items())
-    return {task: row for task, row in rows if is_kind(task, "wheel")}
+    return {task: row for task, row in rows if is_wheel(task)}
 
 
 def _store_wheels_once(document: Document) -> Document:
@@ -153,7 +160,7 @@ def _store_wheels_once(document: Document) -> Document:
     found: Document = {}
     for function, tasks in document.items():
         found[function] = {task: row for task, row in tasks.items() if task not in seen}
-        seen.update(task for task in tasks if is_kind(task, "wheel"))
+        seen.update(task for task in tasks if is_wheel(task))
     return found
 
 
@@ -193,7 +200,7 @@ def group_archive_tasks(graph: TaskGraph) -> Makers:
             package = package_of(task.needs, inputs.service, name)
             parts = graph.needs[number[package]]
             above = (graph.ids[one] for part in parts for one in graph.needs[part])
-            wheels = (one for one in above if is_kind(one, "wheel"))
+            wheels = (one for one in above if is_wheel(one))
             makers = (*(graph.ids[one] for one in parts), *wheels)
             found[get_record_ref(inputs), name] = (package, *makers)
     return found

@@ -197,9 +197,8 @@ def choose_journal_home(request: Request, info: ProjectInfo) -> Path:
 def list_write_homes(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
     """List the directories that a run writes to: the workspace's `.fabric` and those of
     services."""
-    writing = (
-        task.inputs for task in graph.tasks if task.kind not in {"vendor", "wheel", "image-layers"}
-    )
+    unseen = {"vendor", "wheel", "git-wheel", "image-layers"}
+    writing = (task.inputs for task in graph.tasks if task.kind not in unseen)
     roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
 

@@ -10,7 +10,10 @@ from fabric.remote.seal import SealKeys
 MAIN = "main"
 # What a task makes of files alone. What changes the world is told by records.
 KINDS = frozenset(
-    {"wheel", "vendor", "before", "build", "package", "layer-archive", "image-layers", "image"}
+    {
+        *("wheel", "git-wheel", "vendor", "before", "build"),
+        *("package", "layer-archive", "image-layers", "image"),
+    }
 )
 
 

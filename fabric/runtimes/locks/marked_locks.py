@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from packaging.utils import canonicalize_name
 
+from fabric.runtimes.git_sources import build_git_source
 from fabric.runtimes.locks.rows import (
     LockFile,
     LockRow,
@@ -27,8 +28,8 @@ _PIPENV_MAIN, _PIPFILE_FORMAT = "default", 6
 # Poetry's text for a marker that no environment meets.
 _NEVER = "<empty>"
 _POETRY_INDEX = ("", "legacy")
-_POETRY_FOREIGN = {"git": "a git repository", "url": "a URL", "file": "a file"}
-_FOREIGN = {"vcs": "a git repository", "archive": "a file"}
+_POETRY_FOREIGN = {"url": "a URL", "file": "a file"}
+_GIT = "git"
 
 
 def list_poetry_rows(lock: LockFile) -> tuple[LockRow, ...]:
@@ -69,6 +70,8 @@ def _convert_poetry_row(package: Table) -> LockRow:
     source = read_table(package, "source")
     kind = str(source.get("type", ""))
     is_local = kind == "directory"
+    is_read = is_local or kind in (*_POETRY_INDEX, _GIT)
+    commit, folder = source.get("resolved_reference"), source.get("subdirectory")
     wheels = {
         str(file.get("file", "")): read_digest(file.get("hash"))
         for file in read_rows(package, "files")
@@ -78,9 +81,10 @@ def _convert_poetry_row(package: Table) -> LockRow:
         version=str(package.get("version", "")),
         wheels=wheels,
         folder=str(source.get("url", "")) if is_local else "",
-        origin=""
-        if is_local or kind in _POETRY_INDEX
-        else _POETRY_FOREIGN.get(kind, "another source"),
+        origin="" if is_read else _POETRY_FOREIGN.get(kind, "another source"),
+        repository=build_git_source(read_name(package), str(source.get("url")), commit, folder)
+        if kind == _GIT
+        else None,
     )
 
 
@@ -104,7 +108,6 @@ def list_pdm_rows(lock: LockFile) -> tuple[LockRow, ...]:
 
 
 def _convert_pdm_row(package: Table) -> LockRow:
-    origins = {"git": "a git repository", "url": "a URL"}
     wheels = {
         str(file.get("file") or read_file_name(file.get("url"))): read_digest(file.get("hash"))
         for file in read_rows(package, "files")
@@ -116,9 +119,15 @@ def _convert_pdm_row(package: Table) -> LockRow:
         version=str(package.get("version", "")),
         wheels=wheels,
         folder="" if is_file else path,
-        origin="a file"
-        if is_file
-        else next((words for key, words in origins.items() if key in package), ""),
+        origin="a file" if is_file else "a URL" if "url" in package else "",
+        repository=build_git_source(
+            read_name(package),
+            str(package[_GIT]),
+            package.get("revision"),
+            package.get("subdirectory"),
+        )
+        if _GIT in package
+        else None,
     )
 
 
@@ -146,7 +155,7 @@ def list_pipenv_rows(lock: LockFile) -> tuple[LockRow, ...]:
 
 
 def _convert_pipenv_row(name: str, package: Table) -> LockRow:
-    origins = {"git": "a git repository", "hg": "a repository", "file": "a URL"}
+    origins = {"hg": "a repository", "file": "a URL"}
     path = str(package.get("path", ""))
     is_file = path.endswith((".whl", ".gz", ".zip"))
     origin = next((words for key, words in origins.items() if key in package), "")
@@ -157,6 +166,11 @@ def _convert_pipenv_row(name: str, package: Table) -> LockRow:
         hashes=tuple(sorted(filter(None, map(read_digest, read_texts(package, "hashes"))))),
         folder="" if is_file else path,
         origin="a file" if is_file else origin,
+        repository=build_git_source(
+            name, str(package[_GIT]), package.get("ref"), package.get("subdirectory")
+        )
+        if _GIT in package
+        else None,
     )
 
 
@@ -200,12 +214,25 @@ def _convert_row(package: Table) -> LockRow:
         )
         for wheel in read_rows(package, "wheels")
     }
-    directory = read_table(package, "directory")
+    directory, vcs = read_table(package, "directory"), read_table(package, "vcs")
+    is_git = vcs.get("type") == _GIT
     folder = [str(directory.get(key, "")) for key in ("path", "subdirectory")]
     return LockRow(
         name=read_name(package),
         version=str(package.get("version") or find_wheel_version(wheels)),
         wheels=wheels,
         folder=os.path.join(*filter(None, folder)) if folder[0] else "",
-        origin=next((words for key, words in _FOREIGN.items() if key in package), ""),
+        origin="a file"
+        if "archive" in package
+        else "a repository"
+        if "vcs" in package and not is_git
+        else "",
+        repository=build_git_source(
+            read_name(package),
+            str(vcs.get("url", "")),
+            vcs.get("commit-id"),
+            vcs.get("subdirectory"),
+        )
+        if is_git
+        else None,
     )

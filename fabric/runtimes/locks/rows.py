@@ -28,8 +28,9 @@ from packaging.version import InvalidVersion, Version
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.runtimes.dependency_groups import check_names
+from fabric.runtimes.git_sources import GitSource, find_git_problem
 from fabric.runtimes.locks.ranges import includes_python
-from fabric.runtimes.requirements import Pin, no_wheel_problem
+from fabric.runtimes.requirements import Pin, mark_locked, no_wheel_problem
 from fabric.runtimes.unread_sources import UnreadSource, find_lock_kind, foreign_source_problem
 
 Table = Mapping[str, object]
@@ -105,29 +106,38 @@ class LockRow(Struct, frozen=True, kw_only=True):
     folder: str = ""
     # A source that fabric does not read.
     origin: str = ""
+    repository: GitSource | None = None
 
 
 class LockedPackages(Struct, frozen=True):
-    """The packages of one function on its target: wheels by hash, and directories relative to the
-    lock."""
+    """The packages of one function on its target: wheels by hash, directories relative to the
+    lock, and repositories at a commit."""
 
     pins: tuple[Pin, ...] = ()
     # Directories by package name.
     folders: tuple[tuple[str, str], ...] = ()
+    repositories: tuple[GitSource, ...] = ()
 
     @property
     def text(self) -> str:
-        """The wheels as requirements. Equal sets of wheels have equal texts."""
-        return "".join(f"{line}\n" for line in sorted(pin.line for pin in self.pins))
+        """The wheels and repositories as requirements. Equal sets have equal texts."""
+        lines = sorted([*(pin.line for pin in self.pins), *(one.line for one in self.repositories)])
+        text = "".join(f"{line}\n" for line in lines)
+        return mark_locked(text) if self.repositories else text
 
 
 def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
     """Choose one wheel of each row for the target. Raises for all rows that have none."""
     pins, folders, problems = list[Pin](), list[tuple[str, str]](), list[Problem]()
+    repositories: list[GitSource] = []
     for row in sorted(rows, key=lambda row: (row.name, row.version)):
         if row.origin:
             source = UnreadSource(row.name, row.origin)
             problems.append(foreign_source_problem(source, lock.place(row.name)))
+        elif row.repository:
+            problem = find_git_problem(row.repository, "", lock.place(row.name))
+            problems += [problem] if problem else []
+            repositories.append(row.repository)
         elif row.folder:
             folders.append((row.name, row.folder))
         elif not row.is_virtual:
@@ -139,7 +149,11 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
     if problems:
         raise FabricError(*problems)
     _check_versions(pins, lock)
-    return LockedPackages(tuple(dict.fromkeys(pins)), tuple(dict.fromkeys(folders)))
+    return LockedPackages(
+        tuple(dict.fromkeys(pins)),
+        tuple(dict.fromkeys(folders)),
+        tuple(dict.fromkeys(repositories)),
+    )
 
 
 def _check_versions(pins: Iterable[Pin], lock: LockFile) -> None:

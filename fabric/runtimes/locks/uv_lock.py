@@ -3,9 +3,11 @@
 import os
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from urllib.parse import parse_qs
 
 from packaging.utils import canonicalize_name
 
+from fabric.runtimes.git_sources import GitSource, build_git_source
 from fabric.runtimes.locks.rows import (
     LockFile,
     LockRow,
@@ -23,7 +25,7 @@ from fabric.runtimes.locks.rows import (
 )
 
 _CHECKOUT = ("editable", "directory")
-_FOREIGN = {"git": "a git repository", "url": "a URL", "path": "a file"}
+_FOREIGN = {"url": "a URL", "path": "a file"}
 
 
 def list_uv_rows(lock: LockFile) -> tuple[LockRow, ...] | None:
@@ -111,7 +113,16 @@ def _convert_row(package: Table) -> LockRow:
         wheels=wheels,
         folder=next((str(source[key]) for key in _CHECKOUT if key in source), ""),
         origin=next(foreign, ""),
+        repository=_read_git_source(package, str(source["git"])) if "git" in source else None,
     )
+
+
+def _read_git_source(package: Table, text: str) -> GitSource:
+    """Read `URL?subdirectory=DIR&rev=main#COMMIT`."""
+    address, _, commit = text.partition("#")
+    url, _, query = address.partition("?")
+    folder = parse_qs(query).get("subdirectory", [""])[0]
+    return build_git_source(read_name(package), url, commit, folder)
 
 
 def _read_wheel_name(wheel: Table) -> str:

@@ -95,7 +95,12 @@ def test_groups_and_extras_of_poetry_are_read(
 
 @pytest.mark.parametrize(
     ("kind", "origin"),
-    [("git", "a git repository"), ("url", "a URL"), ("file", "a file"), ("x", "another source")],
+    [
+        ("git", "is not pinned to a commit"),
+        ("url", "a URL"),
+        ("file", "a file"),
+        ("x", "another source"),
+    ],
 )
 def test_sources_of_poetry_that_are_not_read_are_refused(kind: str, origin: str) -> None:
     rest = f'[package.source]\ntype = "{kind}"\nurl = "https://git.example/x"\n'
@@ -205,7 +210,8 @@ def test_groups_and_extras_of_pylock_are_chosen_by_markers() -> None:
 @pytest.mark.parametrize(
     ("source", "origin"),
     [
-        ('vcs = { type = "git", url = "https://git.example/x" }', "a git repository"),
+        ('vcs = { type = "git", url = "https://git.example/x" }', "not pinned to a commit"),
+        ('vcs = { type = "hg", url = "https://hg.example/x" }', "a repository"),
         ('archive = { url = "https://files.example/x.zip" }', "a file"),
     ],
 )
@@ -305,7 +311,7 @@ def test_a_lock_of_pipenv_has_all_hashes_of_a_version() -> None:
     [
         (PIPENV_LOCK, ("dev",), "input/unknown-group", "`develop`, `own`, `worker`"),
         (PIPENV_LOCK, ("worker",), "input/bad-lock", "two versions of `app`, 2.0 and 3.0"),
-        (PIPENV_LOCK, ("own",), "input/package-source", "`kit`: a git repository"),
+        (PIPENV_LOCK, ("own",), "input/package-source", "`kit` is not pinned"),
         (PIPENV_LOCK.replace("3.12", "3.11"), (), "input/lock-python", "for Python ==3.11"),
         (
             PIPENV_LOCK.replace('spec": 6', 'spec": 5'),
@@ -393,3 +399,45 @@ def test_a_lock_of_pdm_that_cannot_be_read_is_refused(text: str, code: str) -> N
     with pytest.raises(FabricError) as caught:
         read(text, name="pdm.lock")
     assert caught.value.first.code == code
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+POETRY_GIT = f"""
+[package.source]
+type = "git"
+url = "https://git.example/x"
+reference = "main"
+resolved_reference = "{COMMIT}"
+subdirectory = "lib"
+"""
+PYLOCK_GIT = f"""lock-version = "1.0"
+[[packages]]
+name = "x"
+[packages.vcs]
+type = "git"
+url = "https://git.example/x"
+requested-revision = "main"
+commit-id = "{COMMIT}"
+subdirectory = "lib"
+"""
+PDM_GIT = f'git = "https://git.example/x"\nrevision = "{COMMIT}"\nsubdirectory = "lib"\n'
+PIPENV_GIT = PIPENV_LOCK.replace('"ref": "abc"', f'"ref": "{COMMIT}", "subdirectory": "lib"')
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "groups"),
+    [
+        ("poetry.lock", POETRY_TAIL + poetry_package("x", rest=POETRY_GIT), ()),
+        ("pylock.toml", PYLOCK_GIT, ()),
+        ("pdm.lock", PDM_LOCK + pdm_package("x", PDM_GIT), ()),
+        ("Pipfile.lock", PIPENV_GIT.replace('"kit"', '"x"'), ("own",)),
+    ],
+)
+def test_a_repository_is_read_with_its_commit(
+    name: str, text: str, groups: tuple[str, ...]
+) -> None:
+    found = read(text, name=name, groups=groups)
+    assert found is not None
+    line = f"x @ git+https://git.example/x@{COMMIT}#subdirectory=lib"
+    assert [one.line for one in found.repositories] == [line]
+    assert f"{line}\n" in found.text

@@ -155,7 +155,8 @@ def test_a_project_outside_of_the_workspace_is_not_in_the_lock() -> None:
 @pytest.mark.parametrize(
     ("source", "origin"),
     [
-        ('git = "https://git.example/x?rev=1#abc"', "a git repository"),
+        ('git = "https://git.example/x?rev=1#abc"', "is not pinned to a commit"),
+        ('git = "http://git.example/x"', "unsupported URL of repository"),
         ('url = "https://files.example/x-1.0.tar.gz"', "a URL"),
         ('path = "wheels/x-1.0-py3-none-any.whl"', "a file"),
     ],
@@ -201,3 +202,13 @@ def test_bad_toml_is_reported_with_the_file() -> None:
     with pytest.raises(FabricError) as caught:
         read("version = \n")
     assert caught.value.first.code == "input/bad-toml"
+
+
+def test_a_repository_is_read_with_its_commit() -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    source = f'git = "https://git.example/x?subdirectory=lib&rev=main#{commit}"'
+    lock = HEAD + uv_package("root", ROOT, needs=["x", "app"]) + uv_package("app")
+    found = read(lock + uv_package("x", source))
+    assert found is not None
+    line = f"x @ git+https://git.example/x@{commit}#subdirectory=lib"
+    assert found.text.splitlines() == [found.pins[0].line, line]

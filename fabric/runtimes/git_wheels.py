@@ -1,0 +1,160 @@
+"""Build the wheel of a package in a git repository. Its build backend is code of the repository."""
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+from packaging.tags import parse_tag
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.python_target import PythonTarget
+from fabric.model.secrecy import redact_credentials
+from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.git_sources import GitSource, find_login
+from fabric.runtimes.pip_settings import build_uv_environment
+from fabric.runtimes.requirements import list_index_lines
+from fabric.runtimes.uv import find_uv
+from fabric.runtimes.wheels import ZippedWheel, list_wheel_files
+from fabric.system.git_fetch import RemoteCommit, check_out_commit
+from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.process import ChildResult, run_child
+
+_OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
+_PIP = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-deps")
+_LINUX = re.compile(r"linux_(?P<machine>\w+)")
+
+
+class ListedSource(Struct, frozen=True):
+    """A repository, and the texts by path of the files that list it. A URL in them can contain its
+    login, and they can name the indexes of its build dependencies."""
+
+    source: GitSource
+    texts: Mapping[str, str]
+
+    @property
+    def place(self) -> Place:
+        """The first line with its commit."""
+        for path, text in self.texts.items():
+            before, found, _ = text.partition(self.source.commit)
+            if found:
+                return Place(path, before.count("\n") + 1)
+        return Place(next(iter(self.texts), ""))
+
+
+class GitWheel(Struct, frozen=True, kw_only=True):
+    """A built wheel. `system` are its tags, and the version of glibc that it was built with."""
+
+    title: str
+    content: bytes
+    system: str
+
+    def list_files(self) -> Iterator[BuiltFile]:
+        return list_wheel_files(ZippedWheel(self.title, self.content))
+
+
+def read_listing_files(workspace: Path, files: Sequence[str]) -> Mapping[str, str]:
+    """Read the files that can list a repository. Deleted ones are left out."""
+    base = os.path.realpath(workspace)
+    paths = ((name, Path(os.path.normpath(os.path.join(base, name)))) for name in files)
+    return {
+        name: path.read_text(encoding="utf-8", errors="replace")
+        for name, path in paths
+        if path.is_file()
+    }
+
+
+def build_git_wheel(listed: ListedSource, env: Mapping[str, str]) -> GitWheel:
+    """Check out the commit and build its wheel with uv, otherwise with pip."""
+    source = listed.source
+    login = find_login(source, listed.texts.values())
+    remote = RemoteCommit(url=source.url, commit=source.commit, login=login)
+    try:
+        with create_temporary_folder("git-wheel") as folder:
+            seconds = check_out_commit(remote, folder / "source", env)
+            # Backends write it into files in place of the current time.
+            dated = {**env, "SOURCE_DATE_EPOCH": str(seconds)}
+            return _build_wheel(listed, folder, dated)
+    except FabricError as error:
+        raise FabricError(*(replace(one, where=listed.place) for one in error.problems)) from error
+
+
+def _build_wheel(listed: ListedSource, folder: Path, env: Mapping[str, str]) -> GitWheel:
+    source = listed.source
+    project = folder / "source" / source.subdirectory
+    if not project.is_dir():
+        message = f"no directory `{source.subdirectory}` in the repository of `{source.name}`"
+        hint = "correct the subdirectory, or lock again"
+        raise FabricError(Problem("vendor/build-failed", message, hint))
+    result = _run_build(listed, project, folder / "wheels", env)
+    found = sorted((folder / "wheels").glob("*.whl"))
+    if result.code or not found:
+        raise FabricError(_failed_build_problem(source, result))
+    name, _, _, tags = parse_wheel_filename(found[0].name)
+    if name != canonicalize_name(source.name):
+        message = f"the repository of `{source.name}` contains the package `{name}`"
+        hint = f"use the name `{name}`, or set the subdirectory of `{source.name}`"
+        raise FabricError(Problem("vendor/wrong-package", message, hint))
+    glibc = platform.libc_ver()[1].rpartition(".")[2]
+    system = f"{glibc} {' '.join(sorted(map(str, tags)))}"
+    return GitWheel(title=found[0].name, content=found[0].read_bytes(), system=system)
+
+
+def _run_build(
+    listed: ListedSource, project: Path, output: Path, env: Mapping[str, str]
+) -> ChildResult:
+    indexes = [line for text in listed.texts.values() for line in list_index_lines(text)]
+    text = "\n".join(dict.fromkeys(indexes))
+    program, settings = find_uv(env), build_uv_environment(env, "wheel", text)
+    if program and settings is not None:
+        argv = [
+            str(program), "build", "--wheel", "--no-config", "--no-python-downloads",
+            "--python", sys.executable, "--out-dir", str(output),
+            *(["--no-index"] if settings.get("UV_NO_INDEX") else []), str(project),
+        ]  # fmt: skip
+        result = run_child(argv, cwd=project, env=settings)
+        if not _OLD_UV.search(result.last_lines()):
+            return result
+    # Settings with a password are not arguments.
+    lines = f"{text}\n{project.as_uri()}\n".encode()
+    passed = {name: value for name, value in env.items() if name != "PYTHONPATH"}
+    flags = ("--ignore-requires-python", "--wheel-dir", str(output), "-r", "/dev/stdin")
+    argv = [sys.executable, "-P", "-m", "pip", "wheel", *_PIP, *flags]
+    return run_child(argv, cwd=project, env=passed, stdin=lines)
+
+
+def _failed_build_problem(source: GitSource, result: ChildResult) -> Problem:
+    return Problem(
+        "vendor/build-failed",
+        f"cannot build a wheel of `{source.name}` at commit `{source.commit[:7]}`",
+        hint="see the output above. If the package cannot be built here, publish a wheel of it",
+        frame=redact_credentials(result.last_lines()),
+    )
+
+
+def check_wheel_system(name: str, system: str, target: PythonTarget) -> None:
+    """Raise for a wheel that was built with compiled code for another system than the target."""
+    from fabric.runtimes.locks.rows import rank_wheel_tags
+
+    glibc, *names = system.split(" ")
+    ranks = rank_wheel_tags(target)
+    # A wheel of this machine needs at least the version of glibc that it was built with.
+    known = {
+        tag
+        for one in names
+        for tag in parse_tag(_LINUX.sub(rf"manylinux_2_{glibc or 0}_\g<machine>", one))
+    }
+    if names and not known & ranks.keys():
+        raise FabricError(
+            Problem(
+                "vendor/no-wheel",
+                f"the built wheel of `{name}` is for `{names[0]}` (glibc 2.{glibc or '?'}), not "
+                f"for Python {target.python} on {target.machine} (glibc 2.{target.glibc})",
+                hint="publish wheels of it for the target to an index, or build on such a machine",
+            )
+        )

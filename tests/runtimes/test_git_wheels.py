@@ -1,0 +1,100 @@
+"""Wheels that are built from repositories. The build backend needs no other package."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.model.python_target import PythonTarget
+from fabric.runtimes.git_sources import GitSource, parse_git_line
+from fabric.runtimes.git_wheels import (
+    GitWheel,
+    ListedSource,
+    build_git_wheel,
+    check_wheel_system,
+    read_listing_files,
+)
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.git_packages import PackageRepository
+
+ENV = {
+    "PATH": ENVIRONMENT["PATH"],
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "PIP_CONFIG_FILE": "/dev/null",
+    "PIP_NO_INDEX": "1",
+}
+
+
+def build(line: str, tool: str = "uv") -> GitWheel:
+    source = parse_git_line(line)
+    assert isinstance(source, GitSource)
+    listed = ListedSource(source, {"requirements.txt": f"six==1\n{line}\n"})
+    return build_git_wheel(listed, {**ENV, "FABRIC_PIP": tool})
+
+
+@pytest.mark.slow
+def test_uv_and_pip_build_equal_files(tmp_path: Path) -> None:
+    repository = PackageRepository(tmp_path / "kit")
+    wheels = [build(repository.line, tool) for tool in ("uv", "pip")]
+    first, second = [{file.path: file.content for file in one.list_files()} for one in wheels]
+    assert first == second
+    assert first["kit.py"] == b"VALUE = 'first'\n"
+    assert [one.system.split(" ")[1:] for one in wheels] == [["py3-none-any"]] * 2
+
+
+def test_a_package_with_another_name_is_rejected_with_its_line(tmp_path: Path) -> None:
+    repository = PackageRepository(tmp_path / "kit")
+    with pytest.raises(FabricError) as caught:
+        build(repository.line.replace("kit @", "kat @"))
+    problem = caught.value.first
+    assert (problem.code, problem.where and problem.where.line) == ("vendor/wrong-package", 2)
+
+
+def test_a_failed_build_is_reported_with_its_output(tmp_path: Path) -> None:
+    repository = PackageRepository(tmp_path / "kit")
+    repository.write({"backend.py": "raise SystemError('no compiler here')\n"})
+    with pytest.raises(FabricError) as caught:
+        build(repository.line)
+    assert caught.value.first.code == "vendor/build-failed"
+    assert "no compiler here" in caught.value.first.frame
+
+
+def test_a_missing_subdirectory_is_reported(tmp_path: Path) -> None:
+    repository = PackageRepository(tmp_path / "kit")
+    with pytest.raises(FabricError, match="no directory `lib`"):
+        build(f"{repository.line}#subdirectory=lib")
+
+
+@pytest.mark.parametrize(
+    ("system", "target"),
+    [
+        ("36 py3-none-any", PythonTarget("3.12", "arm64")),
+        ("36 py2-none-any py3-none-any", PythonTarget("3.9", "x86_64")),
+        ("34 cp312-cp312-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
+        ("34 cp38-abi3-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
+    ],
+)
+def test_a_wheel_for_the_target_is_used(system: str, target: PythonTarget) -> None:
+    check_wheel_system("kit", system, target)
+
+
+@pytest.mark.parametrize(
+    ("system", "target"),
+    [
+        ("34 cp312-cp312-linux_x86_64", PythonTarget("3.12", "arm64", 34)),
+        ("34 cp311-cp311-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
+        ("36 cp312-cp312-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
+        (" cp312-cp312-macosx_14_0_arm64", PythonTarget("3.12", "arm64", 34)),
+    ],
+)
+def test_a_wheel_for_another_system_is_rejected_by_name(system: str, target: PythonTarget) -> None:
+    with pytest.raises(FabricError, match="built wheel of `kit` is for") as caught:
+        check_wheel_system("kit", system, target)
+    assert caught.value.first.code == "vendor/no-wheel"
+
+
+def test_deleted_files_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("six\n")
+    found = read_listing_files(tmp_path, ["requirements.txt", "uv.lock"])
+    assert found == {"requirements.txt": "six\n"}
