@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import astuple
 
-from fabric.config.values import Config, Function
+from fabric.config.values import Config, Function, Trigger
 from fabric.graph.bundling import encode_deploy_extensions, encode_function_extensions
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.late_values import (
@@ -22,9 +22,13 @@ from fabric.model.task_id import TaskId, build_task_id, name_of
 
 def list_late_texts(function: Function) -> Iterator[str]:
     """List the texts of a function that the deployer fills, without its environment."""
-    yield from (value for _, value in function.settings)
+    yield from (value for _, value in (*function.settings, *function.tags))
     yield from function.layers
-    for trigger in function.triggers:
+    yield from list_trigger_texts(function.triggers)
+
+
+def list_trigger_texts(triggers: Iterable[Trigger]) -> Iterator[str]:
+    for trigger in triggers:
         for value in astuple(trigger):
             yield from (value,) if isinstance(value, str) else ()
             yield from value if isinstance(value, tuple) else ()

@@ -17,7 +17,7 @@ _PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.@,-]+){_CLOSE}")
 _ESCAPED = ("\\ue000", "\\ue001")
 # What reads only deploys, releases and stacks can be known late; builds and names cannot.
 WHERE_LATE = (
-    "`env`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
+    "`env`, `tags`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
     "the address of a resource and the secrets of an addon"
 )
 _WHERE_IN_WORKFLOWS = (

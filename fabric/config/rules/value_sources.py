@@ -43,9 +43,10 @@ _FREE_IN = {
 }
 # Further keys where the deployer fills late values: only deploys and releases read them.
 _FILLED_IN = {
-    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)})
+    "functions": frozenset({"triggers", "layers", "tags", *(one.name for one in FUNCTION_SETTINGS)})
     - {FUNCTION_NAME},
     "layers": frozenset({"arn"}),
+    "workflows": frozenset({"triggers"}),
 }
 KNOWN_IN_TRIGGERS = frozenset(
     (

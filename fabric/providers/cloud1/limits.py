@@ -200,14 +200,19 @@ def _find_trigger_problems(
             "another region"
         )
         yield function_problem(function, why, "use a queue or bus in the region of the function")
-    yield from (function_problem(function, why, hint) for why, hint in _find_event_faults(trigger))
+    yield from (function_problem(function, why, hint) for why, hint in find_event_faults(trigger))
     if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
         why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
         yield function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
 
 
-def _find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Find options of schedules and buckets that AWS cannot combine, each with a hint."""
+def find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Find options of event sources that AWS rejects or cannot combine, each with a hint."""
+    for key in ("deadLetter", "onFailure"):
+        queue = str(trigger.get(key) or "arn:")
+        if not queue.startswith(("arn:", "${")) and not find_late_names(queue):
+            why = f"has a trigger with the {key} `{queue}`, which is not an ARN"
+            yield why, "use the ARN of a queue, or an output that contains it"
     if trigger.get("type") == "logstream":
         sources = [key for key in ("stream", "cluster", "brokers") if trigger.get(key)]
         if len(sources) > 1:

@@ -100,6 +100,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     shop.more = (
         ', permissions: [{actions: ["sqs:SendMessage"], resources: ["${stack:Queue}"]}]'
         ', async: {onFailure: "${stack:Dead}"}, deadLetter: "${stack:Dead}"'
+        ', tags: {queue: "${stack:Queue}"}'
     )
     plan = shop.run("plan")
     assert {"queue": "${stack:Queue}"}.items() <= dict(
@@ -112,6 +113,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     found = client.get_function_configuration(FunctionName="shop-dev-hello")
     assert found["DeadLetterConfig"] == {"TargetArn": shop.outputs["Dead"]}
     assert shop.outputs["Queue"] in shop.read_policy(found["Role"].rpartition("/")[2])
+    assert client.list_tags(Resource=found["FunctionArn"])["Tags"]["queue"] == shop.outputs["Queue"]
     assert shop.ran("deploy") == {}
     assert shop.ran("plan") == {}
 
@@ -121,6 +123,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     calls = shop.ran("deploy")
     assert _VERSION not in calls
     assert shop.sources == [shop.outputs["Queue"]]
+    assert client.list_tags(Resource=found["FunctionArn"])["Tags"]["queue"] == shop.outputs["Queue"]
     shop.ran("rollback")
     assert [one.rpartition(":")[2] for one in shop.sources] == ["work"]
 
