@@ -17,12 +17,12 @@ _PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.@,-]+){_CLOSE}")
 _ESCAPED = ("\\ue000", "\\ue001")
 # What reads only deploys, releases and stacks can be known late; builds and names cannot.
 WHERE_LATE = (
-    "`env`, `tags`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
-    "the address of a resource and the secrets of an addon"
+    "`env`, `tags`, sources of triggers, `permissions` and other settings of the provider, "
+    "`extensions`, the address of a resource and the secrets of an addon"
 )
 _WHERE_IN_WORKFLOWS = (
-    "`definition`, `permissions` and `substitutions` of the workflow, and outputs of the stack in "
-    "its `role`"
+    "`definition`, `permissions`, `substitutions` and sources of triggers of the workflow, and "
+    "outputs of the stack in its `role`"
 )
 # How the names of outputs of the service's own stack, of addresses of its functions and workflows,
 # and of outputs of other services begin.

@@ -57,6 +57,8 @@ _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
 _MOST_LAYERS = 5
 _INTERPRETED = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
+# Also empty, or a reference that was not read.
+_ARN_OR_UNREAD = re.compile(r"arn:|\$\{|$")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 # Those that the runtime sets itself, and takes from nobody.
@@ -208,11 +210,15 @@ def _find_trigger_problems(
 
 def find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Find options of event sources that AWS rejects or cannot combine, each with a hint."""
-    for key in ("deadLetter", "onFailure"):
-        queue = str(trigger.get(key) or "arn:")
-        if not queue.startswith(("arn:", "${")) and not find_late_names(queue):
+    queues = {key: str(trigger.get(key) or "") for key in ("deadLetter", "onFailure")}
+    for key, queue in queues.items():
+        if not (_ARN_OR_UNREAD.match(queue) or find_late_names(queue)):
             why = f"has a trigger with the {key} `{queue}`, which is not an ARN"
             yield why, "use the ARN of a queue, or an output that contains it"
+    yield from _find_source_faults(trigger)
+
+
+def _find_source_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if trigger.get("type") == "logstream":
         sources = [key for key in ("stream", "cluster", "brokers") if trigger.get(key)]
         if len(sources) > 1:
