@@ -14,7 +14,12 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
-from fabric.model.late_values import add_default, find_late_names, format_placeholder
+from fabric.model.late_values import (
+    add_default,
+    find_late_names,
+    format_placeholder,
+    name_function_url,
+)
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_arn, is_secret_name
@@ -43,7 +48,8 @@ _NAMES = {
     "file": _PATH,
     "stack": re.compile(r"[A-Za-z0-9]{1,255}"),
     "api": re.compile("id|url"),
-    **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)")),
+    "function": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name|url)"),
+    "workflow": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)"),
     "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
 }
 _BRACE = re.compile(r"[{}]")
@@ -185,7 +191,8 @@ def _check_reference_name(word: str, name: str) -> None:
 
 _LOOKUP_HINTS = {
     "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
-    **{one: f"write ${{{one}:NAME.arn}} or ${{{one}:NAME.name}}" for one in _OWN},
+    "function": "write ${function:NAME.arn}, ${function:NAME.name} or ${function:NAME.url}",
+    "workflow": "write ${workflow:NAME.arn} or ${workflow:NAME.name}",
     "api": "write ${api:id} or ${api:url}",
     "service": "write ${service:NAME.OUTPUT} or ${service:NAME@STAGE.OUTPUT}",
     "cfn": "write ${cfn:STACK.OUTPUT}",
@@ -277,6 +284,8 @@ class _Filler:
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
         if word == "service":
             return self._fill_output(part, depth)
+        if word == "function" and part.name.endswith(".url"):
+            return _PlainText(format_placeholder(name_function_url(part.name[: -len(".url")])))
         if word in _LATE:
             return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"

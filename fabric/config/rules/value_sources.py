@@ -115,7 +115,7 @@ def _refuse_other_outputs(path: str, node: Node) -> Iterator[Finding]:
     """Refuse outputs of other services, which workflows do not wait for."""
     for leaf in _list_leaves(node):
         for name in find_late_names(leaf.text):
-            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES)):
+            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES, OWN_API)):
                 message = f"`{path}` uses `{format_binding(name)}`, an output of another service"
                 hint = "set it as a variable of a function, or use an output of the own stack"
                 yield Finding(Problem("config/late-value", message, hint, place_of(leaf)))

@@ -215,6 +215,27 @@ def test_the_later_stack_gets_the_id_and_the_address_of_the_api(shop: ReferenceS
     assert shop.ran("deploy") == {}
 
 
+def test_the_later_stack_gets_the_url_of_a_function(shop: ReferenceShop) -> None:
+    shop.shows("hello", "HOME")
+    shop.more = ", url: true"
+    shop.after = ', after: {template: end.yml, parameters: {Url: "${function:hello.url}"}}'
+    end = {
+        "Parameters": {"Url": {"Type": "String"}},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"Seen": {"Value": {"Ref": "Url"}}},
+    }
+    shop.project.write({"end.yml": json.dumps(end)})
+    shop.write()
+    simulated = shop.project.json("deploy", "--stage", "tried", env={})
+    assert simulated.code == 0, simulated.out
+    shop.ran("deploy")
+    [service] = shop.run("outputs").result["services"]
+    which = {"FunctionName": "shop-dev-hello", "Qualifier": "live"}
+    url = shop.cloud1.client("lambda").get_function_url_config(**which)["FunctionUrl"]
+    assert service["outputs"]["stack.after.Seen"] == url
+    assert shop.ran("deploy") == {}
+
+
 class Pair:
     """The shop, and a service `web` that uses outputs of its stack."""
 
