@@ -14,6 +14,7 @@ from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
+from fabric.model.mapped_events import INTEGRATION
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task import Pairs
@@ -60,6 +61,7 @@ _INTERPRETED = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
 # Also empty, or a reference that was not read.
 _ARN_OR_UNREAD = re.compile(r"arn:|\$\{|$")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
+_ORIGIN = re.compile(r"\*|null|\$\{.*|[a-z][a-z0-9+.-]*://[^\s/*'\"$#\\]+")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 # Those that the runtime sets itself, and takes from nobody.
 _RESERVED = frozenset(
@@ -283,15 +285,28 @@ def _list_cors(functions: Sequence[FunctionDraft]) -> list[tuple[str, int, Cors]
 
 
 def _find_origin_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    """Check that a REST API allows one origin: its responses have fixed headers."""
-    origins: set[str] = set()
-    for name, number, cors in _list_cors(functions):
-        origins |= set(cors.origins)
-        if len(origins) > 1:
-            why = "allows a second origin (CORS), and REST APIs send one"
-            hint = "allow one origin or all in all triggers, or answer OPTIONS in a function"
+    """Check the origins of a REST API, which templates compare, or which responses contain."""
+    triggers = {one.name: [json.loads(text) for text in one.triggers] for one in functions}
+    all_cors = _list_cors(functions)
+    origins: dict[str, set[str]] = {}
+    for name, number, cors in all_cors:
+        origins.setdefault(str(triggers[name][number].get("path")), set()).update(cors.origins)
+    for name, number, cors in all_cors:
+        trigger = triggers[name][number]
+        several = origins[str(trigger.get("path"))]
+        bad = next((one for one in cors.origins if not _is_origin(one)), "")
+        if bad:
+            why = f"allows the origin `{bad}` (CORS), which is not a scheme and a host"
+            hint = "use an origin such as https://shop.example, or `*` for all"
             yield Unsupported(name, function_problem(name, why, hint), number)
-            return
+        elif trigger.get("integration") == INTEGRATION and len(several - {"*"}) > 1:
+            why = "allows several origins (CORS), and `integration: lambda` responds with one"
+            hint = "allow one origin or all, or use the integration `proxy`"
+            yield Unsupported(name, function_problem(name, why, hint), number)
+
+
+def _is_origin(text: str) -> bool:
+    return _ORIGIN.fullmatch(text) is not None or bool(find_late_names(text))
 
 
 def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
