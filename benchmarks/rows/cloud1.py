@@ -16,6 +16,8 @@ _CALLS, _FIRST_SECONDS = 8.1, 8.0
 _CHANGED_CALLS, _CHANGED_SECONDS = 8, 0.6
 _BACK_CALLS = 2.0
 _SWEPT = 2.0
+_SETTINGS_CALLS, _SETTING_CALLS = 13, 6
+_REFERENCE_CALLS, _REFERENCE_SECONDS = 2, 0.4
 _RATE, _SLOWER, _REFUSED = 15.0, 1.5, 0.05
 _TOO_MANY = 429
 
@@ -124,7 +126,69 @@ def _stages(options: Options) -> Sequence[Result]:
     ]
 
 
+def _settings(options: Options) -> Sequence[Result]:
+    """Functions with a role, a log group and settings each, and one changed setting of one."""
+    count = options.size(200)
+    changes = {
+        "permission": {"permissions": [{"actions": "s3:PutObject", "resources": "*"}]},
+        "trigger": {"triggers": [{"type": "cron", "schedule": "rate(1 hour)"}]},
+        "tag": {"tags": {"team": "shop"}},
+    }
+    found: dict[str, list[RanCommand]] = {}
+    with cloud1_server() as url:
+        shop = Cloud1Shop.of(WORK / "cloud1" / "settings", url, count, has_routes=False)
+        shop.configure(_FUNCTION_SETTINGS)
+        found["first"] = [shop.ran("deploy")]
+        changed: dict[str, object] = {}
+        for kind, change in changes.items():
+            changed |= change
+            shop.configure(_FUNCTION_SETTINGS, changed)
+            found[kind] = [shop.ran("deploy")]
+        shop.account.forget()
+    published = sum(found[kind][0].published for kind in changes)
+    rows = [_calls(f"one {kind} of {count} changed, calls", found[kind], 1, _SETTING_CALLS)
+            for kind in changes]  # fmt: skip
+    return [
+        _calls(f"first deploy of {count} with settings, calls a function", found["first"], count,
+               _SETTINGS_CALLS),
+        _seconds(f"first deploy of {count} with settings (s)", found["first"], None),
+        *rows,
+        Result("… versions published", f"{published}", "-", published, 0),
+    ]  # fmt: skip
+
+
+_FUNCTION_SETTINGS: dict[str, object] = {
+    "permissions": [{"actions": "s3:GetObject", "resources": "*"}],
+    "logs": {"retentionDays": 14},
+    "tracing": "active",
+    "async": {"maximumRetryAttempts": 1},
+}
+
+
+def _references(options: Options) -> Sequence[Result]:
+    """A service with a stack, and with references, that is up to date."""
+    found: dict[str, list[RanCommand]] = {}
+    with cloud1_server() as url:
+        shop = Cloud1Shop.of(WORK / "cloud1" / "references", url, 2)
+        shop.add_references(100)
+        found["many"] = [shop.ran("plan") for _ in range(options.rounds)]
+        shop.add_references(1)
+        shop.ran("deploy")
+        found["nothing"] = [shop.ran("deploy") for _ in range(options.rounds)]
+        shop.account.forget()
+    return [
+        _calls("plan with 100 parameters, calls", found["many"], 1, None),
+        _seconds("plan with 100 parameters (s)", found["many"], None),
+        _calls("nothing to do with a stack and references, calls", found["nothing"], 1,
+               _REFERENCE_CALLS),
+        _seconds("nothing to do with a stack and references (s)", found["nothing"],
+                 _REFERENCE_SECONDS),
+    ]  # fmt: skip
+
+
 ROWS = (
+    Row("cloud1-settings", "functions with roles and settings, one of which changes", _settings),
+    Row("cloud1-references", "a stack and references, when nothing changed", _references),
     Row("cloud1-stages", "previews that are swept, and a stage that is promoted", _stages),
     Row("cloud1-life", "a service of 200 functions at cloud1, from first deploy to removal", _life),
     Row("cloud1-throttled", "a first deploy to an account that takes few requests", _throttled),

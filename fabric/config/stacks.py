@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -18,7 +18,13 @@ from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, find_child, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
-from fabric.model.late_values import OWN_API, STACK_OUTPUT, find_late_names, late_value_problem
+from fabric.model.late_values import (
+    OWN_API,
+    STACK_OUTPUT,
+    find_late_names,
+    find_url_owner,
+    late_value_problem,
+)
 from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import suggest_spelling
@@ -210,17 +216,34 @@ def _check_own_outputs(phase: str, node: Mapping) -> Iterator[Finding]:
 
 
 def _check_own_api(root: Mapping, after: Mapping | None) -> Iterator[Finding]:
-    """Check that the service has an API whose id or address the parameters use."""
+    """Check that the service has the API, and the functions the URLs, that the parameters use."""
     functions = list_named_entries(find_child(root, "functions"))
-    triggers = (one for _, item in functions for one, _ in list_typed_triggers(item))
-    if TriggerKind.HTTP in triggers:
-        return
+    triggers = {one for _, item in functions for one, _ in list_typed_triggers(item)}
     for leaf in list_texts(find_child(after, "parameters")):
         for name in find_late_names(leaf.text):
-            if name.startswith(OWN_API):
+            owner = find_url_owner(name)
+            if owner:
+                yield from _check_function_url(functions, owner, leaf)
+            elif name.startswith(OWN_API) and TriggerKind.HTTP not in triggers:
                 message = f"`${{{name}}}` needs an API, and no function has an `http` trigger"
                 hint = "add a trigger of the type `http`, or remove the parameter"
                 yield _error("config/unresolved-reference", message, hint, leaf)
+
+
+def _check_function_url(
+    functions: Sequence[tuple[str, Mapping]], owner: str, leaf: Scalar
+) -> Iterator[Finding]:
+    shown = f"`${{function:{owner}.url}}`"
+    known = dict(functions)
+    message = f"{shown} is not a function of this service"
+    hint = suggest_spelling(owner, known) or f"use one of {', '.join([*known][:12])}"
+    if owner in known:
+        url = find_child(known[owner], "url")
+        if url is not None and getattr(url, "value", True) is not False:
+            return
+        message = f"{shown} needs the setting `url` of the function"
+        hint = f"add `url: true` to the function `{owner}`"
+    yield _error("config/unresolved-reference", message, hint, leaf)
 
 
 def _check_outputs(root: Mapping, template: Template | None) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import astuple
 
-from fabric.config.values import Config, Function
+from fabric.config.values import Config, Function, Trigger
 from fabric.graph.bundling import encode_deploy_extensions, encode_function_extensions
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.late_values import (
@@ -12,6 +12,9 @@ from fabric.model.late_values import (
     SERVICE_OUTPUT,
     STACK_OUTPUT,
     find_late_names,
+    find_url_owner,
+    format_binding,
+    name_function_url,
     split_default,
 )
 from fabric.model.problems import FabricError, Problem
@@ -22,9 +25,13 @@ from fabric.model.task_id import TaskId, build_task_id, name_of
 
 def list_late_texts(function: Function) -> Iterator[str]:
     """List the texts of a function that the deployer fills, without its environment."""
-    yield from (value for _, value in function.settings)
+    yield from (value for _, value in (*function.settings, *function.tags))
     yield from function.layers
-    for trigger in function.triggers:
+    yield from list_trigger_texts(function.triggers)
+
+
+def list_trigger_texts(triggers: Iterable[Trigger]) -> Iterator[str]:
+    for trigger in triggers:
         for value in astuple(trigger):
             yield from (value,) if isinstance(value, str) else ()
             yield from value if isinstance(value, tuple) else ()
@@ -104,12 +111,23 @@ def list_output_tasks(unit: ServiceUnit, names: Iterable[str]) -> tuple[TaskId, 
 
 
 def list_own_api(record: Record) -> dict[str, str]:
-    """List the id and the address of the API of a service, by their names in bindings."""
+    """List the id and the address of the API of a service, and URLs of its functions, by their
+    names in bindings."""
     kept = dict(record.kept)
     # As the releases to AWS store them. A simulated release has no id.
     stand_in = "simulated" if record.mode is Mode.SIMULATED and record.endpoint else ""
     found = kept.get("rest_api") or kept.get("api") or stand_in
-    return {f"{OWN_API}id": found, f"{OWN_API}url": record.endpoint} if found else {}
+    api = {f"{OWN_API}id": found, f"{OWN_API}url": record.endpoint} if found else {}
+    with_url = [one.name for one in record.functions if "url" in dict(one.settings)]
+    urls = {name_function_url(one): _find_function_url(record, one) for one in with_url}
+    return {**api, **{name: url for name, url in urls.items() if url}}
+
+
+def _find_function_url(record: Record, function: str) -> str:
+    """Find the URL of a function, which releases store after a hash of its settings."""
+    if record.mode is Mode.SIMULATED:
+        return f"https://simulated-{function}.lambda-url.us-east-1.on.aws/"
+    return dict(record.kept).get(f"url:{function}", "").partition(" ")[2]
 
 
 def require_outputs(values: Pairs) -> Pairs:
@@ -122,7 +140,10 @@ def require_outputs(values: Pairs) -> Pairs:
 
 
 def missing_output_problem(name: str) -> Problem:
-    if name.startswith(OWN_API):
+    if owner := find_url_owner(name):
+        message = f"`{format_binding(name)}` has no value: the function has no URL"
+        hint = f"add `url: true` to the function `{owner}`"
+    elif name.startswith(OWN_API):
         message = f"`${{{name}}}` has no value: the service has no API"
         hint = "add an `http` trigger to a function"
     elif name.startswith(STACK_OUTPUT):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fabric.config.values import Config, StateMachine
 from fabric.config.workflows import SUBSTITUTED
+from fabric.graph.late_outputs import list_trigger_texts
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.stacks import list_stack_ids
 from fabric.model.hashing import hash_fields
@@ -78,7 +79,10 @@ _HASHED = ("definition", "substitutions", "triggers")
 
 def _list_late_names(machine: StateMachine) -> tuple[str, ...]:
     values = (value for _, value in machine.substitutions)
-    texts = (machine.definition, machine.permissions, machine.role, *values)
+    texts = (
+        *(machine.definition, machine.permissions, machine.role, *values),
+        *list_trigger_texts(machine.triggers),
+    )
     return tuple(sorted({name for text in texts for name in find_late_names(text)}))
 
 

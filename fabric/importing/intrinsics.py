@@ -19,7 +19,7 @@ from fabric.importing.source import At, list_leaves
 _SUBSTITUTED = re.compile(r"\$\{(!?)([A-Za-z0-9:._-]+)\}")
 # Bindings of fabric, which variables of the source became.
 _BINDING = re.compile(
-    r"stage|(?:env|param|ssm|cfn|secretsmanager|file|aws|tf|stack|function):(?!:).*"
+    r"stage|(?:env|param|ssm|cfn(?:\([^()]*\))?|secretsmanager|file|aws|tf|stack|function):(?!:).*"
 )
 _PSEUDO = {
     "AWS::Region": "${aws:region}",

@@ -29,7 +29,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.scaffold.yaml_text import build_tree
 
 _BINDINGS = re.compile(
-    r"\$\{(?:stage|(?:env|param|ssm|cfn|secretsmanager|file|aws|tf|stack|function):(?!:)[^{}]*)\}"
+    r"\$\{(?:stage|(?:env|param|ssm|cfn(?:\([^{}()]*\))?|secretsmanager|file|aws|tf|stack|function)"
+    r":(?!:)[^{}]*)\}"
 )
 _PLAIN_REFERENCE = re.compile(r"\$\{(?=[A-Za-z])")
 _SUBSTITUTED = re.compile(r"\$\{([A-Za-z0-9]+|AWS::StackName)(?:\.([A-Za-z0-9.]+))?\}")

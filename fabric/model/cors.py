@@ -17,6 +17,10 @@ _HEADERS = ("allowHeaders", "allowedHeaders", "headers")
 _EXPOSED = ("exposeHeaders", "exposedHeaders", "exposedResponseHeaders")
 _CREDENTIALS = ("allowCredentials", "credentials")
 _AGE = ("maxAge", "maxAgeSeconds")
+# All keys that fabric reads.
+CORS_KEYS = frozenset(
+    (*_ORIGINS, *_ALLOWED_METHODS, *_HEADERS, *_EXPOSED, *_CREDENTIALS, *_AGE),
+)
 
 
 class Cors(Struct, frozen=True):

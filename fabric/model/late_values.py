@@ -17,19 +17,20 @@ _PLACEHOLDER = re.compile(f"{_OPEN}([A-Za-z0-9_:.@,-]+){_CLOSE}")
 _ESCAPED = ("\\ue000", "\\ue001")
 # What reads only deploys, releases and stacks can be known late; builds and names cannot.
 WHERE_LATE = (
-    "`env`, sources of triggers, `permissions` and other settings of the provider, `extensions`, "
-    "the address of a resource and the secrets of an addon"
+    "`env`, `tags`, sources of triggers, `permissions` and other settings of the provider, "
+    "`extensions`, the address of a resource and the secrets of an addon"
 )
 _WHERE_IN_WORKFLOWS = (
-    "`definition`, `permissions` and `substitutions` of the workflow, and outputs of the stack in "
-    "its `role`"
+    "`definition`, `permissions`, `substitutions` and sources of triggers of the workflow, and "
+    "outputs of the stack in its `role`"
 )
 # How the names of outputs of the service's own stack, of addresses of its functions and workflows,
 # and of outputs of other services begin.
 STACK_OUTPUT, SERVICE_OUTPUT = "stack:", "service:"
 OWN_ADDRESSES = ("function:", "workflow:")
-# The id and the address of the own API, which the release creates.
+# The id and the address of the own API, and URLs of functions, which the release creates.
 OWN_API = "api:"
+_FUNCTION_URL = re.compile(r"api:([A-Za-z0-9_-]+)\.url")
 _BINDINGS = (STACK_OUTPUT, *OWN_ADDRESSES, OWN_API, SERVICE_OUTPUT)
 _BOUND = re.compile(rb"\$\{(?:stack|function|workflow|service|api):")
 
@@ -37,6 +38,17 @@ _BOUND = re.compile(rb"\$\{(?:stack|function|workflow|service|api):")
 def has_late_bindings(text: bytes) -> bool:
     """Return whether a text might contain bindings of late values, also in comments."""
     return _BOUND.search(text) is not None
+
+
+def name_function_url(function: str) -> str:
+    """Name the URL of a function among the values that the release creates."""
+    return f"{OWN_API}{function}.url"
+
+
+def find_url_owner(name: str) -> str:
+    """Find the function whose URL has a name; empty for other values."""
+    found = _FUNCTION_URL.fullmatch(name)
+    return found[1] if found else ""
 
 
 def format_placeholder(name: str) -> str:
@@ -73,6 +85,8 @@ def format_binding(name: str) -> str:
     """Format the binding as the config writes it."""
     if not name.startswith(_BINDINGS):
         return f"${{env:{name}}}"
+    if owner := find_url_owner(name):
+        return f"${{function:{owner}.url}}"
     plain, default = split_default(name)
     return f"${{{plain}}}" if default is None else f"${{{plain},{default}}}"
 

@@ -18,13 +18,14 @@ class LookupKind(StrEnum):
 # What may follow the colon. Other words after `aws:` belong to IAM and CloudFormation.
 LOOKUP_NAMES: dict[str, re.Pattern[str]] = {
     LookupKind.AWS: re.compile(r"accountId|region|partition"),
-    LookupKind.CFN: re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[A-Za-z0-9]+"),
+    # With another region as `us-east-1:network.Vpc`, which the config writes `cfn(us-east-1):…`.
+    LookupKind.CFN: re.compile(r"(?:[a-z0-9-]+:)?[A-Za-z][A-Za-z0-9-]*\.[A-Za-z0-9]+"),
     LookupKind.CFN_EXPORT: re.compile(r"[A-Za-z0-9:_-]{1,255}"),
     LookupKind.SECRETS_MANAGER: re.compile(r"[A-Za-z0-9/_+=.@:-]+(?:#[^\s${},]+)?"),
     LookupKind.SSM: re.compile(r"[A-Za-z0-9_./-]+(?::[A-Za-z0-9_.-]+)?"),
     LookupKind.TF: re.compile(r"[^\s${},#]+#[A-Za-z0-9_-]+"),
 }
-_ANYWHERE = re.compile(rf"\$\{{(?:{'|'.join(LookupKind)}):".encode())
+_ANYWHERE = re.compile(rf"\$\{{(?:{'|'.join(LookupKind)})(?:\([^()]*\))?:".encode())
 
 
 class LookupValue(Struct, frozen=True):
@@ -40,6 +41,9 @@ class NamedLookup(Struct, frozen=True):
 
     @property
     def text(self) -> str:
+        region, colon, name = self.name.rpartition(":")
+        if self.kind is LookupKind.CFN and colon:
+            return f"${{cfn({region}):{name}}}"
         return f"${{{self.kind}:{self.name}}}"
 
 

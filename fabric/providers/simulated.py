@@ -57,7 +57,9 @@ class Simulated(UnqueriedDeployer, frozen=True):
         watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
         endpoint = _build_endpoint(address)
-        outputs = {"url": endpoint, "region": _choose_region(address), **dict(given)}
+        # Those of functions are computed again, because a function can have lost its trigger.
+        kept = {name: text for name, text in given if not name.startswith(("url_", "arn_"))}
+        outputs = {"url": endpoint, "region": _choose_region(address), **kept}
         for one in functions:
             if one.endpoint:
                 outputs[f"url_{one.name}"] = one.endpoint

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup
 from fabric.model.problems import FabricError, Problem
@@ -55,6 +56,8 @@ class _Document(Struct, frozen=True):
     name: str
     client: str
     read: Callable[[], Any]
+    # The region of the client, if it is not that of the service.
+    region: str = ""
 
 
 class AwsLookups:
@@ -125,7 +128,8 @@ class AwsLookups:
         if one.kind is LookupKind.SECRETS_MANAGER:
             return self._find_secret(one.name.partition("#")[0], region)
         if one.kind is LookupKind.CFN:
-            return self._find_stack(one.name.rpartition(".")[0], region)
+            other, _, stack = one.name.rpartition(".")[0].rpartition(":")
+            return replace(self._find_stack(stack, other or region), region=other)
         if one.kind is LookupKind.CFN_EXPORT:
             name, read = f"exports {region}", lambda: self._list_exports(region)
             return _Document(name, "cloudformation", read)
@@ -160,8 +164,10 @@ class AwsLookups:
         )
         missing = {one.name: one for one in all_documents if one.name not in self._documents}
         if len(missing) > 1:
-            for service in sorted({one.client for one in missing.values()} - {""}):
-                self._open(service, place.region)
+            clients = {(one.client, one.region or place.region) for one in missing.values()}
+            for service, region in sorted(clients):
+                if service:
+                    self._open(service, region)
             self._run_parallel(self._try_read, list(missing.values()))
 
     def _try_read(self, document: _Document) -> None:
@@ -273,8 +279,6 @@ def _read_terraform(name: str, state: Mapping[str, Any]) -> _Found | None:
 
 
 def _place_account(account: Cloud1Account, region: str) -> Cloud1Account:
-    from msgspec.structs import replace
-
     return replace(account, region=region or account.region)
 
 

@@ -111,7 +111,7 @@ class Values(Struct, frozen=True):
     provisioned_concurrency: int | None = None
     # Names the secret variables.
     secret: frozenset[str] = frozenset()
-    # The late values of triggers, layers and settings.
+    # The late values of triggers, layers, tags and settings.
     late: Pairs = ()
 
     @property

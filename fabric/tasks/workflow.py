@@ -12,21 +12,23 @@ from fabric.graph.decide import (
     format_reason,
     wait_for,
 )
+from fabric.graph.late_outputs import list_trigger_texts
 from fabric.graph.plan import Known
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import find_late_names, require_known_values
 from fabric.model.names import Digest
 from fabric.model.ownership_tags import mark_of
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.model.records.changes import WorkflowDone, WorkflowGone
 from fabric.model.records.record import Mode, RecordRef, WorkflowRecord
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import WorkflowInputs
-from fabric.providers.core.contract import WorkflowDeployer, WorkflowOrder
+from fabric.providers.core.contract import WorkflowDeployer, WorkflowDraft, WorkflowOrder
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.deploy_tools import (
     DeployTools,
+    OpenDeployer,
     PartCall,
     WorkflowValues,
     compute_part_key,
@@ -102,6 +104,7 @@ class WorkflowKind:
             version=was.version if is_same else "",
         )
         with call.open(_require_deployer) as opened:
+            _refuse_bad_triggers(opened, order, values)
             deployed = opened.deployer.deploy_workflow(opened.address, order, opened.watch)
         row = WorkflowRecord(
             name=inputs.name,
@@ -166,6 +169,17 @@ def _hash_content(inputs: WorkflowInputs, values: WorkflowValues) -> Digest:
         settings["logs"] = json.dumps(logs)
     parts = (text for pair in (*inputs.place, *settings.items()) for text in pair)
     return hash_fields((values.definition, *parts))
+
+
+def _refuse_bad_triggers(
+    opened: OpenDeployer[WorkflowDeployer], order: WorkflowOrder, values: WorkflowValues
+) -> None:
+    """Raise if a late value does not fit its trigger: a plan could not check it."""
+    if any(find_late_names(text) for text in list_trigger_texts(values.machine.triggers)):
+        draft = WorkflowDraft(order.name, order.settings, values.triggers)
+        found = opened.deployer.find_unfit_workflows(opened.address, (draft,))
+        if found:
+            raise UntouchedError(*(one.problem for one in found))
 
 
 def _require_deployer(tools: DeployTools, ref: RecordRef, mode: Mode) -> WorkflowDeployer:

@@ -32,6 +32,11 @@ _SHOWN = 40
 # Of these, nothing in the config is told as none.
 _OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "provider default"
 _DIGEST_LENGTH = 64
+# Who can call the URL of a function, and the values with which everybody can.
+_URL_ACCESS = frozenset({"url", "url.authorizer"})
+_PUBLIC = ("true", "NONE")
+# All actions, all of a service, or all resources.
+_WILDCARD = re.compile(r"(?:Allow|,) (?:[\w-]+:)?\*(?:,| on )|(?: on|,) \*(?:,|$)")
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
@@ -145,9 +150,9 @@ def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:
     triggers = ", ".join(format_trigger(one) for one in function.triggers) or "no trigger"
     layers = f"  layers {', '.join(function.layers)}" if function.layers else ""
     yield f"  {paint(sign)} {function.name}  {style.dim(triggers + layers)}"
-    changes = function.fields if function.change == "update" else {}
-    for name, (old, new) in changes.items():
-        yield f"      {name}: {_change(name, old, new, style)}"
+    fields = function.fields
+    for name in fields if function.change == "update" else fields.keys() & _URL_ACCESS:
+        yield f"      {name}: {_change(name, *fields[name], style)}"
 
 
 def _change(name: str, old: Json, new: Json, style: Style) -> str:
@@ -156,6 +161,8 @@ def _change(name: str, old: Json, new: Json, style: Style) -> str:
         return _compare_permissions(old, new)
     if name != "code" and _is_digest(old) and _is_digest(new):
         return "changed"
+    if name in _URL_ACCESS:
+        old, new = ("public" if one in _PUBLIC else one for one in (old, new))
     if name in _OWN_WITHOUT:
         old, new = (_OWN if one == _UNSET else one for one in (old, new))
     before, after = _format_value(old), _format_value(new)
@@ -170,10 +177,16 @@ def _compare_permissions(old: Json, new: Json) -> str:
         for side in (old, new)
     )
     signs = (
-        *(f"+ {one}" for one in after if one not in before),
+        *(f"+ {one}{_mark_wildcard(one)}" for one in after if one not in before),
         *(f"- {one}" for one in before if one not in after),
     )
     return "; ".join(signs) or "another order"
+
+
+def _mark_wildcard(permission: str) -> str:
+    """Mark a statement that allows all actions of a service, or all resources."""
+    is_open = permission.startswith("Allow ") and _WILDCARD.search(permission)
+    return " (wildcard)" if is_open else ""
 
 
 def _format_permission(entry: Json) -> str:

@@ -143,6 +143,14 @@ addons: [{name: x, version: '1', options: {webhookKey: hunter7, level: 3}}]
     assert json.loads(shown)["addons"][0]["options"]["level"] == 3
 
 
+def test_only_keys_of_cors_that_fabric_does_not_read_give_a_warning() -> None:
+    cors = "{origins: ['https://a.test'], allowMethods: [GET], maxAge: 60, rules: 1}"
+    route = f"{{type: http, path: /a, cors: {cors}}}"
+    config = loaded(f"{HEAD}functions: [{{name: a, entry: a.ts, triggers: [{route}]}}]\n")
+    [found] = config.document.warnings
+    assert (found.code, "`rules`" in found.message) == ("config/passed-on", True)
+
+
 def test_further_keys_of_extensions_are_passed_on_with_a_warning() -> None:
     text = HEAD + ONE + "extensions: {cloud1-lambda: {vpc: {id: 1}, region: eu}}\n"
     config = loaded(text)

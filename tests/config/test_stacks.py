@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.config.values import Stack, StackPolicy
+from fabric.model.late_values import format_placeholder
 from tests.support.config_texts import HEAD, codes, loaded, problems
 
 TEMPLATE = "template: {Resources: {Q: {Type: 'AWS::SQS::Queue'}}, Outputs: {Url: {Value: x}}}"
@@ -109,7 +110,7 @@ def test_text_of_cloudformation_stays_in_an_inline_template() -> None:
         (config(TEMPLATE + ", import: {P: {Name: a}}"), "`P` is not a resource of the template"),
         (config(TEMPLATE + ", import: {Q: {Name: a}}"), "`Q` has no `DeletionPolicy`"),
         (config(TEMPLATE, env="URL: '${function:b.arn}'"), "`${function:b.arn}` is not a function"),
-        (config(TEMPLATE, env="URL: '${function:a.url}'"), "unknown binding `${function:a.url}`"),
+        (config(TEMPLATE, env="URL: '${function:a.ref}'"), "unknown binding `${function:a.ref}`"),
         (config(TEMPLATE, env="URL: '${service:net.Url}'"), "is not an output of a dependency"),
         (
             config(TEMPLATE).replace("stack: {", "roleArn: '${function:a.arn}', stack: {"),
@@ -152,6 +153,8 @@ def test_resources_to_import_are_kept_as_json() -> None:
 _ROUTE = "functions: [{name: a, entry: a.ts, triggers: [{type: http, route: GET:/a}]%s}]\n"
 _USES_API = config("", f"{OPTIONAL}, parameters: {{Url: '${{api:id}}', Key: '${{api:url}}'}}")
 
+_USES_URL = config("", f"{OPTIONAL}, parameters: {{Url: '${{function:a.url}}'}}")
+
 
 def with_route(text: str, more: str = "") -> str:
     return text.replace("functions: [{name: a, entry: a.ts, env: {}}]\n", _ROUTE % more)
@@ -162,10 +165,24 @@ def test_parameters_of_the_later_stack_can_use_the_own_api() -> None:
     assert [name for name, _ in found.parameters] == ["Url", "Key"]
 
 
+def test_parameters_of_the_later_stack_can_use_urls_of_functions() -> None:
+    for url in ("true", "{authorizer: AWS_IAM}"):
+        text = _USES_URL.replace("env: {}", f"url: {url}")
+        [found] = stacks(text)
+        assert found.parameters[0][1] == format_placeholder("api:a.url")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (_USES_API, "`${api:id}` needs an API"),
+        (_USES_URL, "`${function:a.url}` needs the setting `url` of the function"),
+        (_USES_URL.replace("env: {}", "url: false"), "`${function:a.url}` needs the setting"),
+        (_USES_URL.replace("on:a.", "on:b."), "`${function:b.url}` is not a function"),
+        (
+            _USES_URL.replace("env: {}", "url: true, env: {A: '${function:a.url}'}"),
+            "`functions.a.env` uses `${function:a.url}`, which is known only after the release",
+        ),
         (with_route(_USES_API, ", env: {A: '${api:id}'}"), "`functions.a.env` uses `${api:id}`"),
         (with_route(HEAD + "env: {A: '${api:url}'}\n") + _ROUTE % "", "`env` uses `${api:url}`"),
         (

@@ -92,8 +92,8 @@ def test_a_late_value_names_its_workflow_and_where_it_could_be() -> None:
     entry = f"definition: {MACHINE}, {SUBSTITUTED}, role: '${{function:api.arn}}'"
     [found] = problems(config(entry))
     assert found.message.startswith("`workflows.flow.role` must be known")
-    assert "`substitutions` of the workflow" in found.hint
-    assert "triggers" not in found.hint
+    assert "sources of triggers of the workflow" in found.hint
+    assert "`env`" not in found.hint
 
 
 def test_outputs_of_other_services_are_refused_because_workflows_do_not_wait_for_them() -> None:

@@ -35,13 +35,15 @@ def unit(env: str) -> ServiceUnit:
     return ServiceUnit(config(env), "", needs=ServiceNeeds(names=(("net", RELEASE),)))
 
 
-def test_the_late_values_of_a_function_are_in_its_environment_triggers_and_settings() -> None:
+def test_the_late_values_of_a_function_are_in_its_environment_triggers_tags_and_settings() -> None:
     trigger = "{type: queue, queue: '${service:data.queue}'}"
-    more = f", triggers: [{trigger}], layers: ['${{service:data.layer}}']"
+    tags = "tags: {team: '${service:data.team}'}"
+    more = f", {tags}, triggers: [{trigger}], layers: ['${{service:data.layer}}']"
     [function] = config("${service:net.url}", function=more).functions
     assert list_late_names(function) == (
         "service:data.layer",
         "service:data.queue",
+        "service:data.team",
         "service:net.url",
     )
 

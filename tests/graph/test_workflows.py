@@ -45,6 +45,8 @@ def test_a_workflow_uses_the_stack_only_if_it_has_outputs_of_it() -> None:
     late = ENTRY.replace("{Note: x}", "{Note: '${stack:Url}'}")
     assert BEFORE in tasks(config(late) + STACK)[FLOW].needs
     assert BEFORE in tasks(config(f"{ENTRY}, role: '${{stack:Url}}'") + STACK)[FLOW].needs
+    trigger = "{type: eventbus, bus: '${stack:Url}', pattern: {source: [shop]}}"
+    assert BEFORE in tasks(config(f"{ENTRY}, triggers: [{trigger}]") + STACK)[FLOW].needs
     assert BEFORE not in tasks(config(ENTRY) + STACK)[FLOW].needs
 
 

@@ -145,6 +145,15 @@ def refused(act: Callable[[], object]) -> FabricError:
     return caught.value
 
 
+def test_a_simulated_release_forgets_the_url_of_a_function_without_its_trigger() -> None:
+    simulated = Simulated(DeployUnit.FUNCTION)
+    functions = simulated.deploy(address(), [order()]).functions
+    given = (("url_hello", "https://old.test"), ("arn_gone", "old"), ("bucket", "files"))
+    outputs = dict(simulated.release(address(), functions, given).outputs)
+    assert outputs["bucket"] == "files"
+    assert {"url_hello", "arn_gone"}.isdisjoint(outputs)
+
+
 def test_real_cloud1_deploy_without_a_role_is_refused_first(tmp_path: Path) -> None:
     error = refused(lambda: open_real(CLOUD1.id, around(tmp_path)))
     assert [one.code for one in error.problems] == ["credentials/role-missing"]

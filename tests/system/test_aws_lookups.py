@@ -58,11 +58,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moto]:
         yield running
 
 
-def client(server: Moto, service: str) -> Any:
+def client(server: Moto, service: str, region: str = "eu-central-1") -> Any:
     return boto3.client(
         service,
         endpoint_url=server.endpoint,
-        region_name="eu-central-1",
+        region_name=region,
         aws_access_key_id="testing",
         aws_secret_access_key="testing",  # noqa: S106
     )
@@ -113,6 +113,17 @@ def test_the_output_of_a_stack_and_the_account_are_read(server: Moto, tmp_path: 
     assert output is not None
     assert account is not None
     assert output.text == f"arn:aws:sns:eu-central-1:{account.text}:orders"
+
+
+def test_a_stack_of_another_region_is_read_there(server: Moto, tmp_path: Path) -> None:
+    template = json.dumps({**_TEMPLATE, "Outputs": {"Name": {"Value": "certificates"}}})
+    there = client(server, "cloudformation", "us-east-1")
+    there.create_stack(StackName="data", TemplateBody=template)
+    reader = lookups(server, tmp_path)
+    names = ("us-east-1:data.Name", "data.Name", "us-east-1:data.None")
+    place = LookupPlace(names=tuple(NamedLookup(LookupKind.CFN, one) for one in names))
+    found = [reader.read(LookupKind.CFN, one, place) for one in names]
+    assert found == [LookupValue("certificates"), LookupValue("orders"), None]
 
 
 def test_parameters_are_read_ten_at_a_time(server: Moto, tmp_path: Path) -> None:

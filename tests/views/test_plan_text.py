@@ -49,7 +49,41 @@ def test_changed_permissions_are_shown_as_added_and_removed_entries() -> None:
     service = PlannedService("shop", "cloud1-lambda", "real", (row,))
     summary = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
     text = plan_text(PlanOutcome("dev", "real", (service,), (), (), summary), Style())
-    assert "permissions: + Allow a:B, a:C on *; + Deny d:* on x; - S3ReadPolicy b" in text
+    added = "+ Allow a:B, a:C on * (wildcard); + Deny d:* on x"
+    assert f"permissions: {added}; - S3ReadPolicy b" in text
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "mark"),
+    [("a:*", "arn:x", " (wildcard)"), ("*", "arn:x", " (wildcard)"), ("a:Get*", "arn:x/*", "")],
+)
+def test_a_new_permission_for_everything_is_marked(action: str, resource: str, mark: str) -> None:
+    new: list[Any] = [{"actions": [action], "resources": [resource]}]
+    row = PlannedFunction("api", (), (), "update", {"permissions": (None, new)})
+    text = plan_text(PlanOutcome("dev", "real", (service_of(row),), (), (), _ONE_UPDATE), Style())
+    assert f"permissions: + Allow {action} on {resource}{mark}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "access", "words"),
+    [
+        ("url", "true", "public"),
+        ("url.authorizer", "NONE", "public"),
+        ("url.authorizer", "AWS_IAM", "AWS_IAM"),
+    ],
+)
+@pytest.mark.parametrize("change", ["create", "update"])
+def test_the_access_to_a_new_url_is_shown(name: str, access: str, words: str, change: Any) -> None:
+    row = PlannedFunction("api", (), (), change, {name: (None, access)})
+    text = plan_text(PlanOutcome("dev", "real", (service_of(row),), (), (), _ONE_UPDATE), Style())
+    assert f"      {name}: (none) -> {words}\n" in text
+
+
+_ONE_UPDATE = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
+
+
+def service_of(row: PlannedFunction) -> PlannedService:
+    return PlannedService("shop", "cloud1-lambda", "real", (row,))
 
 
 def test_values_that_look_the_same_are_shown_as_changed() -> None:

@@ -44,7 +44,13 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import redact_values
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs
-from fabric.providers.core.contract import LayerPublisher, Unsupported, WorkflowDeployer
+from fabric.providers.core.contract import (
+    Deployer,
+    DeploymentAddress,
+    LayerPublisher,
+    Unsupported,
+    WorkflowDeployer,
+)
 from fabric.providers.core.limits import function_problem
 from fabric.system.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
@@ -206,7 +212,7 @@ def find_simulated_limits(scope: DeployScope) -> Iterator[Problem]:
         with contextlib.suppress(FabricError):  # a provider without a deployer has no limits
             deployers = scope.tools.deployers
             address = deployers.address(ref)
-            found = deployers.open_limits(ref).unfit(address, scope.values.drafts(ref))
+            found = _list_unsupported(scope, ref, deployers.open_limits(ref), address)
         # Unread references have a text in place of their value.
         unread = [one.text for one in config.document.bindings.references]
         found = [one for one in found if not any(text in one.problem.message for text in unread)]
@@ -226,15 +232,10 @@ def _find_deployer_problems(
         deployer = deployers.deployer(ref, Mode.REAL)
         address = replace(deployers.address(ref), previous=scope.record(ref))
         return [
-            *deployer.unfit(address, scope.values.drafts(ref)),
+            *_list_unsupported(scope, ref, deployer, address),
             *find_health_misfits(config, deployer),
             *_find_unknown_keys(config),
             *(() if isinstance(deployer, LayerPublisher) else _find_unpublished_layers(config)),
-            *(
-                deployer.find_unfit_workflows(address, scope.values.workflow_drafts(ref))
-                if isinstance(deployer, WorkflowDeployer)
-                else ()
-            ),
         ]
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
@@ -243,6 +244,16 @@ def _find_deployer_problems(
             for one in error.problems
             if one.code == _NOBODY
         ]
+
+
+def _list_unsupported(
+    scope: DeployScope, ref: RecordRef, deployer: Deployer, address: DeploymentAddress
+) -> list[Unsupported]:
+    """List the settings of functions and workflows that the deployer does not support."""
+    found = [*deployer.unfit(address, scope.values.drafts(ref))]
+    if isinstance(deployer, WorkflowDeployer):
+        found += deployer.find_unfit_workflows(address, scope.values.workflow_drafts(ref))
+    return found
 
 
 def _place_problems(

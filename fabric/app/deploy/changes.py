@@ -192,7 +192,8 @@ def _list_values(name: str, text: str) -> Iterator[tuple[str, Json]]:
     if not text.startswith("{"):
         yield from [(name, text)] if text else []
         return
-    for key, value in json.loads(text).items():
+    default = {"authorizer": "NONE"} if name == "url" else {}
+    for key, value in {**default, **json.loads(text)}.items():
         yield f"{name}.{key}", value
 
 

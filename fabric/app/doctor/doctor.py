@@ -30,6 +30,7 @@ from fabric.app.running.run_graph import GraphJob, list_entry_files, plan_graph,
 from fabric.app.running.run_problems import list_run_problems
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
+from fabric.config.values import Function
 from fabric.engine.bus import MakeListeners
 from fabric.engine.result import RunResult
 from fabric.graph.probes import probe_graph
@@ -149,7 +150,18 @@ def _check_project_config(project: Project, request: Request, settings: Settings
         _plan_files(project, request, settings)
     except FabricError as error:
         return [make_failed_check("config", problem) for problem in error.problems]
-    return [make_passed_check("config", f"`{project.units[0].config.document.file}` is valid")]
+    config = project.units[0].config
+    found = [make_passed_check("config", f"`{config.document.file}` is valid")]
+    public = [f"`{one.name}`" for one in config.functions if _has_public_url(one)]
+    if public:
+        names = ", ".join(public)
+        found.append(make_passed_check("public-urls", f"function URLs open to everybody: {names}"))
+    return found
+
+
+def _has_public_url(function: Function) -> bool:
+    url = dict(function.settings).get("url", "")
+    return bool(url) and "AWS_IAM" not in url
 
 
 def _run_probes(

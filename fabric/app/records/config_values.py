@@ -16,6 +16,7 @@ from fabric.graph.late_outputs import (
     list_late_names,
     list_late_texts,
     list_own_api,
+    list_trigger_texts,
     require_outputs,
 )
 from fabric.graph.stacks import describe_policy, find_stack, hash_parameters
@@ -63,7 +64,7 @@ class ConfigValues:
             env=Secret(env),
             declared=Secret(found.env),
             spec=build_spec(unit, found),
-            tags=found.tags,
+            tags=with_values(found.tags, known),
             reserved_concurrency=found.capacity.reserved_concurrency,
             provisioned_concurrency=found.capacity.provisioned_concurrency,
             secret=config.document.secret_names & {name for name, _ in env},
@@ -118,20 +119,20 @@ class ConfigValues:
             return None
         known = self._upstreams.list_own_outputs(ref)
         definition = fill_definition(machine, known)
-        late = find_late_names(machine.permissions)
-        names = tuple(one for one in late if one.startswith(OWN_ADDRESSES))
-        located = self._deployers.locate_own(ref, names)
-        permissions = fill_placeholders(machine.permissions, {**known, **located})
+        used = (machine.permissions, *list_trigger_texts(machine.triggers))
+        late = {one for text in used for one in find_late_names(text)}
+        names = tuple(one for one in sorted(late) if one.startswith(OWN_ADDRESSES))
+        known |= self._deployers.locate_own(ref, names)
+        permissions, *_ = filled = tuple(fill_placeholders(text, known) for text in used)
         role = fill_placeholders(machine.role, known)
-        texts = (("definition", definition), ("permissions", permissions), ("role", role))
-        require_outputs(texts)
+        require_outputs(tuple(("", text) for text in (definition, role, *filled)))
         return WorkflowValues(
             machine=machine,
             settings=describe_machine(machine),
             definition=definition,
             permissions=permissions,
             role=role,
-            triggers=_encode_triggers(machine.triggers, frozenset(), {}),
+            triggers=_encode_triggers(machine.triggers, frozenset(), known),
         )
 
     def workflow_drafts(self, ref: RecordRef) -> tuple[WorkflowDraft, ...]:
@@ -238,7 +239,7 @@ def _encode_triggers(
 
 
 def _list_late_values(function: Function, known: Mapping[str, str]) -> Pairs:
-    """List the late values of triggers, layers and settings. Raises if one does not exist."""
+    """List the late values of triggers, layers, tags and settings. Raises if one does not exist."""
     texts = tuple(("", text) for text in list_late_texts(function))
     require_outputs(with_values(texts, known))
     names = sorted({name for _, text in texts for name in find_late_names(text)})

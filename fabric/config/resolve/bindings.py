@@ -14,8 +14,13 @@ from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
-from fabric.model.late_values import add_default, find_late_names, format_placeholder
-from fabric.model.lookups import LOOKUP_NAMES, LookupKind
+from fabric.model.late_values import (
+    add_default,
+    find_late_names,
+    format_placeholder,
+    name_function_url,
+)
+from fabric.model.lookups import LOOKUP_NAMES, LookupKind, NamedLookup
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_arn, is_secret_name
 from fabric.model.spelling import find_nearest
@@ -34,7 +39,7 @@ _LOOKUPS = frozenset(LookupKind)
 _OWN = ("function", "workflow")
 _LATE = ("stack", *_OWN, "api", "service")
 _WITHOUT_DEFAULT = ("secret", "stage", "stack", *_OWN, "api")
-_OPENING = re.compile(r"\$\{(cfn-export|[A-Za-z]+)(?=[:}])")
+_OPENING = re.compile(r"\$\{(cfn-export|cfn\([^(){}]*\)|[A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 _PATH = re.compile(r"[^\s${}][^${}\n]*")
@@ -43,7 +48,8 @@ _NAMES = {
     "file": _PATH,
     "stack": re.compile(r"[A-Za-z0-9]{1,255}"),
     "api": re.compile("id|url"),
-    **dict.fromkeys(_OWN, re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)")),
+    "function": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name|url)"),
+    "workflow": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)"),
     "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
 }
 _BRACE = re.compile(r"[{}]")
@@ -104,12 +110,14 @@ def split_bindings(text: str, depth: int = 0) -> Iterator[_Part]:
         )
     position = 0
     for found in _OPENING.finditer(text):
-        if found.start() < position or not _is_ours(found[1], text[found.end() :]):
+        word, opened, region = found[1].rstrip(")").partition("(")
+        if found.start() < position or not _is_ours(word, text[found.end() :]):
             continue
         if found.start() > position:
             yield _Literal(text[position : found.start()])
         end = _end_of(text, found)
-        yield _parse_binding(found[1], text[found.end() : end])
+        rest = text[found.end() : end]
+        yield _parse_binding(word, f":{region}{rest}" if opened else rest)
         position = end + 1
     if position < len(text):
         yield _Literal(text[position:])
@@ -179,16 +187,18 @@ def _parse_reference(word: str, rest: str) -> _Binding:
 
 def _check_reference_name(word: str, name: str) -> None:
     if LOOKUP_NAMES[word].fullmatch(name) is None:
-        message = f"invalid reference `${{{word}:{format_excerpt(name, 60)}}}`"
+        shown = NamedLookup(LookupKind(word), format_excerpt(name, 60)).text
+        message = f"invalid reference `{shown}`"
         raise BindingError("config/bad-binding", message, _LOOKUP_HINTS.get(word, ""))
 
 
 _LOOKUP_HINTS = {
     "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
-    **{one: f"write ${{{one}:NAME.arn}} or ${{{one}:NAME.name}}" for one in _OWN},
+    "function": "write ${function:NAME.arn}, ${function:NAME.name} or ${function:NAME.url}",
+    "workflow": "write ${workflow:NAME.arn} or ${workflow:NAME.name}",
     "api": "write ${api:id} or ${api:url}",
     "service": "write ${service:NAME.OUTPUT} or ${service:NAME@STAGE.OUTPUT}",
-    "cfn": "write ${cfn:STACK.OUTPUT}",
+    "cfn": "write ${cfn:STACK.OUTPUT} or ${cfn(REGION):STACK.OUTPUT}",
     "cfn-export": "write ${cfn-export:NAME}",
     "ssm": "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}",
     "secretsmanager": "write ${secretsmanager:NAME} or ${secretsmanager:NAME#KEY}",
@@ -277,6 +287,8 @@ class _Filler:
     def _fill_plain(self, word: str, part: _Binding, depth: int) -> _PlainText:
         if word == "service":
             return self._fill_output(part, depth)
+        if word == "function" and part.name.endswith(".url"):
+            return _PlainText(format_placeholder(name_function_url(part.name[: -len(".url")])))
         if word in _LATE:
             return _PlainText(format_placeholder(f"{word}:{part.name}"))
         is_stage = word == "stage"
@@ -356,7 +368,7 @@ class _Filler:
         """Read a reference. If none are read, it gets its default or stays unchanged."""
         if self._scope.read_lookup is None:
             if part.default is None:
-                return _PlainText(f"${{{part.word}:{part.name}}}")
+                return _PlainText(NamedLookup(LookupKind(part.word), part.name).text)
             return self._fill(part.default, depth + 1) or _PlainText(part.default)
         try:
             kind = LookupKind(part.word)
@@ -366,9 +378,9 @@ class _Filler:
             raise BindingError(first.code, first.message, first.hint) from error
         if found is not None:
             return _PlainText(found.text, found.is_secret)
-        shown = f"{part.word}:{format_excerpt(part.name, 60)}"
-        message = f"`${{{shown}}}` does not exist and has no default"
-        hint = f"create it, or write ${{{shown},default}}"
+        shown = NamedLookup(kind, format_excerpt(part.name, 60)).text
+        message = f"`{shown}` does not exist and has no default"
+        hint = f"create it, or write {shown[:-1]},default}}"
         missing = BindingError("config/unresolved-reference", message, hint)
         return self._fill_default(part, depth, missing)
 

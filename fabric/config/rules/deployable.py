@@ -103,7 +103,8 @@ def has_provider_settings(config: Config) -> bool:
     """Return whether a service uses more than a provider always supports. The limits are only read
     for such services, because that imports the deployer."""
     section = json.loads(config.provider.extensions).get(config.provider.id)
-    return bool(section) or any(map(_has_provider_settings, config.functions))
+    has_parts = bool(section or config.supplies.machines)
+    return has_parts or any(map(_has_provider_settings, config.functions))
 
 
 def _has_provider_settings(one: Function) -> bool:

@@ -43,9 +43,10 @@ _FREE_IN = {
 }
 # Further keys where the deployer fills late values: only deploys and releases read them.
 _FILLED_IN = {
-    "functions": frozenset({"triggers", "layers", *(one.name for one in FUNCTION_SETTINGS)})
+    "functions": frozenset({"triggers", "layers", "tags", *(one.name for one in FUNCTION_SETTINGS)})
     - {FUNCTION_NAME},
     "layers": frozenset({"arn"}),
+    "workflows": frozenset({"triggers"}),
 }
 KNOWN_IN_TRIGGERS = frozenset(
     (
@@ -114,7 +115,7 @@ def _refuse_other_outputs(path: str, node: Node) -> Iterator[Finding]:
     """Refuse outputs of other services, which workflows do not wait for."""
     for leaf in _list_leaves(node):
         for name in find_late_names(leaf.text):
-            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES)):
+            if not name.startswith((STACK_OUTPUT, *OWN_ADDRESSES, OWN_API)):
                 message = f"`{path}` uses `{format_binding(name)}`, an output of another service"
                 hint = "set it as a variable of a function, or use an output of the own stack"
                 yield Finding(Problem("config/late-value", message, hint, place_of(leaf)))

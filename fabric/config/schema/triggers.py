@@ -18,6 +18,7 @@ from fabric.config.schema.shapes import (
     Text,
     match_whole,
 )
+from fabric.model.cors import CORS_KEYS
 from fabric.model.mapped_events import INTEGRATION
 from fabric.model.names import TriggerKind
 
@@ -32,7 +33,7 @@ _PATH = Text(match_whole(r"/\S*"), "a path that starts with `/` and contains no 
 _TEXTS = Many(FILLED)
 BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 BUCKET_HINT = "use 3 to 63 lowercase letters, digits, dots and hyphens"
-CORS = Either((Flag(), FILLED, Fields((), is_open=True)))
+CORS = Either((Flag(), FILLED, Fields((), is_open=True, accepts=CORS_KEYS.__contains__)))
 _FILTERS = Field(
     "filters",
     Many(Anything(), 1),

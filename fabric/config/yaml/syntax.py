@@ -6,7 +6,9 @@ import re
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 # Also the pattern of the JSON Schema, so plain enough for both Python and JavaScript.
 _PLAIN = r"(env|secret|param):[A-Za-z_]|file:[^${}\s]|stage\}"
-_REFERENCE = r"(aws|cfn|cfn-export|function|secretsmanager|service|ssm|stack|tf):[^:${}\s]"
+_REFERENCE = (
+    r"(aws|cfn(\([a-z0-9-]+\))?|cfn-export|function|secretsmanager|service|ssm|stack|tf):[^:${}\s]"
+)
 BINDING = rf"\$\{{({_PLAIN}|{_REFERENCE})"
 _BINDING = re.compile(rf"\$\{{({_PLAIN})")
 _UNREAD = re.compile(rf"\$\{{({_REFERENCE})")

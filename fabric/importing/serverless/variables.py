@@ -38,6 +38,7 @@ _SHELL = frozenset(
 )
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _DATA_FILES = (".yml", ".yaml", ".json")
+_REGION = re.compile(r"[a-z0-9-]+")
 _SECRET_REFERENCE = "/aws/reference/secretsmanager/"  # noqa: S105
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _UNSAFE_DEFAULT = re.compile(r"[{}\n]")
@@ -582,12 +583,13 @@ def _find_account(choice: Choice) -> Found:
 
 def _find_reference(choice: Choice) -> Found:
     """Convert a parameter of SSM or an output of a stack."""
-    if choice.argument or choice.region:
+    region = choice.argument or choice.region
+    if region and not (choice.kind == "cf" and _REGION.fullmatch(region)):
         reason = f"a region or option in `{choice.kind}(…)` is not supported"
         return Missing(reason, "read the value in a service of that region, or use `params`")
     name = choice.address.removesuffix("~true").removesuffix("~split")
     if choice.kind == "cf":
-        return Binding(f"cfn:{name}")
+        return Binding(f"cfn({region}):{name}" if region else f"cfn:{name}")
     if name.startswith(_SECRET_REFERENCE):
         return Binding(f"secretsmanager:{name.removeprefix(_SECRET_REFERENCE)}")
     return Binding(f"ssm:{name}")

@@ -14,6 +14,7 @@ from fabric.model.catalog import FUNCTION_NAME, find_provider_facts
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.cors import Cors
 from fabric.model.late_values import find_late_names
+from fabric.model.mapped_events import INTEGRATION
 from fabric.model.problems import Problem
 from fabric.model.spelling import suggest_spelling
 from fabric.model.task import Pairs
@@ -60,7 +61,10 @@ _ANY_PLACE = Arn("aws", "eu-central-1", "1" * 12)
 _SNAPSHOTS = {"java": 11, "python3.": 12, "dotnet": 8}
 _MOST_LAYERS = 5
 _INTERPRETED = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
+# Also empty, or a reference that was not read.
+_ARN_OR_UNREAD = re.compile(r"arn:|\$\{|$")
 _SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
+_ORIGIN = re.compile(r"\*|null|\$\{.*|[a-z][a-z0-9+.-]*://[^\s/*'\"$#\\]+")
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 # Those that the runtime sets itself, and takes from nobody.
 _RESERVED = frozenset(
@@ -201,14 +205,23 @@ def _find_trigger_problems(
             "another region"
         )
         yield function_problem(function, why, "use a queue or bus in the region of the function")
-    yield from (function_problem(function, why, hint) for why, hint in _find_event_faults(trigger))
+    yield from (function_problem(function, why, hint) for why, hint in find_event_faults(trigger))
     if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
         why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
         yield function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
 
 
-def _find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Find options of schedules and buckets that AWS cannot combine, each with a hint."""
+def find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Find options of event sources that AWS rejects or cannot combine, each with a hint."""
+    queues = {key: str(trigger.get(key) or "") for key in ("deadLetter", "onFailure")}
+    for key, queue in queues.items():
+        if not (_ARN_OR_UNREAD.match(queue) or find_late_names(queue)):
+            why = f"has a trigger with the {key} `{queue}`, which is not an ARN"
+            yield why, "use the ARN of a queue, or an output that contains it"
+    yield from _find_source_faults(trigger)
+
+
+def _find_source_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if trigger.get("type") == "logstream":
         sources = [key for key in ("stream", "cluster", "brokers") if trigger.get(key)]
         if len(sources) > 1:
@@ -273,15 +286,28 @@ def _list_cors(functions: Sequence[FunctionDraft]) -> list[tuple[str, int, Cors]
 
 
 def _find_origin_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
-    """Check that a REST API allows one origin: its responses have fixed headers."""
-    origins: set[str] = set()
-    for name, number, cors in _list_cors(functions):
-        origins |= set(cors.origins)
-        if len(origins) > 1:
-            why = "allows a second origin (CORS), and REST APIs send one"
-            hint = "allow one origin or all in all triggers, or answer OPTIONS in a function"
+    """Check the origins of a REST API, which templates compare, or which responses contain."""
+    triggers = {one.name: [json.loads(text) for text in one.triggers] for one in functions}
+    all_cors = _list_cors(functions)
+    origins: dict[str, set[str]] = {}
+    for name, number, cors in all_cors:
+        origins.setdefault(str(triggers[name][number].get("path")), set()).update(cors.origins)
+    for name, number, cors in all_cors:
+        trigger = triggers[name][number]
+        several = origins[str(trigger.get("path"))]
+        bad = next((one for one in cors.origins if not _is_origin(one)), "")
+        if bad:
+            why = f"allows the origin `{bad}` (CORS), which is not a scheme and a host"
+            hint = "use an origin such as https://shop.example, or `*` for all"
             yield Unsupported(name, function_problem(name, why, hint), number)
-            return
+        elif trigger.get("integration") == INTEGRATION and len(several - {"*"}) > 1:
+            why = "allows several origins (CORS), and `integration: lambda` responds with one"
+            hint = "allow one origin or all, or use the integration `proxy`"
+            yield Unsupported(name, function_problem(name, why, hint), number)
+
+
+def _is_origin(text: str) -> bool:
+    return _ORIGIN.fullmatch(text) is not None or bool(find_late_names(text))
 
 
 def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:

@@ -93,6 +93,16 @@ def test_a_real_deploy_of_functions_of_the_cloud_needs_a_role(tmp_path: Path) ->
     assert ROLE in done.error["hint"]
 
 
+def test_public_function_urls_are_listed(tmp_path: Path) -> None:
+    made = project(tmp_path, sources={name: handler("x") for name in ("a.py", "b.py", "c.py")})
+    head = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.12}\n"
+    rows = "{name: a, entry: a.py, url: true}, {name: c, entry: c.py, url: false}"
+    own = "{name: b, entry: b.py, url: {authorizer: AWS_IAM}}"
+    made.write({"fabric.yml": f"{head}functions: [{rows}, {own}]\n"})
+    row = checks(made.json("doctor"))["public-urls"]
+    assert (row["ok"], row["message"]) == (True, "function URLs open to everybody: `a`")
+
+
 def test_text_output_prints_all_checks(tmp_path: Path) -> None:
     done = of_provider(tmp_path, "host1").fabric("doctor")
     assert done.code == 0

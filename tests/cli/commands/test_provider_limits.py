@@ -28,6 +28,18 @@ def test_a_combination_that_aws_rejects_is_a_warning(command: str, tmp_path: Pat
     assert "a real deploy would fail: function `api` has a file system" in done.err
 
 
+@pytest.mark.parametrize("command", ["plan", "validate"])
+def test_a_setting_of_a_workflow_that_aws_rejects_is_a_warning(
+    command: str, tmp_path: Path
+) -> None:
+    machine = "{StartAt: A, States: {A: {Type: Pass, End: true}}}"
+    flow = f"{{name: flow, definition: {machine}, logs: {{level: ALL, retentionDays: 13}}}}"
+    done = shop(tmp_path, "memory: 128", f"workflows: [{flow}]\n").json(command)
+    assert done.code == 0
+    assert f"warning[{_LIMIT}] fabric.yml:5:" in done.err
+    assert "a real deploy would fail: workflow `flow` keeps logs for 13 days" in done.err
+
+
 def test_a_simulated_deploy_succeeds_all_the_same(tmp_path: Path) -> None:
     made = shop(tmp_path, _WRONG)
     assert made.json("deploy").code == 0

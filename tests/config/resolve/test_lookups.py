@@ -15,6 +15,7 @@ _VALUES = {
     ("ssm", "/shop/url"): LookupValue("https://mail.test"),
     ("secretsmanager", "db#password"): LookupValue("hidden-word", is_secret=True),
     ("aws", "accountId"): LookupValue("123456789012"),
+    ("cfn", "us-east-1:net.Vpc"): LookupValue("vpc-1"),
 }
 
 
@@ -64,6 +65,14 @@ def test_a_reference_that_does_not_exist_is_an_error_with_its_place() -> None:
     )
 
 
+def test_a_stack_can_be_in_another_region() -> None:
+    assert env_of("${cfn(us-east-1):net.Vpc}") == "vpc-1"
+    assert env_of("${cfn(us-east-1):net.None,${cfn(us-east-1):net.Vpc}}") == "vpc-1"
+    found = problem_of("${cfn(us-east-1):net.None}")
+    assert found.message == "`${cfn(us-east-1):net.None}` does not exist and has no default"
+    assert env_of("${cfn(us-east-1):net.Vpc}", reads=False) == "${cfn(us-east-1):net.Vpc}"
+
+
 def test_unread_references_stay_as_they_are() -> None:
     assert env_of("${ssm:/shop/url}", reads=False) == "${ssm:/shop/url}"
     assert env_of("${ssm:/shop/url,local}", reads=False) == "local"
@@ -83,7 +92,9 @@ def test_variables_of_iam_and_cloudformation_are_not_changed(text: str) -> None:
     ("text", "hint"),
     [
         ("${ssm:}", "write ${ssm:/PATH} or ${ssm:/PATH:VERSION}"),
-        ("${cfn:data}", "write ${cfn:STACK.OUTPUT}"),
+        ("${cfn:data}", "write ${cfn:STACK.OUTPUT} or ${cfn(REGION):STACK.OUTPUT}"),
+        ("${cfn():net.Vpc}", "write ${cfn:STACK.OUTPUT} or ${cfn(REGION):STACK.OUTPUT}"),
+        ("${cfn(Ohio):net.Vpc}", "write ${cfn:STACK.OUTPUT} or ${cfn(REGION):STACK.OUTPUT}"),
         (
             "${tf:infra.tfstate}",
             "write ${tf:FILE#OUTPUT}, with a path, s3://BUCKET/KEY, gs://BUCKET/OBJECT or https://",

@@ -81,6 +81,7 @@ def refused(text: str) -> tuple[Problem, ...]:
         HEAD + FUNCTION % ", vpc: {subnetIds: [LATE], securityGroupIds: [LATE]}",
         HEAD + FUNCTION % ", fileSystem: {arn: LATE, path: /mnt/a}, async: {onFailure: LATE}",
         HEAD + FUNCTION % ", permissions: [{actions: ['s3:*'], resources: [LATE]}]",
+        HEAD + FUNCTION % ", tags: {team: LATE}",
         HEAD + FUNCTION % ", permissions: [{DynamoDBCrudPolicy: {TableName: LATE}}]",
         HEAD + FUNCTION % ", triggers: [{type: queue, queue: LATE}, {type: eventbus, bus: LATE}]",
         HEAD + FUNCTION % ", layers: [l]" + "layers: [{name: l, arn: LATE}]\n",

@@ -36,6 +36,7 @@ def env(value: str, rest: str = "", files: dict[str, str] | None = None) -> obje
         ("${ssm:/a/b~true}", "${ssm:/a/b}"),
         ("${ssm:/aws/reference/secretsmanager/db}", "${secretsmanager:db}"),
         ("${cf:net-${sls:stage}.Vpc}", "${cfn:net-${stage}.Vpc}"),
+        ("${cf(us-east-1):net-${sls:stage}.Vpc}", "${cfn(us-east-1):net-${stage}.Vpc}"),
         ("${aws:accountId}", "${aws:accountId}"),
         ("${aws:region}", "${aws:region}"),
         ("${opt:region, self:provider.region}", "${aws:region}"),
@@ -56,7 +57,7 @@ def test_a_variable_becomes_a_value_or_a_binding(value: str, text: str) -> None:
         ("${file(x.js):a}", "`x.js` is code, which fabric does not run"),
         ("${file(../../etc/passwd)}", "`../../etc/passwd` not found"),
         ("${s3:bucket/key}", "unknown source `s3`"),
-        ("${cf(us-east-1):a.B}", "a region or option in `cf(…)` is not supported"),
+        ("${ssm(us-east-1):/a}", "a region or option in `ssm(…)` is not supported"),
     ],
 )
 def test_an_unresolved_variable_is_reported_at_its_key(value: str, reason: str) -> None:

@@ -135,6 +135,7 @@ _CLUSTER = "arn:aws:kafka:eu-central-1:123456789012:cluster/clicks/1"
 _TOPIC = {"type": "logstream", "topic": "clicks", "startingPosition": "LATEST"}
 _LOGIN = {"type": "saslScram512Auth", "secret": "arn:aws:secretsmanager:r:1:secret:s"}
 _QUEUE = {"type": "amqp", "queue": "jobs", "secret": "s"}
+_HOURLY = {"type": "cron", "schedule": "rate(1 hour)"}
 _STORED = {"type": "storage", "bucket": "uploads", "viaEventBus": True}
 
 
@@ -156,14 +157,15 @@ _STORED = {"type": "storage", "bucket": "uploads", "viaEventBus": True}
             "the secret `s`, which is not an ARN",
         ),
         ({**_STORED, "events": ["objstore1:ObjectCreated:Put"]}, "does not distinguish"),
+        ({**_HOURLY, "deadLetter": "failed"}, "deadLetter `failed`, which is not an ARN"),
+        ({**_TOPIC, "cluster": _CLUSTER, "onFailure": "failed"}, "onFailure `failed`, which is"),
         (
             {"type": "cron", "schedule": "at(2030-01-31T08:00:00)", "method": "rule"},
             "a rule does not support",
         ),
         (
             {
-                "type": "cron",
-                "schedule": "rate(1 hour)",
+                **_HOURLY,
                 "start": "2030-01-02T00:00:00Z",
                 "end": "2030-01-01T00:00:00Z",
             },

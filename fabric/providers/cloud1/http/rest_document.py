@@ -81,7 +81,8 @@ class DocumentParts(Struct, frozen=True, kw_only=True):
 
     name: str
     methods: Sequence[RestMethod]
-    cors: Mapping[str, Cors] = {}
+    # Those of all triggers of a path.
+    cors: Mapping[str, Sequence[Cors]] = {}
     schemes: Mapping[str, Json] = {}
     attributes: RestAttributes = RestAttributes()
     # By the type of AWS.
@@ -134,12 +135,12 @@ def _build_paths(parts: DocumentParts) -> Json:
     return paths
 
 
-def _build_operation(one: RestMethod, all_cors: Mapping[str, Cors]) -> Json:
+def _build_operation(one: RestMethod, all_cors: Mapping[str, Sequence[Cors]]) -> Json:
     responses: Json = {"200": {"description": "The response of the function"}}
     integration = _build_integration(one)
     if one.is_mapped:
         origin = (
-            _list_origin_headers(merge_cors((all_cors[one.path],))) if one.path in all_cors else {}
+            _list_origin_headers(merge_cors(all_cors[one.path])) if one.path in all_cors else {}
         )
         responses = build_mapped_responses(origin)
         integration |= build_mapping(origin)
@@ -286,9 +287,12 @@ def _convert_source(source: str) -> str:
     return source.removeprefix("$")
 
 
-def _build_preflight(path: str, cors: Cors) -> Json:
+def _build_preflight(path: str, cors: Sequence[Cors]) -> Json:
     """Build the method that answers browsers without a function."""
-    headers = {name: value for name, value in _list_cors_headers((cors,)).items() if value}
+    headers = {name: value for name, value in _list_cors_headers(cors).items() if value}
+    choice = _build_origin_choice(frozenset(origin for one in cors for origin in one.origins))
+    if choice:
+        headers["Vary"] = "Origin"
     integration = {
         "type": "mock",
         "requestTemplates": {"application/json": '{"statusCode": 204}'},
@@ -302,6 +306,7 @@ def _build_preflight(path: str, cors: Cors) -> Json:
                     f"method.response.header.{name}": f"'{value}'"
                     for name, value in headers.items()
                 },
+                **({"responseTemplates": {"application/json": choice}} if choice else {}),
             }
         },
     }
@@ -312,6 +317,20 @@ def _build_preflight(path: str, cors: Cors) -> Json:
         "responses": {"204": {"description": "CORS", "headers": shown}},
         f"{_AWS}integration": integration,
     }
+
+
+def _build_origin_choice(origins: frozenset[str]) -> str:
+    """Build the template that returns the origin of the request if it is one of several. Header
+    names are lowercase in HTTP/2."""
+    if "*" in origins or len(origins) == 1:
+        return ""
+    is_allowed = " || ".join(f"$origin == '{one}'" for one in sorted(origins))
+    header = "$context.responseOverride.header.Access-Control-Allow-Origin"
+    return (
+        '#set($origin = $input.params("Origin"))'
+        '#if($origin == "")#set($origin = $input.params("origin"))#end'
+        f"#if({is_allowed})#set({header} = $origin)#end"
+    )
 
 
 def _list_cors_headers(all_cors: Sequence[Cors]) -> dict[str, str]:
@@ -335,7 +354,8 @@ def _build_gateway_responses(parts: DocumentParts) -> Json:
     """Build the responses of the API itself. With CORS, browsers can read its errors."""
     found: Json = {name: _build_response(one) for name, one in parts.responses.items()}
     if parts.cors:
-        origin = _list_origin_headers(merge_cors(tuple(parts.cors.values())))
+        all_cors = [one for each in parts.cors.values() for one in each]
+        origin = _list_origin_headers(merge_cors(all_cors))
         for name in ("DEFAULT_4XX", "DEFAULT_5XX"):
             row = found.setdefault(name, {})
             row["responseParameters"] = {

@@ -151,10 +151,14 @@ def plan_rest_api(
         label: find_authorizer_function(label, one, functions) for label, one in authorizers.items()
     }
     attributes = plan_attributes(settings)
+    cors: dict[str, list[Cors]] = {}
+    for method, setting in routes:
+        if setting:
+            cors.setdefault(method.path, []).append(setting)
     parts = DocumentParts(
         name=name,
         methods=methods,
-        cors={one.path: cors for one, cors in routes if cors},
+        cors=cors,
         schemes=dict(_build_schemes(authorizers, called)),
         attributes=attributes,
         responses=settings.gateway_responses,

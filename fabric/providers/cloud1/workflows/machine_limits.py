@@ -7,6 +7,7 @@ from fabric.model.problems import Problem
 from fabric.providers.cloud1.core.policies import list_statement_faults
 from fabric.providers.cloud1.events.events import find_wire_problems
 from fabric.providers.cloud1.http.http_limits import RETENTION_DAYS
+from fabric.providers.cloud1.limits import find_event_faults
 from fabric.providers.core.contract import (
     DeploymentAddress,
     LiveFunction,
@@ -19,7 +20,8 @@ def find_workflow_problems(
     address: DeploymentAddress, workflows: Sequence[WorkflowDraft]
 ) -> Iterator[Unsupported]:
     for one in workflows:
-        for why, hint in _list_faults(address, one):
+        faults = (each for text in one.triggers for each in find_event_faults(json.loads(text)))
+        for why, hint in (*_list_faults(address, one), *faults):
             problem = Problem("config/unfit", f"workflow `{one.name}` {why}", hint)
             yield Unsupported("", problem, keys=("workflows",))
         owner = LiveFunction(one.name, "", "", triggers=one.triggers)

@@ -174,6 +174,20 @@ def test_requests_are_validated_before_the_function_runs(site: Cloud1Site) -> No
     assert preflight.headers["access-control-allow-origin"] == "https://shop.test"
 
 
+def test_a_preflight_allows_the_origin_of_the_request_if_it_is_in_the_list(
+    site: Cloud1Site,
+) -> None:
+    configure(site, kind="rest")
+    first, second = "https://admin.test", "https://shop.test"
+    site.up(site.order("hello", http("/a", cors={"origins": [second, first]})))
+    allowed = [
+        asked(site, "/a", "OPTIONS", origin=one).headers["access-control-allow-origin"]
+        for one in (first, second, "https://other.test")
+    ]
+    assert allowed == [first, second, first]
+    assert asked(site, "/a", "OPTIONS", origin=second).headers["vary"] == "Origin"
+
+
 MAPPED = """export const handler = async (event) => {
   console.log("given " + JSON.stringify(event));
   if (event.query?.fail) throw new Error(event.query.fail);

@@ -111,6 +111,22 @@ def test_schemas_can_be_text_and_by_media_type() -> None:
     assert operation[f"{_PREFIX}request-validator"] == "body"
 
 
+def test_the_origin_of_a_request_is_chosen_from_several_of_its_path() -> None:
+    said = document(
+        *(http("/a", method, cors=f"https://{method}.test") for method in ("GET", "POST")),
+        http("/b", cors="https://b.test"),
+        http("/c", cors={"origins": ["https://c.test", "*"]}),
+    )
+    rows = {
+        path: one["options"][f"{_PREFIX}integration"]["responses"]["default"]
+        for path, one in said["paths"].items()
+    }
+    [template] = rows["/a"]["responseTemplates"].values()
+    assert "$origin == 'https://GET.test' || $origin == 'https://POST.test'" in template
+    assert rows["/a"]["responseParameters"]["method.response.header.Vary"] == "'Origin'"
+    assert "responseTemplates" not in rows["/b"] | rows["/c"]
+
+
 def test_browsers_are_answered_unless_a_function_does_it() -> None:
     cors = {"origins": ["https://shop.test"], "credentials": True, "headers": ["x-a"]}
     said = document(http(cors=cors), http("/own", "OPTIONS", cors=cors), http("/plain"))
@@ -212,10 +228,11 @@ def test_a_key_of_rest_apis_needs_the_kind(kind: str) -> None:
         ((http(request={"schema": "{"}),), {}, "is not a JSON schema"),
         ((http(scopes=["x"]),), {}, "only a Cognito authorizer checks"),
         (
-            (http("/a", cors="https://a.test"), http("/b", cors="https://b.test")),
+            (http("/a", integration="lambda", cors={"origins": ["https://a.test", "https://b"]}),),
             {},
-            "allows a second origin",
+            "allows several origins (CORS), and `integration: lambda` responds with one",
         ),
+        ((http(cors="https://*.test"),), {}, "allows the origin `https://*.test` (CORS), which is"),
         (tuple(http(f"/{number}") for number in range(300)), {}, "at most 300 resources"),
     ],
 )

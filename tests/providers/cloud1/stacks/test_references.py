@@ -100,6 +100,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     shop.more = (
         ', permissions: [{actions: ["sqs:SendMessage"], resources: ["${stack:Queue}"]}]'
         ', async: {onFailure: "${stack:Dead}"}, deadLetter: "${stack:Dead}"'
+        ', tags: {queue: "${stack:Queue}"}'
     )
     plan = shop.run("plan")
     assert {"queue": "${stack:Queue}"}.items() <= dict(
@@ -112,6 +113,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     found = client.get_function_configuration(FunctionName="shop-dev-hello")
     assert found["DeadLetterConfig"] == {"TargetArn": shop.outputs["Dead"]}
     assert shop.outputs["Queue"] in shop.read_policy(found["Role"].rpartition("/")[2])
+    assert client.list_tags(Resource=found["FunctionArn"])["Tags"]["queue"] == shop.outputs["Queue"]
     assert shop.ran("deploy") == {}
     assert shop.ran("plan") == {}
 
@@ -121,6 +123,7 @@ def test_outputs_of_the_stack_reach_triggers_permissions_and_destinations(
     calls = shop.ran("deploy")
     assert _VERSION not in calls
     assert shop.sources == [shop.outputs["Queue"]]
+    assert client.list_tags(Resource=found["FunctionArn"])["Tags"]["queue"] == shop.outputs["Queue"]
     shop.ran("rollback")
     assert [one.rpartition(":")[2] for one in shop.sources] == ["work"]
 
@@ -209,6 +212,27 @@ def test_the_later_stack_gets_the_id_and_the_address_of_the_api(shop: ReferenceS
     second, url, shown = read_seen()
     [rest] = shop.cloud1.client("apigateway").get_rest_apis()["items"]
     assert (second, url) == (rest["id"], shown)
+    assert shop.ran("deploy") == {}
+
+
+def test_the_later_stack_gets_the_url_of_a_function(shop: ReferenceShop) -> None:
+    shop.shows("hello", "HOME")
+    shop.more = ", url: true"
+    shop.after = ', after: {template: end.yml, parameters: {Url: "${function:hello.url}"}}'
+    end = {
+        "Parameters": {"Url": {"Type": "String"}},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"Seen": {"Value": {"Ref": "Url"}}},
+    }
+    shop.project.write({"end.yml": json.dumps(end)})
+    shop.write()
+    simulated = shop.project.json("deploy", "--stage", "tried", env={})
+    assert simulated.code == 0, simulated.out
+    shop.ran("deploy")
+    [service] = shop.run("outputs").result["services"]
+    which = {"FunctionName": "shop-dev-hello", "Qualifier": "live"}
+    url = shop.cloud1.client("lambda").get_function_url_config(**which)["FunctionUrl"]
+    assert service["outputs"]["stack.after.Seen"] == url
     assert shop.ran("deploy") == {}
 
 

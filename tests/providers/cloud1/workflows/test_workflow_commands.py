@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.cloud1_shop import Shop
+from tests.support.cloud1_site import make_queue
 from tests.support.in_process import project
 from tests.support.project import Done
 from tests.support.servers.strict_cloud1.client import StrictCloud1
@@ -307,6 +308,40 @@ def test_the_stack_of_the_service_can_create_the_role(shop: WorkflowShop) -> Non
     assert machine["roleArn"].endswith(":role/states")
     shop.ran("remove", "--yes")
     assert not shop.cloud1.left()
+
+
+def test_triggers_of_a_workflow_use_outputs_of_the_stack(shop: WorkflowShop) -> None:
+    shop.keys = (
+        ", triggers: [{type: cron, schedule: rate(1 hour), method: scheduler,"
+        " deadLetter: '${stack:Dead}', input: {to: '${stack:Dead}'}}]"
+    )
+
+    def deploy(queue: str) -> Done:
+        resources = "{Q: {Type: 'AWS::SQS::Queue'}}"
+        shop.before = f"{{Resources: {resources}, Outputs: {{Dead: {{Value: '{queue}'}}}}}}"
+        return shop.run("deploy")
+
+    refused = deploy("dead").document["error"]
+    assert (refused["code"], "`dead`" in refused["message"]) == ("config/unfit", True)
+    assert "schedules" not in shop.cloud1.left()
+    sqs = _states_role(shop.cloud1).replace(":iam:", f":sqs:{shop.region}").partition(":role")[0]
+    queue, other = f"{sqs}:dead", f"{sqs}:other"
+    for name in ("dead", "other"):
+        make_queue(shop.cloud1, name)
+    done = deploy(queue)
+    assert done.code == 0, done.out + done.err
+    target = _find_schedule(shop)["Target"]
+    assert target["DeadLetterConfig"] == {"Arn": queue}
+    assert json.loads(target["Input"]) == {"to": queue}
+    assert shop.ran("deploy") == {}
+    assert deploy(other).code == 0
+    assert _UPDATE not in shop.cloud1.calls()
+    assert _find_schedule(shop)["Target"]["DeadLetterConfig"] == {"Arn": other}
+
+
+def _find_schedule(shop: WorkflowShop) -> Any:
+    [name] = shop.cloud1.left()["schedules"]
+    return shop.cloud1.client("scheduler").get_schedule(Name=name.rpartition("/")[2])
 
 
 def test_a_simulated_deploy_records_workflows(shop: WorkflowShop) -> None:

@@ -205,7 +205,12 @@ def _integrated(visit: RestVisit, asker: Asker) -> Answer:
             (name.removeprefix("method.response.header.").lower(), text.strip("'"))
             for name, text in row["responseParameters"].items()
         ]
-        return Answer(int(row["statusCode"]), tuple(headers), b"")
+        chosen: dict[str, str] = {}
+        context = {"responseOverride": {"header": chosen}}
+        scope = {"input": _Input("", {"header": visit.request.headers}), "context": context}
+        texts = [render(one, scope) for one in row.get("responseTemplates", {}).values()]
+        merged = {**dict(headers), **{name.lower(): text for name, text in chosen.items()}}
+        return Answer(int(row["statusCode"]), tuple(merged.items()), "".join(texts).encode())
     access = _authorized(visit, asker)
     if isinstance(access, Answer):
         return access
@@ -245,8 +250,11 @@ class _Input:
             raise not_written(f"the path {path}")
         return self._body
 
-    def params(self) -> Fields:
-        return self._params
+    def params(self, name: str = "") -> Any:
+        if not name:
+            return self._params
+        places = (self._params.get(one, {}) for one in ("path", "querystring", "header"))
+        return next((place[name] for place in places if name in place), "")
 
 
 def _mapped(visit: RestVisit, event: Fields) -> Any:

@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 from tests.support.servers.strict_cloud1.refusals import not_written
 
 _DIRECTIVE = re.compile(r"#(set|define|foreach|if)\s*\(|#(else|end)\b|\$(?=[A-Za-z])|[#$]")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -65,9 +65,10 @@ class _Reader:
             return _Node("ref", self._reference())
         match found[1]:
             case "set":
-                name = self._variable()
+                self._take("$")
+                target = self._reference()
                 self._take("=")
-                return _Node("set", (name, self._closed()))
+                return _Node("set", (target, self._closed()))
             case "define":
                 name = self._variable()
                 self._take(")")
@@ -106,13 +107,24 @@ class _Reader:
 
     def _closed(self) -> Any:
         """An expression and the closing parenthesis."""
-        value = self._value()
-        self._skip()
-        if self._text.startswith(">=", self._at):
-            self._at += 2
-            value = (">=", value, self._value())
+        value = self._comparison()
+        while self._has("||"):
+            value = ("||", value, self._comparison())
         self._take(")")
         return value
+
+    def _comparison(self) -> Any:
+        value = self._value()
+        for sign in (">=", "=="):
+            if self._has(sign):
+                return (sign, value, self._value())
+        return value
+
+    def _has(self, sign: str) -> bool:
+        self._skip()
+        is_there = self._text.startswith(sign, self._at)
+        self._at += len(sign) if is_there else 0
+        return is_there
 
     def _value(self) -> Any:
         self._skip()
@@ -174,13 +186,20 @@ def _run(nodes: list[_Node], scope: dict[str, Any]) -> Iterator[str]:
                 found = _evaluate(node.said, scope)
                 yield "" if found is None else str(found)
             case "set":
-                scope[node.said[0]] = _evaluate(node.said[1], scope)
+                _assign(node.said[0], _evaluate(node.said[1], scope), scope)
             case "define":
                 scope[node.said] = node.parts[0]
             case "if":
                 yield from _run(node.parts[0 if _evaluate(node.said, scope) else 1], scope)
             case "foreach":
                 yield from _repeat(node, scope)
+
+
+def _assign(target: _Ref, value: Any, scope: dict[str, Any]) -> None:
+    names = [target.name, *(name for name, _ in target.steps)]
+    for name in names[:-1]:
+        scope = scope[name]
+    scope[names[-1]] = value
 
 
 def _repeat(node: _Node, scope: dict[str, Any]) -> Iterator[str]:
@@ -196,8 +215,10 @@ def _evaluate(value: Any, scope: dict[str, Any]) -> Any:
         is_block = isinstance(found, list) and found and isinstance(found[0], _Node)
         return "".join(_run(found, scope)) if is_block else found
     if isinstance(value, tuple):
-        _, first, second = value
-        return _evaluate(first, scope) >= _evaluate(second, scope)
+        sign, first, second = value[0], *(_evaluate(one, scope) for one in value[1:])
+        if sign == "||":
+            return first or second
+        return first == second if sign == "==" else first >= second
     return value
 
 
