@@ -130,3 +130,15 @@ def test_a_login_is_nowhere_in_the_cache(
     stored += [one for one in made.home.rglob("*") if one.is_file()]
     assert stored
     assert not any(b"a-password" in one.read_bytes() for one in stored)
+
+
+def test_a_lock_without_hashes_is_used_unchanged(
+    tmp_path: Path, index: PackageIndex, repository: PackageRepository
+) -> None:
+    lock = f"{repository.line}\nplain==1.0\n"
+    made = shop(tmp_path, {"requirements.lock": lock})
+    done = made.json("package", env=index.settings)
+    assert done.code == 0
+    assert {"kit.py", "plain.py"} <= names(made, "one")
+    assert (made.root / "requirements.lock").read_text() == lock
+    assert made.json("package", env=index.settings).result["summary"]["ran"] == 0
