@@ -10,7 +10,13 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BeforeInputs, HookInputs
-from fabric.runtimes.command import LOCALE, collect_files, format_identity, select_inherited
+from fabric.runtimes.command import (
+    LOCALE,
+    collect_files,
+    format_identity,
+    select_inherited,
+    select_network_settings,
+)
 from fabric.runtimes.command_inputs import (
     hash_files,
     list_named_files,
@@ -110,7 +116,12 @@ def build_hook_variables(
 
 def build_step_variables(inputs: BeforeInputs, parent: Mapping[str, str]) -> dict[str, str]:
     """Build the environment of a cached command."""
-    return {**dict(select_inherited(parent)), **LOCALE, "FABRIC_SERVICE": inputs.service}
+    return {
+        **dict(select_inherited(parent)),
+        **select_network_settings(parent),
+        **LOCALE,
+        "FABRIC_SERVICE": inputs.service,
+    }
 
 
 def record_inputs(workspace: Path, inputs: BeforeInputs) -> InputTrace:

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 # Raise when the surroundings of a command change.
 _VERSION = "command 2"
 _FROM_PARENT = ("PATH", "HOME")
+_NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"),
+)
 LOCALE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 _NAMED = 3
 _BUNDLES = ("index.js", "index.mjs", "index.cjs")
@@ -173,7 +177,12 @@ def open_tools(
     return BuildTools(
         function=inputs.function,
         root=root,
-        env={**dict(select_inherited(parent)), **LOCALE, **dict(inputs.env)},
+        env={
+            **dict(select_inherited(parent)),
+            **select_network_settings(parent),
+            **LOCALE,
+            **dict(inputs.env),
+        },
         memory=cache / FOLDER / VERSIONS,
         install=preset.install if preset else "",
         own=preset.tools if preset else (),
@@ -189,6 +198,13 @@ def select_inherited(parent: Mapping[str, str]) -> Pairs:
     return tuple((name, parent[name]) for name in _FROM_PARENT if name in parent)
 
 
+def select_network_settings(parent: Mapping[str, str]) -> dict[str, str]:
+    """Select the variables that decide how, and not what, a command downloads. They are no part of
+    a key."""
+    names = (*_NETWORK, *(one.lower() for one in _NETWORK if one.endswith("_PROXY")))
+    return {name: parent[name] for name in names if name in parent}
+
+
 def _build_environment(
     inputs: BuildInputs, folder: Path, parent: Mapping[str, str]
 ) -> dict[str, str]:
@@ -196,6 +212,7 @@ def _build_environment(
     target = {"FABRIC_ARCHITECTURE": inputs.architecture} if inputs.architecture else {}
     return {
         **dict(select_inherited(parent)),
+        **select_network_settings(parent),
         **LOCALE,
         "TMPDIR": str(folder / "tmp"),
         **dict(inputs.env),

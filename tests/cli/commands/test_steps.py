@@ -244,14 +244,17 @@ def test_two_steps_cannot_write_the_same_file(tmp_path: Path) -> None:
     assert made.json("build").error["code"] == "step/shared-output"
 
 
-def test_a_step_sees_its_service_and_no_other_variables(tmp_path: Path) -> None:
+def test_a_step_sees_its_service_and_the_settings_of_the_network(tmp_path: Path) -> None:
     step = "sh -c 'mkdir -p src/generated; env > src/generated/env'"
     config = CONFIG.replace("sh generate.sh", step)
     made = shop(tmp_path, config, **{"src/one.py": SOURCES["src/two.py"]})
-    assert made.fabric("build", env={"TOKEN": "secret", "FABRIC_STAGE": "x"}).code == 0
+    given = {"TOKEN": "secret", "FABRIC_STAGE": "x", "https_proxy": "http://127.0.0.1:1"}
+    assert made.fabric("build", env=given).code == 0
     seen = (made.root / "src/generated/env").read_text().splitlines()
     names = {line.partition("=")[0] for line in seen} - {"PWD", "SHLVL", "_", "OLDPWD"}
-    assert names == {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "FABRIC_SERVICE"}
+    own = {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "FABRIC_SERVICE"}
+    assert names == {*own, "https_proxy"}
+    assert "Nothing to do" in made.fabric("build", env={**given, "https_proxy": "x"}).out
 
 
 def test_a_step_that_names_the_stage_runs_once_per_stage(tmp_path: Path) -> None:
