@@ -44,7 +44,9 @@ def _read_content(file: str, cwd: Path) -> bytes:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         message = f"cannot read `{file}`: {reason}"
-        raise FabricError(Problem("input/unreadable", message, where=where)) from error
+        is_json = file.lstrip().startswith(("{", "["))
+        hint = "pass the path of a file, or pass JSON on standard input" if is_json else ""
+        raise FabricError(Problem("input/unreadable", message, hint, where)) from error
 
 
 def _too_large_problem(source: str) -> Problem:
