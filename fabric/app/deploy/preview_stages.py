@@ -53,7 +53,8 @@ def read_branch(env: Mapping[str, str]) -> str:
     """Read the branch from the variables of CI. A tag is none, although these can name it."""
     if env.get("GITHUB_REF_TYPE") == "tag" or env.get("CI_COMMIT_TAG"):
         return ""
-    return next((env[name] for name in BRANCH_VARIABLES if env.get(name)), "")
+    found = next((env[name] for name in BRANCH_VARIABLES if env.get(name)), "")
+    return " ".join(found.split())  # it is part of a table
 
 
 def find_origin(workspace: Path, scope: DeployScope) -> Origin:

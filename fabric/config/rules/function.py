@@ -65,10 +65,10 @@ def check_function(
     yield from _check_ignored_layers(function)
     yield from _check_disabled_settings(function)
     yield from _check_second_name(name, function)
-    yield from _check_names_of_checks(function)
+    yield from _check_checks(function)
 
 
-def _check_names_of_checks(function: _FunctionNode) -> Iterator[Finding]:
+def _check_checks(function: _FunctionNode) -> Iterator[Finding]:
     lines: dict[str, int] = {}
     for name, node in list_named_entries(find_child(function.node, "checks")):
         if name in lines:
@@ -78,6 +78,11 @@ def _check_names_of_checks(function: _FunctionNode) -> Iterator[Finding]:
             )
             yield _make_error("config/duplicate-name", message, node, "rename one of them")
         lines.setdefault(name, node.line)
+        expect = find_child(node, "expect")
+        if isinstance(expect, Mapping) and not expect.entries:
+            message = f"check `{format_excerpt(name)}` of `{function.name}` expects nothing"
+            hint = "set `status`, `body`, `json` or `contains`"
+            yield _make_error("config/bad-value", message, expect, hint)
 
 
 def _check_disabled_settings(function: _FunctionNode) -> Iterator[Finding]:

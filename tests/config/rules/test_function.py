@@ -92,6 +92,23 @@ def test_a_function_names_only_listed_parts(text: str, expected: list[str]) -> N
     assert codes(f"entry: a.ts\n{text}") == expected
 
 
+@pytest.mark.parametrize(
+    ("checks", "expected"),
+    [
+        ("{name: a, expect: {status: 200}}", []),
+        ("{name: a, expect: {}}", ["config/bad-value"]),
+        (
+            "{name: a, expect: {status: 200}}, {name: a, expect: {status: 200}}",
+            ["config/duplicate-name"],
+        ),
+    ],
+)
+def test_a_check_has_a_name_of_its_own_and_expects_something(
+    checks: str, expected: list[str]
+) -> None:
+    assert codes(f"{{name: api, entry: a.ts, checks: [{checks}]}}") == expected
+
+
 def test_layers_of_a_provider_without_layers_are_ignored_with_a_warning() -> None:
     assert codes("entry: a.ts\nlayers: [shared]", "host1") == ["config/layers-ignored"]
     assert codes("entry: a.ts\nlayers: []", "host1") == []
