@@ -33,9 +33,9 @@ on:
 permissions:
   contents: read
 %(permissions)s
-# Deploys of one branch run one after another and are not cancelled.
+# Runs of one branch, or of one pull request, run one after another and are not cancelled.
 concurrency:
-  group: fabric-${{ github.ref }}
+  group: fabric-${{ github.event.number || github.ref }}
   cancel-in-progress: false
 
 jobs:
