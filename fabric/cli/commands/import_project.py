@@ -83,8 +83,8 @@ def import_project(flags: ImportFlags) -> int:
     --compare runs osls, aws-sam-translator or Wrangler in a copy of the project, with all plugins
     of the project. It writes nothing. The exit code is 2 if both sides differ.
     """
-    from fabric.app.import_project import ImportRequest
-    from fabric.app.import_project import import_project as start
+    from fabric.app.importing.project import ImportRequest
+    from fabric.app.importing.project import import_project as start
     from fabric.cli.answer import answer
     from fabric.model.problems import FabricError, Problem
 
@@ -102,7 +102,7 @@ def import_project(flags: ImportFlags) -> int:
         if chosen.out or chosen.dry_run or chosen.force or chosen.strict:
             message = "--compare cannot be combined with options for writing"
             raise FabricError(Problem("usage/conflict", message, "omit the other options"))
-        from fabric.app.import_compare import compare_import
+        from fabric.app.importing.compare import compare_import
 
         return answer(flags.screen, lambda settings: compare_import(request, settings))
     if chosen.stage:

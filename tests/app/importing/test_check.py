@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.import_check import open_copy
+from fabric.app.importing.check import open_copy
 
 
 @pytest.mark.parametrize("has_links", [True, False])

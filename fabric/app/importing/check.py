@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.import_sources import SKIPPED, format_shown
+from fabric.app.importing.sources import SKIPPED, format_shown
 from fabric.app.settings import Settings
 from fabric.importing.files import CONFIG_FILE
 from fabric.model.problems import FabricError, Place, Problem

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.import_sources import format_shown
+from fabric.app.importing.sources import format_shown
 
 
 @pytest.mark.parametrize(

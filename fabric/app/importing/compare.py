@@ -17,21 +17,21 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fabric.app.import_archives import (
+from fabric.app.importing.archives import (
     Archives,
     compare_archives,
     list_code_folders,
     list_packed_archives,
 )
-from fabric.app.import_check import open_copy, write_changes
-from fabric.app.import_project import (
+from fabric.app.importing.check import open_copy, write_changes
+from fabric.app.importing.project import (
     ConvertedSource,
     ImportRequest,
     Prepared,
     convert_project,
 )
-from fabric.app.import_sources import format_shown
-from fabric.app.import_wrangler import list_binding_rows, list_wrangler_rows
+from fabric.app.importing.sources import format_shown
+from fabric.app.importing.wrangler import list_binding_rows, list_wrangler_rows
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config

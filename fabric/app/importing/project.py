@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.import_check import check_copy, check_files
-from fabric.app.import_sources import (
+from fabric.app.importing.check import check_copy, check_files
+from fabric.app.importing.sources import (
     Source,
     find_sources,
     format_shown,
