@@ -1,5 +1,6 @@
 """Create the Google Cloud deployer from the environment: project, token and endpoint."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -50,7 +51,8 @@ from fabric.providers.core.work import CallScope
 if TYPE_CHECKING:
     from fabric.system.registries.push import Registries
 
-_GOOGLE_REGISTRIES = ("-docker.pkg.dev", "gcr.io")
+# Registries of other hosts never get the token of the API.
+_GOOGLE_REGISTRY = re.compile(r"[a-z0-9-]+-docker\.pkg\.dev|(?:[a-z]+\.)?gcr\.io")
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
 _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
 
@@ -128,7 +130,7 @@ def open_cloud2_deployer(context: ProviderContext) -> Cloud2Functions:
         from fabric.system.registries.credentials import RegistryLogin  # only for images
 
         host = own.registry.partition("/")[0]
-        if not host.endswith(_GOOGLE_REGISTRIES):
+        if not _GOOGLE_REGISTRY.fullmatch(host):
             return context.open_registries()
         login = RegistryLogin("oauth2accesstoken", _connect(context).fetch_token())
         return context.open_registries({host: login})

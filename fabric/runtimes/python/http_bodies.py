@@ -3,10 +3,10 @@
 Standard library only: it runs in a container without fabric.
 """
 
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 
 _MOST = 32 * 1024 * 1024
+_LINE = 64 * 1024
 
 
 class BodyHandler(BaseHTTPRequestHandler):
@@ -15,18 +15,22 @@ class BodyHandler(BaseHTTPRequestHandler):
     wbufsize = 1 << 16
 
     def read_body(self) -> bytes | None:
-        """Return the body, or None if it is too large."""
+        """Return the body, or None if it is too large or has no valid size."""
         if self.headers.get("transfer-encoding", "").lower() == "chunked":
-            return _join_bounded(self._read_chunks())
-        size = int(self.headers.get("content-length") or 0)
+            return self._read_chunks()
+        size = _parse_size(self.headers.get("content-length") or "0", 10)
         return None if size > _MOST else self.rfile.read(size)
 
-    def _read_chunks(self) -> Iterator[bytes]:
-        while size := int(self.rfile.readline().partition(b";")[0], 16):
-            yield self.rfile.read(size)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
+    def _read_chunks(self) -> bytes | None:
+        found = bytearray()
+        while size := _parse_size(self.rfile.readline(_LINE).partition(b";")[0].decode(), 16):
+            if len(found) + size > _MOST:
+                return None
+            found += self.rfile.read(size)
+            self.rfile.readline(_LINE)
+        while self.rfile.readline(_LINE).strip():
             pass
+        return bytes(found)
 
     def version_string(self) -> str:
         return "fabric"
@@ -35,10 +39,10 @@ class BodyHandler(BaseHTTPRequestHandler):
         """Log nothing: the log belongs to the handler, and the ingress logs requests."""
 
 
-def _join_bounded(chunks: Iterator[bytes]) -> bytes | None:
-    found = bytearray()
-    for chunk in chunks:
-        found += chunk
-        if len(found) > _MOST:
-            return None
-    return bytes(found)
+def _parse_size(text: str, base: int) -> int:
+    """Parse a size. One that is not valid counts as too large, because its end is not known."""
+    digits = text.strip()
+    try:
+        return int(digits, base) if digits.isalnum() else _MOST + 1
+    except ValueError:
+        return _MOST + 1

@@ -22,7 +22,7 @@ from fabric.runtimes.python.streamed_response import convert_streamed
 
 _HERE = "127.0.0.1"
 _PREFIX = "/2018-06-01/runtime/"
-# Processes at once; more calls wait.
+# Parallel processes. Further calls wait.
 _MOST = 16
 _START_SECONDS = 60
 # After the timeout of the function, whose answer comes first.
@@ -32,7 +32,11 @@ _END_SECONDS = 2
 
 
 class ProgramError(Exception):
-    """A failure that the program reported, or its end."""
+    """The end of a program, or a call that breaks the rules of the Runtime API."""
+
+
+class ReportedError(ProgramError):
+    """A failure that the program reported. It can answer further calls."""
 
 
 class _Call:
@@ -45,7 +49,7 @@ class _Call:
 
 
 class ProgramHandler:
-    """The processes of a program. The first one starts at once, so that a broken one is noticed."""
+    """The processes of a program. The first one starts here, so that a broken program is found."""
 
     def __init__(self, said: HandlerSettings) -> None:
         self._said = said
@@ -60,12 +64,18 @@ class ProgramHandler:
             process = self._take()
             try:
                 response = process.call(_Call(event, context), self._said.seconds)
+            except ReportedError:
+                self._keep(process)
+                raise
             except BaseException:
                 self._end(process)
                 raise
-            with self._guard:
-                self._idle.append(process)
+            self._keep(process)
             return response
+
+    def _keep(self, process: "_Process") -> None:
+        with self._guard:
+            self._idle.append(process)
 
     def close(self) -> None:
         for process in list(self._all):
@@ -105,16 +115,18 @@ class _Process:
         self.answers: SimpleQueue[object] = SimpleQueue()
         self.ready = threading.Event()
         self.request_id = ""
+        self._guard = threading.Lock()
         self._server = _RuntimeApi(self)
-        self._child = subprocess.Popen(
-            [str(Path(said.folder, "bootstrap"))],
-            cwd=said.folder,
-            env={
-                **os.environ,  # noqa: TID251 - the container's own
-                **_build_variables(said),
-                "AWS_LAMBDA_RUNTIME_API": f"{_HERE}:{self._server.server_port}",
-            },
-        )
+        env = {
+            **os.environ,  # noqa: TID251 - the container's own
+            **_build_variables(said),
+            "AWS_LAMBDA_RUNTIME_API": f"{_HERE}:{self._server.server_port}",
+        }
+        try:
+            self._child = _start_program(Path(said.folder, "bootstrap"), env)
+        except BaseException:
+            self._server.server_close()
+            raise
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         threading.Thread(target=self._report_end, daemon=True).start()
 
@@ -139,6 +151,14 @@ class _Process:
             raise answer
         return answer
 
+    def end_call(self, request_id: str) -> bool:
+        """End the running call. Returns whether it is the one of this id: a second response to an
+        earlier call must not become that of the next one."""
+        with self._guard:
+            is_own = bool(request_id) and request_id == self.request_id
+            self.request_id = "" if is_own else self.request_id
+            return is_own
+
     def close(self) -> None:
         self._child.terminate()
         try:
@@ -153,6 +173,18 @@ class _Process:
         code = self._child.wait()
         self.answers.put(ProgramError(f"bootstrap ended with exit code {code}"))
         self.ready.set()
+
+
+def _start_program(path: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen([str(path)], cwd=path.parent, env=env)
+    except OSError as error:
+        reasons: dict[type[OSError], str] = {
+            FileNotFoundError: "it is missing, or the interpreter in its first line is",
+            PermissionError: "its mode must be 0755",
+        }
+        reason = reasons.get(type(error), "it must be a script, or a program for this machine")
+        raise ProgramError(f"cannot start bootstrap ({error.strerror}): {reason}") from error
 
 
 def _build_variables(said: HandlerSettings) -> dict[str, str]:
@@ -186,6 +218,8 @@ class _RuntimeApiHandler(BodyHandler):
             return
         process = self.server.process
         process.ready.set()
+        if process.request_id:
+            process.answers.put(ProgramError("bootstrap requested an event without a response"))
         call = process.events.get()
         if call is None:
             self.close_connection = True
@@ -207,14 +241,16 @@ class _RuntimeApiHandler(BodyHandler):
             process.answers.put(ProgramError("the response of bootstrap is too large"))
             self.close_connection = True
             self._send(413, _describe_error("RequestEntityTooLarge", "the response is too large"))
-        elif kind == "init/error":
+        elif kind == "init/error" and not process.ready.is_set():
             process.answers.put(_read_error(body))
             process.ready.set()
             self._send(202, _ACCEPTED)
-        elif kind == f"invocation/{process.request_id}/response":
+        elif kind == "init/error":
+            self._send(403, _describe_error("InvalidStateTransition", "the start is over"))
+        elif kind.endswith("/response") and process.end_call(kind.split("/")[1]):
             process.answers.put(_read_response(self, body))
             self._send(202, _ACCEPTED)
-        elif kind == f"invocation/{process.request_id}/error":
+        elif kind.endswith("/error") and process.end_call(kind.split("/")[1]):
             process.answers.put(_read_error(body))
             self._send(202, _ACCEPTED)
         else:
@@ -240,12 +276,12 @@ def _read_response(request: BodyHandler, body: bytes) -> object:
         return ProgramError(f"the response is not JSON: {whole[:80].decode(errors='replace')}")
 
 
-def _read_error(body: bytes) -> ProgramError:
+def _read_error(body: bytes) -> ReportedError:
     try:
-        said = json.loads(body)
-        return ProgramError(f"{said['errorType']}: {said['errorMessage']}")
+        document = json.loads(body)
+        return ReportedError(f"{document['errorType']}: {document['errorMessage']}")
     except (ValueError, KeyError, TypeError):
-        return ProgramError(body[:200].decode(errors="replace"))
+        return ReportedError(body[:200].decode(errors="replace"))
 
 
 def _describe_error(kind: str, message: str) -> bytes:

@@ -60,21 +60,50 @@ def test_a_program_that_fails_is_started_again(path: str, status: int, tmp_path:
         assert served.ask("GET", "/words").status == 201
 
 
-def test_a_reported_error_is_a_server_error(tmp_path: Path) -> None:
+def test_a_reported_error_is_a_server_error_and_the_program_stays(tmp_path: Path) -> None:
     program = CLIENT + (
+        "print('started', flush=True)\n"
         "while True:\n"
         "    headers, event = take()\n"
         "    fail(headers, {'errorType': 'Broken', 'errorMessage': 'no words'})\n"
     )
     with serving("program", tmp_path, {"bootstrap": program}, {}) as served:
-        assert served.ask("GET", "/").status == 500
+        assert [served.ask("GET", "/").status for _ in range(2)] == [500, 500]
         assert "Broken: no words" in served.log
+        assert served.log.count("started") == 1
+
+
+def test_a_second_response_is_not_that_of_the_next_caller(tmp_path: Path) -> None:
+    program = CLIENT + (
+        "while True:\n"
+        "    headers, event = take()\n"
+        "    body = json.dumps({'statusCode': 200, 'body': event['rawPath']})\n"
+        "    statuses = [respond(headers, body)[0] for _ in range(2)]\n"
+        "    print(statuses, flush=True)\n"
+    )
+    with serving("program", tmp_path, {"bootstrap": program}, {}) as served:
+        paths = ["/alice", "/bob", "/carol"]
+        assert [served.ask("GET", one).body.decode() for one in paths] == paths
+        assert "[202, 400]" in served.log
+
+
+def test_an_event_without_a_response_is_a_server_error(tmp_path: Path) -> None:
+    program = CLIENT + "while True:\n    take()\n"
+    with serving("program", tmp_path, {"bootstrap": program}, {}) as served:
+        assert served.ask("GET", "/").status == 500
+        assert "requested an event without a response" in served.log
 
 
 def test_a_program_that_does_not_start_ends_the_container(tmp_path: Path) -> None:
     served = started("program", tmp_path, {"bootstrap": "#!/bin/sh\nexit 4\n"}, {})
     assert served.child.wait(20) == 1
     assert "bootstrap ended with exit code 4" in served.log
+
+
+def test_a_file_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    served = started("program", tmp_path, {"bootstrap": "#!/no/such/program\n"}, {})
+    assert served.child.wait(20) == 1
+    assert "the interpreter in its first line" in served.log
 
 
 def test_a_schedule_calls_a_program_once(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import concurrent.futures
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +39,21 @@ def test_response_is_sent_in_one_packet_on_a_persistent_connection(served: Serve
         for _ in range(5):
             kept.sendall(b"GET /env HTTP/1.1\r\nHost: here\r\n\r\n")
             assert kept.recv(1 << 16).endswith(b"[]]")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "content-length: -1\r\n\r\n",
+        "content-length: abc\r\n\r\n",
+        "transfer-encoding: chunked\r\n\r\n7000000\r\n",
+        "transfer-encoding: chunked\r\n\r\n-1\r\n",
+    ],
+)
+def test_a_body_without_a_valid_size_is_refused_unread(head: str, tmp_path: Path) -> None:
+    with (
+        serving("python", tmp_path, handler("python", "server"), {}) as served,
+        socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection,
+    ):
+        connection.sendall(f"POST / HTTP/1.1\r\nhost: a\r\n{head}".encode())
+        assert connection.recv(64).startswith(b"HTTP/1.1 413 ")
