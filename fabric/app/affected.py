@@ -1,6 +1,7 @@
 """Find the services that changed: with git in a repository, otherwise by a dry plan."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.layers import build_layer_archive_id
 from fabric.graph.selection import Territory, select_affected
-from fabric.graph.service_unit import ServiceUnit
+from fabric.graph.service_unit import FunctionPackages, ServiceUnit
 from fabric.graph.steps import list_step_ids
 from fabric.graph.traces import Trace
 from fabric.model.names import CACHED_EVENTS
@@ -30,7 +31,12 @@ from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.runtimes.nodejs.tsconfig import package_name
 from fabric.system.disk import read_bytes
 from fabric.system.git import Changes, find_changed_files, read_committed_file
+from fabric.system.owned_folder import create_temporary_folder
 
+_PYTHON_FILE = re.compile(
+    r"uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|pylock(?:\.[^.]+)?\.toml|pyproject\.toml"
+    r"|requirements[^/]*\.(?:txt|lock|in)"
+)
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
 
 
@@ -54,11 +60,14 @@ def find_affected_services(request: Request, settings: Settings) -> Affected:
         return Affected(names, "Out of date (no git repository found)")
     compose = resolve_file(settings.cwd / request.where.compose, COMPOSE_NAME)
     files = [path for path in changes.files if ".fabric" not in Path(path).parts]
-    territories = _list_territories(request, project, settings)
+    services = _list_services(request, project, settings)
+    territories = [one.territory for one in services]
     if any(map(lock_changes.has_rows, files)):
         everyone = replace(request, where=everything)
         packages = _list_used_packages(everyone, project, settings)
         territories = list(_exempt_equal_parts(territories, packages, changes, settings))
+    listings = [one.listings for one in services]
+    territories = list(_exempt_equal_python(territories, listings, project, changes, settings))
     names = select_affected(territories, {str(compose)}, files)
     return Affected(names, f"Affected since {changes.since}")
 
@@ -136,6 +145,56 @@ def _exempt_equal_parts(
         yield replace(territory, unaffected_by=frozenset(equal))
 
 
+def _exempt_equal_python(
+    territories: Sequence[Territory],
+    listings: Sequence[frozenset[str]],
+    project: Project,
+    changes: Changes,
+    settings: Settings,
+) -> Iterator[Territory]:
+    """Mark the changed locks and projects of Python whose change names no package of a service."""
+    changed = frozenset(path for path in changes.files if _PYTHON_FILE.fullmatch(Path(path).name))
+    for territory, files, unit in zip(territories, listings, project.units, strict=True):
+        own = changed & files
+        is_equal = (
+            bool(own and changes.base)
+            and not _has_layer_packages(unit)
+            and _has_equal_packages(unit, project.workspace, changes.base, settings)
+        )
+        exempt = territory.unaffected_by | own
+        yield replace(territory, unaffected_by=exempt) if is_equal else territory
+
+
+def _has_equal_packages(unit: ServiceUnit, workspace: Path, base: str, settings: Settings) -> bool:
+    """Return whether the functions had the same packages in a commit. The files that decide about
+    them are read from it."""
+    then = now = list_packages(unit.config, workspace, unit.root, {})
+    with create_temporary_folder("packages") as folder:
+        copied: set[Path] = set()
+        wanted = set(now.looked_at)
+        while missing := wanted - copied:
+            for path in missing:
+                old = (
+                    read_committed_file(path, base, settings.env) if path.parent.is_dir() else None
+                )
+                target = folder / os.path.relpath(path, workspace)
+                if old is not None and target.is_relative_to(folder):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(old)
+            copied |= missing
+            try:
+                then = list_packages(unit.config, folder, unit.root, {})
+            except FabricError:
+                return False
+            wanted |= {workspace / one.relative_to(folder) for one in then.looked_at}
+    return [*map(_describe_packages, now.rows)] == [*map(_describe_packages, then.rows)]
+
+
+def _describe_packages(row: FunctionPackages) -> FunctionPackages:
+    """Leave out what another lock of equal packages can change, such as comments."""
+    return replace(row, text="") if row.selected else row
+
+
 def _list_changed_lines(path: Path, base: str, settings: Settings) -> frozenset[str] | None:
     old = read_committed_file(path, base, settings.env) if base and path.is_file() else None
     if old is None:
@@ -163,12 +222,20 @@ def _find_outdated_services(
     return frozenset(entry.name for entry, unit in pairs if unit.service in busy)
 
 
-def _list_territories(request: Request, project: Project, settings: Settings) -> list[Territory]:
+class _Service(Struct, frozen=True):
+    """The paths of a service, and its files that decide which Python packages the functions have.
+    Files that a build reads itself are not among these."""
+
+    territory: Territory
+    listings: frozenset[str]
+
+
+def _list_services(request: Request, project: Project, settings: Settings) -> list[_Service]:
     with open_session(start_command(request, settings), project.workspace) as session:
         trace_store = session.stores.trace_store
         trace_store.expect(sum(len(unit.config.functions) for unit in project.units))
         return [
-            _build_territory(
+            _build_service(
                 project, number, [trace_store.traces(one) for one in _list_build_tasks(unit)]
             )
             for number, unit in enumerate(project.units)
@@ -181,19 +248,22 @@ def _list_build_tasks(unit: ServiceUnit) -> Iterator[TaskId]:
     yield from (build_layer_archive_id(unit, one) for one in unit.config.supplies.layers)
 
 
-def _build_territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:
+def _build_service(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> _Service:
     unit = project.units[number]
     folder = os.path.normpath(project.workspace / unit.root)
     traces = [trace for traces in memory for trace in traces]
-    return Territory(
+    read = {_make_absolute(name, project.workspace) for one in traces for name, _ in one.files}
+    listings = frozenset(_list_listing_files(unit, project.workspace))
+    territory = Territory(
         project.entries[number].name,
         folder,
         files=frozenset((str(project.reads.sources[number]), f"{folder}/.env")),
-        seen=frozenset(_list_recorded_paths(traces, unit, project.workspace)),
+        seen=frozenset(_list_recorded_paths(traces, project.workspace)) | listings,
         searched=frozenset(_list_outside_folders(traces, folder, project.workspace)),
         manifests=_NODE_FILES if _has_node(unit) else frozenset(),
         remembered=all(memory),
     )
+    return _Service(territory, listings - read)
 
 
 def _has_node(unit: ServiceUnit) -> bool:
@@ -202,14 +272,16 @@ def _has_node(unit: ServiceUnit) -> bool:
     return any(runtime.startswith("nodejs") for runtime in runtimes)
 
 
-def _list_recorded_paths(
-    traces: Sequence[Trace], unit: ServiceUnit, workspace: Path
-) -> Iterator[str]:
+def _list_recorded_paths(traces: Sequence[Trace], workspace: Path) -> Iterator[str]:
     """List every path that a cached build read or looked for, and the targets of its links."""
     for trace in traces:
         names = trace.all_files
         links = [end for pair in trace.links for end in pair]
         yield from (_make_absolute(name, workspace) for name in (*names, *trace.absent, *links))
+
+
+def _list_listing_files(unit: ServiceUnit, workspace: Path) -> Iterator[str]:
+    """List the files that decide which Python packages the functions have."""
     looked_at = list_packages(unit.config, workspace, unit.root, {}).looked_at
     yield from (str(path) for path in looked_at if path.is_file())
 

@@ -1,4 +1,4 @@
-"""What Google Cloud has of a function: a Cloud Function, or the Cloud Run service of an image."""
+"""The deployed form of a function: a Cloud Function, or the Cloud Run service of an image."""
 
 from msgspec import Struct, field
 

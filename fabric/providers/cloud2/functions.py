@@ -134,7 +134,7 @@ def _find_matching_revision(work: Cloud2Work, plan: Cloud2Plan) -> RevisionRow |
     that matches the order."""
     ident = parse_revision(plan.order.version)
     then = fetch_revision(work, plan.name, ident) if ident else None
-    # Labels are a function's, and of none of its revisions.
+    # A function has labels, and its revisions have none.
     marks = {plan.order.mark, plan.order.mark_of_then} - {""}
     if then is not None and then.is_good and then.mark.mark in marks:
         return then

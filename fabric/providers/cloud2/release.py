@@ -83,7 +83,7 @@ class _ReleasePlan(Struct, frozen=True):
 def release_service(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
-    # What a deploy has failed to make has no revision, and is met by nobody.
+    # A function whose deploy failed has no revision, so no user reaches it.
     functions = [_with_endpoint(work, one) for one in functions if parse_revision(one.resource_id)]
     kept = read_kept_texts(address)
 
@@ -257,7 +257,7 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
         if row is None:
             return False
         if not row.is_of(owner):
-            # What was never ours keeps nobody from taking away what is.
+            # Resources of others must not stop the removal of ours.
             work.watch.hear(
                 f"the function `{name}` does not belong to {owner.title} and was not deleted"
             )
