@@ -83,6 +83,8 @@ class ProviderPlatform(Struct, frozen=True):
     first_function: tuple[str, ...] = ()
     # Runtimes without built-in builds: `build.preset` or `build.command` makes their archives.
     command_runtimes: tuple[str, ...] = ()
+    # Those that it runs only from images.
+    image_runtimes: tuple[str, ...] = ()
     # The base image of each family, with `{}` for the version. Empty if it deploys no images.
     base_images: tuple[tuple[str, str], ...] = ()
     # Whether it starts the entrypoint of an image.
@@ -276,7 +278,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         platform=ProviderPlatform(
             glibc=((0, 27), (11, 35)),
             release_extensions=("retryEvents",),
-            command_runtimes=_PROGRAMS,
+            image_runtimes=_PROGRAMS,
             base_images=_SERVER_IMAGES,
         ),
         access=ProviderAccess(

@@ -90,12 +90,17 @@ def _check_runtime(planned: _Planned, default: str) -> Iterator[Problem]:
     if facts is None or not is_command_runtime(runtime):
         return
     supported = facts.platform.command_runtimes
+    is_for_images = runtime in facts.platform.image_runtimes
+    if is_for_images and read.read_text(find_child(planned.node, "package"), "type") == "image":
+        return
     if runtime not in supported:
         message = (
             f"function `{format_excerpt(planned.name)}` has runtime `{format_excerpt(runtime)}`, "
             f"which {format_provider_title(facts.id)} does not support"
         )
-        if supported:
+        if is_for_images:
+            hint = "set `package: {type: image}`, because this provider runs it only from an image"
+        elif supported:
             hint = f"use one of {', '.join(supported)}"
         else:
             others = [one.id for one in PROVIDERS if runtime in one.platform.command_runtimes]

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from fabric.model.command_runtimes import is_custom_runtime
 from fabric.model.problems import Problem
 from fabric.providers.cloud2.event_triggers import (
     EVENT_KINDS,
@@ -99,13 +98,7 @@ def _find_function_problems(
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
     is_image = settings.get("package") == "image"
-    if is_image:
-        yield from find_image_problems(one)
-    elif is_custom_runtime(runtime):
-        why = f"has the runtime `{runtime}`, which Google Cloud runs only from an image"
-        yield function_problem(one.name, why, "set `package: {type: image}`")
-    else:
-        yield from RUNTIMES.find_problems(one)
+    yield from find_image_problems(one) if is_image else RUNTIMES.find_problems(one)
     yield from find_changed_type(one, address, "Google Cloud")
     if runtime in _ENDED and not is_image:
         why = (

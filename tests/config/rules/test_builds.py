@@ -135,3 +135,11 @@ def test_a_provider_without_the_runtime_is_reported_in_plans(provider: str) -> N
     assert "does not support" in problem.message
     assert "cloud1-lambda" in problem.hint
     assert problem.where is not None
+
+
+def test_a_runtime_for_images_only_is_reported_in_plans() -> None:
+    head = HEAD % ("cloud2-functions", "provided.al2023")
+    [problem] = list(plan_problems(loaded(f"{head}functions: [{one()}]\n{GO}")))
+    assert (problem.code, "package" in problem.hint) == ("config/runtime-unsupported", True)
+    image = one(", package: {type: image}")
+    assert list(plan_problems(loaded(f"{head}functions: [{image}]\n{GO}"))) == []
