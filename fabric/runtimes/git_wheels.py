@@ -27,7 +27,8 @@ from fabric.system.process import ChildResult, run_child
 
 _OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
 _PIP = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-deps")
-_LINUX = re.compile(r"linux_(?P<machine>\w+)")
+# Not the end of `manylinux` and `musllinux`.
+_LINUX = re.compile(r"(?<=-)linux_(?P<machine>\w+)")
 
 
 class ListedSource(Struct, frozen=True):

@@ -73,6 +73,7 @@ def test_a_missing_subdirectory_is_reported(tmp_path: Path) -> None:
         ("36 py2-none-any py3-none-any", PythonTarget("3.9", "x86_64")),
         ("34 cp312-cp312-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
         ("34 cp38-abi3-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
+        ("36 cp312-cp312-manylinux_2_17_x86_64", PythonTarget("3.12", "x86_64", 34)),
     ],
 )
 def test_a_wheel_for_the_target_is_used(system: str, target: PythonTarget) -> None:
@@ -85,6 +86,8 @@ def test_a_wheel_for_the_target_is_used(system: str, target: PythonTarget) -> No
         ("34 cp312-cp312-linux_x86_64", PythonTarget("3.12", "arm64", 34)),
         ("34 cp311-cp311-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
         ("36 cp312-cp312-linux_x86_64", PythonTarget("3.12", "x86_64", 34)),
+        ("36 cp312-cp312-manylinux_2_35_x86_64", PythonTarget("3.12", "x86_64", 34)),
+        ("34 cp312-cp312-musllinux_1_2_x86_64", PythonTarget("3.12", "x86_64", 34)),
         (" cp312-cp312-macosx_14_0_arm64", PythonTarget("3.12", "arm64", 34)),
     ],
 )
