@@ -136,6 +136,9 @@ def _is_safe_url(url: str) -> bool:
 def find_login(source: GitSource, texts: Iterable[str]) -> str:
     """Return the login that texts contain in the URL of a repository; empty without one."""
     host, _, path = source.url.partition("://")[2].partition("/")
-    pattern = re.compile(rf"([^\s\"'/@]+(?:@[^\s\"'/@]+)*)@{re.escape(host)}[:/]{re.escape(path)}")
+    pattern = re.compile(
+        rf"([^\s\"'/@]+(?:@[^\s\"'/@]+)*)@{re.escape(host)}[:/]{re.escape(path)}"
+        r"(?:\.git)?/?(?=[@#?;\s\"']|$)"
+    )
     found = (pattern.search(text) for text in texts) if host else ()
     return next((one[1].removeprefix("git+") for one in found if one), "")

@@ -92,6 +92,10 @@ def test_a_url_in_the_form_of_ssh_is_read() -> None:
         ("kit @ git+https://${TOKEN}@git.example/x@1", "${TOKEN}"),
         ("kit @ git+https://user:pass@other.example/x@1", ""),
         ("kit @ git+https://git.example/x@1", ""),
+        ("extra @ git+https://user:pass@git.example/x-extra@1", ""),
+        ("extra @ git+https://user:pass@git.example/x/extra@1", ""),
+        ('{ git = "https://user:pass@git.example/x.git?rev=main#1" }', "user:pass"),
+        ("kit @ git+https://user:pass@git.example/x", "user:pass"),
     ],
 )
 def test_the_login_is_that_of_the_same_url(text: str, login: str) -> None:
