@@ -4,7 +4,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,10 +15,11 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_credentials
+from fabric.runtimes.command import select_network_settings
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.git_sources import GitSource, find_login
 from fabric.runtimes.pip_settings import build_uv_environment
-from fabric.runtimes.requirements import list_index_lines
+from fabric.runtimes.requirements import VARIABLE, list_index_lines
 from fabric.runtimes.uv import find_uv
 from fabric.runtimes.wheels import ZippedWheel, list_wheel_files
 from fabric.system.git_fetch import RemoteCommit, check_out_commit
@@ -26,6 +27,11 @@ from fabric.system.owned_folder import create_temporary_folder
 from fabric.system.process import ChildResult, run_child
 
 _OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
+# Beside the settings of pip and uv: variables with credentials are not for foreign code.
+_PASSED = re.compile(
+    "PATH|HOME|LANG|LC_ALL|TMPDIR|SOURCE_DATE_EPOCH|XDG_(CONFIG|CACHE)_HOME|XDG_CONFIG_DIRS"
+    "|(PIP|UV)_.*"
+)
 _PIP = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-deps")
 # Not the end of `manylinux` and `musllinux`.
 _LINUX = re.compile(r"(?<=-)linux_(?P<machine>\w+)")
@@ -109,9 +115,12 @@ def _build_wheel(listed: ListedSource, folder: Path, env: Mapping[str, str]) -> 
 def _run_build(
     listed: ListedSource, project: Path, output: Path, env: Mapping[str, str]
 ) -> ChildResult:
-    indexes = [line for text in listed.texts.values() for line in list_index_lines(text)]
-    text = "\n".join(dict.fromkeys(indexes))
-    program, settings = find_uv(env), build_uv_environment(env, "wheel", text)
+    indexes = dict.fromkeys(
+        line for text in listed.texts.values() for line in list_index_lines(text)
+    )
+    text = "\n".join(indexes)
+    passed = _select_build_environment(env, indexes)
+    program, settings = find_uv(env), build_uv_environment(passed, "wheel", text)
     if program and settings is not None:
         argv = [
             str(program), "build", "--wheel", "--no-config", "--no-python-downloads",
@@ -123,10 +132,19 @@ def _run_build(
             return result
     # Settings with a password are not arguments.
     lines = f"{text}\n{project.as_uri()}\n".encode()
-    passed = {name: value for name, value in env.items() if name != "PYTHONPATH"}
     flags = ("--ignore-requires-python", "--wheel-dir", str(output), "-r", "/dev/stdin")
     argv = [sys.executable, "-P", "-m", "pip", "wheel", *_PIP, *flags]
     return run_child(argv, cwd=project, env=passed, stdin=lines)
+
+
+def _select_build_environment(env: Mapping[str, str], indexes: Iterable[str]) -> dict[str, str]:
+    """Select the variables of a build. Options of indexes can contain others, such as a
+    password."""
+    named = {name for line in indexes for name in VARIABLE.findall(line)}
+    passed = {
+        name: value for name, value in env.items() if name in named or _PASSED.fullmatch(name)
+    }
+    return {**select_network_settings(env), **passed}
 
 
 def _failed_build_problem(source: GitSource, result: ChildResult) -> Problem:

@@ -26,11 +26,11 @@ ENV = {
 }
 
 
-def build(line: str, tool: str = "uv") -> GitWheel:
+def build(line: str, tool: str = "uv", *, text: str = "", **env: str) -> GitWheel:
     source = parse_git_line(line)
     assert isinstance(source, GitSource)
-    listed = ListedSource(source, {"requirements.txt": f"six==1\n{line}\n"})
-    return build_git_wheel(listed, {**ENV, "FABRIC_PIP": tool})
+    listed = ListedSource(source, {"requirements.txt": f"six==1\n{line}\n{text}"})
+    return build_git_wheel(listed, {**ENV, "FABRIC_PIP": tool, **env})
 
 
 @pytest.mark.slow
@@ -41,6 +41,27 @@ def test_uv_and_pip_build_equal_files(tmp_path: Path) -> None:
     assert first == second
     assert first["kit.py"] == b"VALUE = 'first'\n"
     assert [one.system.split(" ")[1:] for one in wheels] == [["py3-none-any"]] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["uv", "pip"])
+def test_a_build_gets_settings_of_the_network_and_no_credentials(tmp_path: Path, tool: str) -> None:
+    repository = PackageRepository(tmp_path / "kit")
+    repository.write({"backend.py": "import os\nraise SystemError(sorted(os.environ))\n"})
+    with pytest.raises(FabricError) as caught:
+        build(
+            repository.line,
+            tool,
+            text="--extra-index-url https://${INDEX_LOGIN}@index.example/simple\n",
+            INDEX_LOGIN="user",
+            HTTPS_PROXY="http://127.0.0.1:9",
+            CLOUD1_SECRET_ACCESS_KEY="x",
+            GITHUB_TOKEN="x",
+        )
+    frame = caught.value.first.frame
+    assert "'HTTPS_PROXY'" in frame
+    assert "'SOURCE_DATE_EPOCH'" in frame
+    assert not any(name in frame for name in ("CLOUD1", "GITHUB_TOKEN"))
 
 
 def test_a_package_with_another_name_is_rejected_with_its_line(tmp_path: Path) -> None:
