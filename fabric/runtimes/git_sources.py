@@ -5,12 +5,13 @@ Reads no disk and runs nothing.
 
 import re
 from collections.abc import Iterable
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import Place, Problem
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrecy import redact_userinfo, remove_userinfo
 
 _LINE = re.compile(
     r"(?:(?:-e|--editable)[ =]\s*)?"
@@ -21,10 +22,10 @@ _EGG = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[(?P<extras>[^\]]*)\
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # `git@host:owner/name.git`, as ssh and some locks write it.
 _SHORT_SSH = re.compile(r"(?P<login>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\\:].*)")
-_LOGIN = re.compile(r"(?<=://)[^/?#]*@")
 # Others run programs that the address names (`ext::`), or send a login without encryption.
 _PROTOCOLS = ("https://", "ssh://", "file:///")
-_PRINTABLE = re.compile(r"[!-~]+")
+# Without characters that end the URL in a line of requirements.
+_URL = re.compile(r"[!$-:<-~]+")
 
 
 class GitSource(Struct, frozen=True, kw_only=True):
@@ -39,9 +40,14 @@ class GitSource(Struct, frozen=True, kw_only=True):
     marker: str = ""
 
     @property
+    def origin(self) -> str:
+        """Its URL in requirements."""
+        folder = f"#subdirectory={quote(self.subdirectory)}" if self.subdirectory else ""
+        return f"git+{self.url}@{self.commit}{folder}"
+
+    @property
     def line(self) -> str:
-        folder = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
-        return self.format_line(f"git+{self.url}@{self.commit}{folder}")
+        return self.format_line(self.origin)
 
     def format_line(self, url: str) -> str:
         """Format the requirement with another URL."""
@@ -67,7 +73,7 @@ def _normalize_url(url: str) -> str:
     """Return a URL without `git+` and without login."""
     plain = url.removeprefix("git+")
     short = None if "://" in plain else _SHORT_SSH.fullmatch(plain)
-    return f"ssh://{short['host']}/{short['path']}" if short else _LOGIN.sub("", plain)
+    return f"ssh://{short['host']}/{short['path']}" if short else remove_userinfo(plain)
 
 
 def parse_git_line(line: str) -> GitSource | None:
@@ -85,11 +91,8 @@ def parse_git_line(line: str) -> GitSource | None:
     folder = fragment.get("subdirectory", [""])[0]
     source = build_git_source(named["name"] if named else "", address, revision, folder)
     extras = (named["extras"] if named else "") or ""
-    return GitSource(
-        name=source.name,
-        url=source.url,
-        commit=source.commit,
-        subdirectory=source.subdirectory,
+    return replace(
+        source,
         extras=tuple(sorted(filter(None, map(str.strip, extras.split(","))))),
         marker=found["marker"] or "",
     )
@@ -97,6 +100,28 @@ def parse_git_line(line: str) -> GitSource | None:
 
 def list_git_sources(lines: Iterable[str]) -> tuple[GitSource, ...]:
     return tuple(dict.fromkeys(filter(None, map(parse_git_line, lines))))
+
+
+class VersionConflict(Struct, frozen=True):
+    """Two versions of one package. The version of a repository is its URL in requirements."""
+
+    name: str
+    first: str
+    second: str
+
+    @property
+    def reason(self) -> str:
+        return f"two versions of `{self.name}`, {self.first} and {self.second}"
+
+
+def find_version_conflict(versions: Iterable[tuple[str, str]]) -> VersionConflict | None:
+    """Find the first package that is listed by name with two versions."""
+    known: dict[str, str] = {}
+    for name, version in versions:
+        first = known.setdefault(name, version)
+        if first != version:
+            return VersionConflict(name, first, version)
+    return None
 
 
 def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | None:
@@ -115,7 +140,10 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
             if line
             else "lock again with a version of your tool that stores the commit"
         )
-    elif source.subdirectory and ".." in source.subdirectory.split("/"):
+    elif not source.subdirectory.isprintable():
+        message = f"invalid subdirectory of {subject}: {source.subdirectory!r}"
+        hint = "correct it, or lock again"
+    elif ".." in source.subdirectory.split("/"):
         message = f"the subdirectory of {subject} is outside the repository"
         hint = "correct it: it is relative to the root of the repository"
     else:
@@ -125,7 +153,7 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
 
 def _is_safe_url(url: str) -> bool:
     protocol = next((one for one in _PROTOCOLS if url.startswith(one)), None)
-    if protocol is None or not _PRINTABLE.fullmatch(url) or "${" in url:
+    if protocol is None or not _URL.fullmatch(url) or "${" in url:
         return False
     rest = url.removeprefix(protocol)
     # A host that begins with `-` would be an option of ssh.

@@ -93,8 +93,10 @@ def build_git_wheel(listed: ListedSource, env: Mapping[str, str]) -> GitWheel:
 
 def _build_wheel(listed: ListedSource, folder: Path, env: Mapping[str, str]) -> GitWheel:
     source = listed.source
-    project = folder / "source" / source.subdirectory
-    if not project.is_dir():
+    checkout = folder.resolve() / "source"
+    # A link in the repository can point to any directory.
+    project = (checkout / source.subdirectory).resolve()
+    if not project.is_dir() or not project.is_relative_to(checkout):
         message = f"no directory `{source.subdirectory}` in the repository of `{source.name}`"
         hint = "correct the subdirectory, or lock again"
         raise FabricError(Problem("vendor/build-failed", message, hint))

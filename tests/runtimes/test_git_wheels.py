@@ -55,8 +55,7 @@ def test_a_build_gets_settings_of_the_network_and_no_credentials(tmp_path: Path,
             text="--extra-index-url https://${INDEX_LOGIN}@index.example/simple\n",
             INDEX_LOGIN="user",
             HTTPS_PROXY="http://127.0.0.1:9",
-            CLOUD1_SECRET_ACCESS_KEY="x",
-            GITHUB_TOKEN="x",
+            **dict.fromkeys(("CLOUD1_SECRET_ACCESS_KEY", "GITHUB_TOKEN"), "x"),
         )
     frame = caught.value.first.frame
     assert "'HTTPS_PROXY'" in frame
@@ -83,6 +82,16 @@ def test_a_failed_build_is_reported_with_its_output(tmp_path: Path) -> None:
 
 def test_a_missing_subdirectory_is_reported(tmp_path: Path) -> None:
     repository = PackageRepository(tmp_path / "kit")
+    with pytest.raises(FabricError, match="no directory `lib`"):
+        build(f"{repository.line}#subdirectory=lib")
+
+
+def test_a_subdirectory_that_is_a_link_out_of_the_repository_is_rejected(tmp_path: Path) -> None:
+    other = PackageRepository(tmp_path / "other")
+    repository = PackageRepository(tmp_path / "kit")
+    (tmp_path / "kit" / "lib").symlink_to(tmp_path / "other")
+    repository.change("link")
+    assert other.commit
     with pytest.raises(FabricError, match="no directory `lib`"):
         build(f"{repository.line}#subdirectory=lib")
 
