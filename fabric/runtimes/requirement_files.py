@@ -199,6 +199,7 @@ def read_source(
     name, text = _choose_text(lock, "" if is_passed_over else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
+    around.check_locked(listed, project.text)
     around.check(name, text, project.text, file)
     return VendorSource(
         file=file,

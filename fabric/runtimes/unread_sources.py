@@ -179,8 +179,6 @@ class OtherTools(Struct, frozen=True):
             if not _REPOSITORY.match(line)
         ]
         problems += _list_repository_problems(text, file)
-        if not text:
-            problems += self._find_unlocked_pipfile()
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
             problems += self._find_source_problems(project)
         elif text:
@@ -189,13 +187,29 @@ class OtherTools(Struct, frozen=True):
         if problems:
             raise FabricError(*problems)
 
-    def _find_unlocked_pipfile(self) -> Iterator[Problem]:
-        """Find a Pipfile without a lock, if nothing else lists packages."""
+    def check_locked(self, listed: str, project: str) -> None:
+        """Raise for packages of Pipenv or Poetry without a lock, if nothing else lists packages.
+        `listed` is the file that counts, and `project` are the requirements of pyproject.toml."""
+        if listed != PROJECT or list_requirement_lines(project):
+            return
         path = os.path.join(self.folder, _PIPFILE)
         if self.text_of(path).strip() and not os.path.isfile(f"{path}.lock"):
             file = place(self.base, path)
             message = f"`{file}` has no lock"
-            yield Problem("input/lock-missing", message, "run: pipenv lock", Place(file))
+            raise FabricError(
+                Problem("input/lock-missing", message, "run: pipenv lock", Place(file))
+            )
+        path = os.path.join(self.folder, PROJECT)
+        text = self.text_of(path)
+        document = parse_toml(text) if text else {}
+        names = sorted(_read_table(document, "tool", "poetry", "dependencies").keys() - {"python"})
+        if names and not any(self.readable_locks):
+            file = place(self.base, path)
+            listed = ", ".join(f"`{name}`" for name in names)
+            message = f"`{file}` has dependencies of Poetry without a lock: {listed}"
+            raise FabricError(
+                Problem("input/lock-missing", message, "run: poetry lock", Place(file))
+            )
 
     def _find_source_problems(self, requirements: str) -> list[Problem]:
         path, workspace = os.path.join(self.folder, PROJECT), self._workspace
