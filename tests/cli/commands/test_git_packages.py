@@ -142,3 +142,17 @@ def test_a_lock_without_hashes_is_used_unchanged(
     assert {"kit.py", "plain.py"} <= names(made, "one")
     assert (made.root / "requirements.lock").read_text() == lock
     assert made.json("package", env=index.settings).result["summary"]["ran"] == 0
+
+
+def test_two_commits_of_a_package_are_rejected(
+    tmp_path: Path, index: PackageIndex, repository: PackageRepository
+) -> None:
+    first = repository.line
+    repository.change("second")
+    made = shop(tmp_path, {"requirements.txt": f"{first}\n{repository.line}\n"})
+    error = made.json("plan", env=index.settings).error
+    assert error["code"] == "input/package-source"
+    assert "lists two versions of `kit`, git+file://" in error["message"]
+    other = f'{first.replace("@ git", "[all] @ git")} ; sys_platform == "win32"'
+    made.write({"requirements.txt": f"{other}\n{repository.line}\n"})
+    assert made.json("plan", env=index.settings).code == 0
