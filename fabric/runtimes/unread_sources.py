@@ -150,6 +150,8 @@ class OtherTools(Struct, frozen=True):
     text_of: Callable[[str], str]
     # The groups that a function needs: each can have a lock.
     groups: tuple[str, ...] = ()
+    # Where lines of requirements with repositories are.
+    places: Mapping[str, Place] = {}
 
     @property
     def _workspace(self) -> str:
@@ -178,7 +180,7 @@ class OtherTools(Struct, frozen=True):
             for line in find_local_paths(text)
             if not _REPOSITORY.match(line)
         ]
-        problems += _list_repository_problems(text, file)
+        problems += _list_repository_problems(text, Place(file), self.places)
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
             problems += self._find_source_problems(project)
         elif text:
@@ -258,11 +260,14 @@ def _local_path_problem(line: str, file: str) -> Problem:
     )
 
 
-def _list_repository_problems(text: str, file: str) -> Iterator[Problem]:
+def _list_repository_problems(
+    text: str, file: Place, places: Mapping[str, Place]
+) -> Iterator[Problem]:
     for line in list_requirement_lines(text):
+        where = places.get(line, file)
         source = parse_git_line(line)
         if source is not None:
-            problem = find_git_problem(source, line, Place(file))
+            problem = find_git_problem(source, line, where)
             if problem is not None:
                 yield problem
         elif _REPOSITORY.match(line):
@@ -270,7 +275,7 @@ def _list_repository_problems(text: str, file: str) -> Iterator[Problem]:
                 "input/package-source",
                 f"unsupported repository: `{redact_userinfo(line)}`",
                 hint="use a git repository at a commit: NAME @ git+URL@COMMIT",
-                where=Place(file),
+                where=where,
             )
 
 

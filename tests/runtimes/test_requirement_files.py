@@ -153,3 +153,11 @@ def test_dependencies_of_poetry_without_a_lock_are_rejected_by_name(tmp_path: Pa
 def test_a_list_beside_dependencies_of_poetry_counts(tmp_path: Path, files: dict[str, str]) -> None:
     write(tmp_path, {"pyproject.toml": POETRY, **files})
     assert read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT)).folders == ()
+
+
+def test_a_repository_in_an_included_file_is_rejected_with_its_line(tmp_path: Path) -> None:
+    line = "kit @ git+https://git.example/kit@main"
+    files = {"requirements.txt": "six\n-r sub/more.txt\n", "sub/more.txt": f"# more\n{line}\n"}
+    found = refused(tmp_path, files)
+    assert found.code == "input/package-source"
+    assert str(found.where) == "sub/more.txt:2"
