@@ -130,13 +130,17 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
     if not source.name:
         message = f"{subject} has no package name"
         hint = "put the name in front: NAME @ git+URL@COMMIT"
+    elif line and "://" not in line.partition("git+")[2]:
+        message = f"unsupported URL of repository {subject}"
+        hint = "begin it with a protocol, for ssh: git+ssh://git@HOST/PATH@COMMIT"
     elif not _is_safe_url(source.url):
         message = f"unsupported URL of repository {subject}: `{redact_userinfo(source.url)}`"
         hint = "use https://, ssh:// or file:/// with an absolute path"
     elif not source.commit:
         message = f"the repository {subject} is not pinned to a commit"
         hint = (
-            f"end the URL with @COMMIT (40 characters), from: git ls-remote {source.url}"
+            "end the URL with @COMMIT (40 characters), "
+            f"from: git ls-remote {_show_url(source, line)}"
             if line
             else "lock again with a version of your tool that stores the commit"
         )
@@ -149,6 +153,13 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
     else:
         return None
     return Problem("input/package-source", message, hint, where)
+
+
+def _show_url(source: GitSource, line: str) -> str:
+    from fabric.system.git_fetch import RemoteCommit
+
+    login = find_login(source, [line])
+    return RemoteCommit(url=source.url, commit="", login=login).shown_url
 
 
 def _is_safe_url(url: str) -> bool:

@@ -24,7 +24,7 @@ from fabric.runtimes.uv import find_uv
 from fabric.runtimes.wheels import ZippedWheel, list_wheel_files
 from fabric.system.git_fetch import RemoteCommit, check_out_commit
 from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process import CannotStartError, ChildResult, run_child
 
 _OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
 # Beside the settings of pip and uv: variables with credentials are not for foreign code.
@@ -87,6 +87,9 @@ def build_git_wheel(listed: ListedSource, env: Mapping[str, str]) -> GitWheel:
             # Backends write it into files in place of the current time.
             dated = {**env, "SOURCE_DATE_EPOCH": str(seconds)}
             return _build_wheel(listed, folder, dated)
+    except CannotStartError as error:
+        message = f"{error.first.message} (for package `{source.name}` from git)"
+        raise FabricError(replace(error.first, message=message, where=listed.place)) from error
     except FabricError as error:
         raise FabricError(*(replace(one, where=listed.place) for one in error.problems)) from error
 

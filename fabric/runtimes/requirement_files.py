@@ -184,8 +184,13 @@ def read_source(
         if list_requirement_lines(text) or (name == _PLAIN and local.folders)
     ]
     is_locked = _is_custom_lock(_read_text(base, os.path.join(folder, LOCK_FILE)))
-    reader, groups = partial(_read_text, base), request.optional.groups
-    around = OtherTools(base, folder, reader, groups, dict(plain.places))
+    around = OtherTools(
+        base=base,
+        folder=folder,
+        text_of=partial(_read_text, base),
+        groups=request.optional.groups,
+        places=dict(plain.places),
+    )
     if not is_locked and not (asked and asked[0][0] == _PLAIN):
         found = _read_other_lock(around, plain, project, request)
         if found is not None:

@@ -80,6 +80,13 @@ def test_a_failed_build_is_reported_with_its_output(tmp_path: Path) -> None:
     assert "no compiler here" in caught.value.first.frame
 
 
+def test_a_missing_git_is_reported_with_the_package(tmp_path: Path) -> None:
+    repository = PackageRepository(tmp_path / "kit")
+    with pytest.raises(FabricError, match="cannot start `git`.* `kit` from git") as caught:
+        build(repository.line, PATH=str(tmp_path))
+    assert caught.value.first.where is not None
+
+
 def test_a_missing_subdirectory_is_reported(tmp_path: Path) -> None:
     repository = PackageRepository(tmp_path / "kit")
     with pytest.raises(FabricError, match="no directory `lib`"):
