@@ -50,10 +50,11 @@ class GitSource(Struct, frozen=True, kw_only=True):
         return self.format_line(self.origin)
 
     def format_line(self, url: str) -> str:
-        """Format the requirement with another URL."""
+        """Format the requirement with another URL, or without one."""
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         marker = f" ; {self.marker}" if self.marker else ""
-        return f"{self.name}{extras} @ {url}{marker}"
+        origin = f" @ {url}" if url else ""
+        return f"{self.name}{extras}{origin}{marker}"
 
 
 def build_git_source(name: str, url: str, commit: object, subdirectory: object = "") -> GitSource:

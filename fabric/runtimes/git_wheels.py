@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import sys
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,11 +16,17 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_credentials
+from fabric.runtimes.archive import is_metadata
 from fabric.runtimes.command import select_network_settings
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.git_sources import GitSource, find_login
+from fabric.runtimes.git_sources import GitSource, find_login, parse_git_line
 from fabric.runtimes.pip_settings import build_uv_environment
-from fabric.runtimes.requirements import VARIABLE, list_index_lines
+from fabric.runtimes.requirements import (
+    VARIABLE,
+    is_marker_met,
+    list_index_lines,
+    parse_requirement,
+)
 from fabric.runtimes.uv import find_uv
 from fabric.runtimes.wheels import ZippedWheel, list_wheel_files
 from fabric.system.git_fetch import RemoteCommit, check_out_commit
@@ -158,6 +165,69 @@ def _failed_build_problem(source: GitSource, result: ChildResult) -> Problem:
         f"cannot build a wheel of `{source.name}` at commit `{source.commit[:7]}`",
         hint="see the output above. If the package cannot be built here, publish a wheel of it",
         frame=redact_credentials(result.last_lines()),
+    )
+
+
+class DependencyReader(Struct, frozen=True, kw_only=True):
+    """Reads the dependencies of packages in repositories, for a resolver."""
+
+    # All repositories of the requirements, and the targets that are locked.
+    sources: Sequence[GitSource]
+    targets: Sequence[PythonTarget]
+    folder: Path
+
+    def write_line(self, listed: ListedSource, env: Mapping[str, str]) -> str:
+        """Build a package, and return a line of requirements with a wheel of its metadata."""
+        wheel = build_git_wheel(listed, env)
+        # For every target: the task that builds it again is compared with the target later.
+        title = "-".join(wheel.title.split("-")[:2])
+        file = self.folder / f"{title}-py3-none-any.whl"
+        with zipfile.ZipFile(file, "w") as archive:
+            for one in wheel.list_files():
+                if is_metadata(one.path):
+                    archive.writestr(one.path, self._convert_metadata(one.content, listed))
+                elif one.path.endswith(".dist-info/WHEEL"):
+                    archive.writestr(one.path, one.content)
+                    archive.writestr(one.path.replace("/WHEEL", "/RECORD"), "")
+        return f"{listed.source.format_line(file.as_uri())}\n"
+
+    def _convert_metadata(self, content: bytes, listed: ListedSource) -> bytes:
+        head, separator, body = content.decode(errors="replace").partition("\n\n")
+        lines = [self._convert_header(line, listed) for line in head.splitlines()]
+        return "".join(("\n".join(lines), separator or "\n", body)).encode()
+
+    def _convert_header(self, line: str, listed: ListedSource) -> str:
+        """Remove the URL of a repository that the requirements list, too."""
+        field, _, text = line.partition(":")
+        needed = parse_git_line(text.strip()) if field.lower() == "requires-dist" else None
+        if needed is None:
+            return line
+        if any(_is_same_source(needed, one) for one in self.sources):
+            return f"{field}: {needed.format_line('')}"
+        requirement = parse_requirement(text.strip())
+        if requirement and any(
+            is_marker_met(requirement, target.markers(), extra, otherwise=False)
+            for target in self.targets
+            for extra in ("", *listed.source.extras)
+        ):
+            raise FabricError(_unlisted_problem(needed, listed))
+        return line
+
+
+def _is_same_source(needed: GitSource, listed: GitSource) -> bool:
+    """Return whether a listed repository is the needed one. A branch or a tag fits each commit."""
+    names = {(one.name, one.url.removesuffix(".git"), one.subdirectory) for one in (needed, listed)}
+    return len(names) == 1 and needed.commit in ("", listed.commit)
+
+
+def _unlisted_problem(needed: GitSource, listed: ListedSource) -> Problem:
+    shown = replace(needed, commit=needed.commit or "COMMIT", marker="")
+    return Problem(
+        "vendor/incomplete",
+        f"`{listed.source.name}` needs `{needed.name}` from git, at a commit that the requirements "
+        "do not list",
+        hint=f"list `{shown.line}` in the requirements",
+        where=listed.place,
     )
 
 

@@ -1,13 +1,15 @@
 """Wheels that are built from repositories. The build backend needs no other package."""
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from fabric.model.problems import FabricError
 from fabric.model.python_target import PythonTarget
-from fabric.runtimes.git_sources import GitSource, parse_git_line
+from fabric.runtimes.git_sources import GitSource, list_git_sources, parse_git_line
 from fabric.runtimes.git_wheels import (
+    DependencyReader,
     GitWheel,
     ListedSource,
     build_git_wheel,
@@ -17,6 +19,7 @@ from fabric.runtimes.git_wheels import (
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.git_packages import PackageRepository
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ENV = {
     "PATH": ENVIRONMENT["PATH"],
     "HOME": "/nonexistent",
@@ -91,6 +94,41 @@ def test_a_missing_subdirectory_is_reported(tmp_path: Path) -> None:
     repository = PackageRepository(tmp_path / "kit")
     with pytest.raises(FabricError, match="no directory `lib`"):
         build(f"{repository.line}#subdirectory=lib")
+
+
+@pytest.mark.parametrize(
+    ("needed", "expected"),
+    [
+        (f"kit[all] @ git+https://git.example/kit.git@{COMMIT}", "Requires-Dist: kit[all]"),
+        ("kit @ git+https://git.example/kit@main", "Requires-Dist: kit"),
+        (
+            'kit @ git+https://git.example/x@main ; extra == "x"',
+            'Requires-Dist: kit @ git+https://git.example/x@main ; extra == "x"',
+        ),
+        ("six>=1", "Requires-Dist: six>=1"),
+        (f"kit @ git+https://git.example/kit@{'a' * 40}", ""),
+        ("kit @ git+https://git.example/x@main", ""),
+    ],
+)
+def test_a_dependency_from_git_is_that_of_the_requirements(
+    tmp_path: Path, needed: str, expected: str
+) -> None:
+    top = PackageRepository(tmp_path / "top", name="top", requires=[needed])
+    sources = list_git_sources((top.line, f"kit @ git+https://git.example/kit@{COMMIT}"))
+    reader = DependencyReader(
+        sources=sources, targets=[PythonTarget("3.12", "x86_64")], folder=tmp_path
+    )
+    listed = ListedSource(sources[0], {"requirements.txt": top.line})
+    if not expected:
+        with pytest.raises(FabricError, match="`top` needs `kit` from git"):
+            reader.write_line(listed, {**ENV, "FABRIC_PIP": "uv"})
+        return
+    line = reader.write_line(listed, {**ENV, "FABRIC_PIP": "uv"})
+    file = tmp_path / "top-1.0-py3-none-any.whl"
+    assert line == f"top @ {file.as_uri()}\n"
+    with ZipFile(file) as archive:
+        metadata = archive.read("top-1.0.dist-info/METADATA").decode().splitlines()
+    assert metadata[3:] == [expected]
 
 
 def test_a_subdirectory_that_is_a_link_out_of_the_repository_is_rejected(tmp_path: Path) -> None:
