@@ -73,6 +73,11 @@ def redact_userinfo(text: str) -> str:
     return _USERINFO.sub(f"{REDACTED}@", text) if "://" in text else text
 
 
+def remove_userinfo(text: str) -> str:
+    """Remove `user:password@` from every URL in a text."""
+    return _USERINFO.sub("", text)
+
+
 def redact_credentials(text: str) -> str:
     """Redact credentials in a foreign tool's text, by name or by form."""
     named = _ASSIGNED.sub(rf"\g<1>{REDACTED}", _SHAPES.sub(REDACTED, text))

@@ -5,12 +5,13 @@ Reads no disk and runs nothing.
 
 import re
 from collections.abc import Iterable
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import Place, Problem
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrecy import redact_userinfo, remove_userinfo
 
 _LINE = re.compile(
     r"(?:(?:-e|--editable)[ =]\s*)?"
@@ -21,10 +22,10 @@ _EGG = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[(?P<extras>[^\]]*)\
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # `git@host:owner/name.git`, as ssh and some locks write it.
 _SHORT_SSH = re.compile(r"(?P<login>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\\:].*)")
-_LOGIN = re.compile(r"(?<=://)[^/?#]*@")
 # Others run programs that the address names (`ext::`), or send a login without encryption.
 _PROTOCOLS = ("https://", "ssh://", "file:///")
-_PRINTABLE = re.compile(r"[!-~]+")
+# Without characters that end the URL in a line of requirements.
+_URL = re.compile(r"[!$-:<-~]+")
 
 
 class GitSource(Struct, frozen=True, kw_only=True):
@@ -39,15 +40,21 @@ class GitSource(Struct, frozen=True, kw_only=True):
     marker: str = ""
 
     @property
+    def origin(self) -> str:
+        """Its URL in requirements."""
+        folder = f"#subdirectory={quote(self.subdirectory)}" if self.subdirectory else ""
+        return f"git+{self.url}@{self.commit}{folder}"
+
+    @property
     def line(self) -> str:
-        folder = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
-        return self.format_line(f"git+{self.url}@{self.commit}{folder}")
+        return self.format_line(self.origin)
 
     def format_line(self, url: str) -> str:
-        """Format the requirement with another URL."""
+        """Format the requirement with another URL, or without one."""
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         marker = f" ; {self.marker}" if self.marker else ""
-        return f"{self.name}{extras} @ {url}{marker}"
+        origin = f" @ {url}" if url else ""
+        return f"{self.name}{extras}{origin}{marker}"
 
 
 def build_git_source(name: str, url: str, commit: object, subdirectory: object = "") -> GitSource:
@@ -67,7 +74,7 @@ def _normalize_url(url: str) -> str:
     """Return a URL without `git+` and without login."""
     plain = url.removeprefix("git+")
     short = None if "://" in plain else _SHORT_SSH.fullmatch(plain)
-    return f"ssh://{short['host']}/{short['path']}" if short else _LOGIN.sub("", plain)
+    return f"ssh://{short['host']}/{short['path']}" if short else remove_userinfo(plain)
 
 
 def parse_git_line(line: str) -> GitSource | None:
@@ -85,11 +92,8 @@ def parse_git_line(line: str) -> GitSource | None:
     folder = fragment.get("subdirectory", [""])[0]
     source = build_git_source(named["name"] if named else "", address, revision, folder)
     extras = (named["extras"] if named else "") or ""
-    return GitSource(
-        name=source.name,
-        url=source.url,
-        commit=source.commit,
-        subdirectory=source.subdirectory,
+    return replace(
+        source,
         extras=tuple(sorted(filter(None, map(str.strip, extras.split(","))))),
         marker=found["marker"] or "",
     )
@@ -99,23 +103,52 @@ def list_git_sources(lines: Iterable[str]) -> tuple[GitSource, ...]:
     return tuple(dict.fromkeys(filter(None, map(parse_git_line, lines))))
 
 
+class VersionConflict(Struct, frozen=True):
+    """Two versions of one package. The version of a repository is its URL in requirements."""
+
+    name: str
+    first: str
+    second: str
+
+    @property
+    def reason(self) -> str:
+        return f"two versions of `{self.name}`, {self.first} and {self.second}"
+
+
+def find_version_conflict(versions: Iterable[tuple[str, str]]) -> VersionConflict | None:
+    """Find the first package that is listed by name with two versions."""
+    known: dict[str, str] = {}
+    for name, version in versions:
+        first = known.setdefault(name, version)
+        if first != version:
+            return VersionConflict(name, first, version)
+    return None
+
+
 def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | None:
     """Return why a repository cannot be used. `line` is its text in requirements, if it has one."""
     subject = f"`{redact_userinfo(line) if line else source.name}`"
     if not source.name:
         message = f"{subject} has no package name"
         hint = "put the name in front: NAME @ git+URL@COMMIT"
+    elif line and "://" not in line.partition("git+")[2]:
+        message = f"unsupported URL of repository {subject}"
+        hint = "begin it with a protocol, for ssh: git+ssh://git@HOST/PATH@COMMIT"
     elif not _is_safe_url(source.url):
         message = f"unsupported URL of repository {subject}: `{redact_userinfo(source.url)}`"
         hint = "use https://, ssh:// or file:/// with an absolute path"
     elif not source.commit:
         message = f"the repository {subject} is not pinned to a commit"
         hint = (
-            f"end the URL with @COMMIT (40 characters), from: git ls-remote {source.url}"
+            "end the URL with @COMMIT (40 characters), "
+            f"from: git ls-remote {_show_url(source, line)}"
             if line
             else "lock again with a version of your tool that stores the commit"
         )
-    elif source.subdirectory and ".." in source.subdirectory.split("/"):
+    elif not source.subdirectory.isprintable():
+        message = f"invalid subdirectory of {subject}: {source.subdirectory!r}"
+        hint = "correct it, or lock again"
+    elif ".." in source.subdirectory.split("/"):
         message = f"the subdirectory of {subject} is outside the repository"
         hint = "correct it: it is relative to the root of the repository"
     else:
@@ -123,9 +156,16 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
     return Problem("input/package-source", message, hint, where)
 
 
+def _show_url(source: GitSource, line: str) -> str:
+    from fabric.system.git_fetch import RemoteCommit
+
+    login = find_login(source, [line])
+    return RemoteCommit(url=source.url, commit="", login=login).shown_url
+
+
 def _is_safe_url(url: str) -> bool:
     protocol = next((one for one in _PROTOCOLS if url.startswith(one)), None)
-    if protocol is None or not _PRINTABLE.fullmatch(url) or "${" in url:
+    if protocol is None or not _URL.fullmatch(url) or "${" in url:
         return False
     rest = url.removeprefix(protocol)
     # A host that begins with `-` would be an option of ssh.
@@ -136,6 +176,9 @@ def _is_safe_url(url: str) -> bool:
 def find_login(source: GitSource, texts: Iterable[str]) -> str:
     """Return the login that texts contain in the URL of a repository; empty without one."""
     host, _, path = source.url.partition("://")[2].partition("/")
-    pattern = re.compile(rf"([^\s\"'/@]+(?:@[^\s\"'/@]+)*)@{re.escape(host)}[:/]{re.escape(path)}")
+    pattern = re.compile(
+        rf"([^\s\"'/@]+(?:@[^\s\"'/@]+)*)@{re.escape(host)}[:/]{re.escape(path)}"
+        r"(?:\.git)?/?(?=[@#?;\s\"']|$)"
+    )
     found = (pattern.search(text) for text in texts) if host else ()
     return next((one[1].removeprefix("git+") for one in found if one), "")

@@ -4,7 +4,8 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,19 +16,32 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import PythonTarget
 from fabric.model.secrecy import redact_credentials
+from fabric.runtimes.archive import is_metadata
+from fabric.runtimes.command import select_network_settings
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.git_sources import GitSource, find_login
+from fabric.runtimes.git_sources import GitSource, find_login, parse_git_line
 from fabric.runtimes.pip_settings import build_uv_environment
-from fabric.runtimes.requirements import list_index_lines
+from fabric.runtimes.requirements import (
+    VARIABLE,
+    is_marker_met,
+    list_index_lines,
+    parse_requirement,
+)
 from fabric.runtimes.uv import find_uv
 from fabric.runtimes.wheels import ZippedWheel, list_wheel_files
 from fabric.system.git_fetch import RemoteCommit, check_out_commit
 from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process import CannotStartError, ChildResult, run_child
 
 _OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
+# Beside the settings of pip and uv: variables with credentials are not for foreign code.
+_PASSED = re.compile(
+    "PATH|HOME|LANG|LC_ALL|TMPDIR|SOURCE_DATE_EPOCH|XDG_(CONFIG|CACHE)_HOME|XDG_CONFIG_DIRS"
+    "|(PIP|UV)_.*"
+)
 _PIP = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-deps")
-_LINUX = re.compile(r"linux_(?P<machine>\w+)")
+# Not the end of `manylinux` and `musllinux`.
+_LINUX = re.compile(r"(?<=-)linux_(?P<machine>\w+)")
 
 
 class ListedSource(Struct, frozen=True):
@@ -80,14 +94,19 @@ def build_git_wheel(listed: ListedSource, env: Mapping[str, str]) -> GitWheel:
             # Backends write it into files in place of the current time.
             dated = {**env, "SOURCE_DATE_EPOCH": str(seconds)}
             return _build_wheel(listed, folder, dated)
+    except CannotStartError as error:
+        message = f"{error.first.message} (for package `{source.name}` from git)"
+        raise FabricError(replace(error.first, message=message, where=listed.place)) from error
     except FabricError as error:
         raise FabricError(*(replace(one, where=listed.place) for one in error.problems)) from error
 
 
 def _build_wheel(listed: ListedSource, folder: Path, env: Mapping[str, str]) -> GitWheel:
     source = listed.source
-    project = folder / "source" / source.subdirectory
-    if not project.is_dir():
+    checkout = folder.resolve() / "source"
+    # A link in the repository can point to any directory.
+    project = (checkout / source.subdirectory).resolve()
+    if not project.is_dir() or not project.is_relative_to(checkout):
         message = f"no directory `{source.subdirectory}` in the repository of `{source.name}`"
         hint = "correct the subdirectory, or lock again"
         raise FabricError(Problem("vendor/build-failed", message, hint))
@@ -108,9 +127,12 @@ def _build_wheel(listed: ListedSource, folder: Path, env: Mapping[str, str]) -> 
 def _run_build(
     listed: ListedSource, project: Path, output: Path, env: Mapping[str, str]
 ) -> ChildResult:
-    indexes = [line for text in listed.texts.values() for line in list_index_lines(text)]
-    text = "\n".join(dict.fromkeys(indexes))
-    program, settings = find_uv(env), build_uv_environment(env, "wheel", text)
+    indexes = dict.fromkeys(
+        line for text in listed.texts.values() for line in list_index_lines(text)
+    )
+    text = "\n".join(indexes)
+    passed = _select_build_environment(env, indexes)
+    program, settings = find_uv(env), build_uv_environment(passed, "wheel", text)
     if program and settings is not None:
         argv = [
             str(program), "build", "--wheel", "--no-config", "--no-python-downloads",
@@ -122,10 +144,19 @@ def _run_build(
             return result
     # Settings with a password are not arguments.
     lines = f"{text}\n{project.as_uri()}\n".encode()
-    passed = {name: value for name, value in env.items() if name != "PYTHONPATH"}
     flags = ("--ignore-requires-python", "--wheel-dir", str(output), "-r", "/dev/stdin")
     argv = [sys.executable, "-P", "-m", "pip", "wheel", *_PIP, *flags]
     return run_child(argv, cwd=project, env=passed, stdin=lines)
+
+
+def _select_build_environment(env: Mapping[str, str], indexes: Iterable[str]) -> dict[str, str]:
+    """Select the variables of a build. Options of indexes can contain others, such as a
+    password."""
+    named = {name for line in indexes for name in VARIABLE.findall(line)}
+    passed = {
+        name: value for name, value in env.items() if name in named or _PASSED.fullmatch(name)
+    }
+    return {**select_network_settings(env), **passed}
 
 
 def _failed_build_problem(source: GitSource, result: ChildResult) -> Problem:
@@ -134,6 +165,69 @@ def _failed_build_problem(source: GitSource, result: ChildResult) -> Problem:
         f"cannot build a wheel of `{source.name}` at commit `{source.commit[:7]}`",
         hint="see the output above. If the package cannot be built here, publish a wheel of it",
         frame=redact_credentials(result.last_lines()),
+    )
+
+
+class DependencyReader(Struct, frozen=True, kw_only=True):
+    """Reads the dependencies of packages in repositories, for a resolver."""
+
+    # All repositories of the requirements, and the targets that are locked.
+    sources: Sequence[GitSource]
+    targets: Sequence[PythonTarget]
+    folder: Path
+
+    def write_line(self, listed: ListedSource, env: Mapping[str, str]) -> str:
+        """Build a package, and return a line of requirements with a wheel of its metadata."""
+        wheel = build_git_wheel(listed, env)
+        # For every target: the task that builds it again is compared with the target later.
+        title = "-".join(wheel.title.split("-")[:2])
+        file = self.folder / f"{title}-py3-none-any.whl"
+        with zipfile.ZipFile(file, "w") as archive:
+            for one in wheel.list_files():
+                if is_metadata(one.path):
+                    archive.writestr(one.path, self._convert_metadata(one.content, listed))
+                elif one.path.endswith(".dist-info/WHEEL"):
+                    archive.writestr(one.path, one.content)
+                    archive.writestr(one.path.replace("/WHEEL", "/RECORD"), "")
+        return f"{listed.source.format_line(file.as_uri())}\n"
+
+    def _convert_metadata(self, content: bytes, listed: ListedSource) -> bytes:
+        head, separator, body = content.decode(errors="replace").partition("\n\n")
+        lines = [self._convert_header(line, listed) for line in head.splitlines()]
+        return "".join(("\n".join(lines), separator or "\n", body)).encode()
+
+    def _convert_header(self, line: str, listed: ListedSource) -> str:
+        """Remove the URL of a repository that the requirements list, too."""
+        field, _, text = line.partition(":")
+        needed = parse_git_line(text.strip()) if field.lower() == "requires-dist" else None
+        if needed is None:
+            return line
+        if any(_is_same_source(needed, one) for one in self.sources):
+            return f"{field}: {needed.format_line('')}"
+        requirement = parse_requirement(text.strip())
+        if requirement and any(
+            is_marker_met(requirement, target.markers(), extra, otherwise=False)
+            for target in self.targets
+            for extra in ("", *listed.source.extras)
+        ):
+            raise FabricError(_unlisted_problem(needed, listed))
+        return line
+
+
+def _is_same_source(needed: GitSource, listed: GitSource) -> bool:
+    """Return whether a listed repository is the needed one. A branch or a tag fits each commit."""
+    names = {(one.name, one.url.removesuffix(".git"), one.subdirectory) for one in (needed, listed)}
+    return len(names) == 1 and needed.commit in ("", listed.commit)
+
+
+def _unlisted_problem(needed: GitSource, listed: ListedSource) -> Problem:
+    shown = replace(needed, commit=needed.commit or "COMMIT", marker="")
+    return Problem(
+        "vendor/incomplete",
+        f"`{listed.source.name}` needs `{needed.name}` from git, at a commit that the requirements "
+        "do not list",
+        hint=f"list `{shown.line}` in the requirements",
+        where=listed.place,
     )
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fabric.runtimes.requirements import list_index_lines
+from fabric.runtimes.requirements import VARIABLE, list_index_lines
 
 _FILE = "PIP_CONFIG_FILE"
 _ENABLED = frozenset({"1", "true", "yes", "y", "on", "t"})
@@ -43,7 +43,6 @@ _OPTION = re.compile(
     r"(?:-i|--index-url)[ =]\s*(?P<index>\S+)|--extra-index-url[ =]\s*(?P<extra>\S+)|"
     r"(?:-f|--find-links)[ =]\s*(?P<links>\S+)"
 )
-_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 # Variables of uv that do not select packages. All others are removed.
 _KEPT = frozenset({"UV_CACHE_DIR", "UV_SYSTEM_CERTS", "UV_NATIVE_TLS"})
 
@@ -111,7 +110,7 @@ def build_uv_environment(
 def _add_index_options(settings: dict[str, str], text: str, environment: Mapping[str, str]) -> bool:
     """Add the index options of requirements, as pip does. Return whether all are known."""
     for line in list_index_lines(text):
-        expanded = _VARIABLE.sub(lambda name: environment.get(name[1], name[0]), line)
+        expanded = VARIABLE.sub(lambda name: environment.get(name[1], name[0]), line)
         match = _OPTION.fullmatch(expanded)
         if match is None:
             return False

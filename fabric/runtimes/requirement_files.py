@@ -81,10 +81,11 @@ class _Project(Struct, frozen=True):
 
 
 class _Joined(Struct, frozen=True):
-    """One text, and the paths of the other files included in it."""
+    """One text, the paths of the other files included in it, and the places of its repositories."""
 
     text: str
     others: tuple[str, ...]
+    places: tuple[tuple[str, Place], ...] = ()
 
 
 class PackageFolder(Struct, frozen=True):
@@ -175,7 +176,7 @@ def read_source(
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
     project = _read_project(base, os.path.join(folder, PROJECT), request.optional)
     local = LocalReader(base, folder, partial(_read_text, base)).expand(plain.text)
-    plain = _Joined(local.text, (*plain.others, *local.looked_at))
+    plain = _Joined(local.text, (*plain.others, *local.looked_at), plain.places)
     asked = [(_PLAIN, plain.text), (PROJECT, project.text)]
     asked = [
         (name, text)
@@ -183,7 +184,13 @@ def read_source(
         if list_requirement_lines(text) or (name == _PLAIN and local.folders)
     ]
     is_locked = _is_custom_lock(_read_text(base, os.path.join(folder, LOCK_FILE)))
-    around = OtherTools(base, folder, partial(_read_text, base), request.optional.groups)
+    around = OtherTools(
+        base=base,
+        folder=folder,
+        text_of=partial(_read_text, base),
+        groups=request.optional.groups,
+        places=dict(plain.places),
+    )
     if not is_locked and not (asked and asked[0][0] == _PLAIN):
         found = _read_other_lock(around, plain, project, request)
         if found is not None:
@@ -195,10 +202,10 @@ def read_source(
     lean = [(name, remove_packages(text, without)) for name, text in asked]
     lock = LOCK_FILE if is_locked else lock_name(without, request.optional)
     written = _read_text(base, os.path.join(folder, lock))
-    is_passed_over = relock and is_own_lock(written)
-    name, text = _choose_text(lock, "" if is_passed_over else written, lean)
+    name, text = _choose_text(lock, "" if relock and is_own_lock(written) else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
+    around.check_locked(listed, project.text)
     around.check(name, text, project.text, file)
     return VendorSource(
         file=file,
@@ -316,17 +323,21 @@ class _Lines(Struct, frozen=True):
         return _Joined(
             "".join(part.text for part in parts),
             tuple(other for part in parts for other in part.others),
+            tuple(one for part in parts for one in part.places),
         )
 
     def line(self, number: int, line: str) -> _Joined:
         match = _NAMED.match(line)
         if not match or "://" in match["file"]:
-            return _Joined(self._convert_line(line), ())
+            text = self._convert_line(line)
+            repositories = list_requirement_lines(text) if "git+" in text else ()
+            where = Place(place(self.workspace, self.above[-1]), number)
+            return _Joined(text, (), tuple((one, where) for one in repositories))
         path = os.path.normpath(os.path.join(os.path.dirname(self.above[-1]), match["file"]))
         self._check(path, match["file"], number)
         bounds = self.bounds or (match["short"] or match["long"]).startswith("c")
         inner = replace(self, bounds=bounds).of(path)
-        return _Joined(inner.text, (path, *inner.others))
+        return _Joined(inner.text, (path, *inner.others), inner.places)
 
     def _convert_line(self, line: str) -> str:
         source = parse_git_line(line.strip())

@@ -30,7 +30,7 @@ _LOCAL = re.compile(
 )
 _HASH = re.compile(r"--hash=sha256:([0-9a-fA-F]{64})")
 # pip expands these in requirements.
-_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
+VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 # A list: other variables with these prefixes contain passwords, or select nothing.
 _INDEX_SETTINGS = (
     "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_NO_INDEX", "UV_DEFAULT_INDEX",
@@ -186,7 +186,7 @@ def list_index_lines(text: str) -> tuple[str, ...]:
 def list_index_variables(lines: Iterable[str]) -> frozenset[str]:
     """Return the environment variables that select indexes beside these index options, or in them.
     Variables in user names and passwords do not count."""
-    named = (_VARIABLE.findall(redact_userinfo(line)) for line in lines)
+    named = (VARIABLE.findall(redact_userinfo(line)) for line in lines)
     return frozenset(_INDEX_SETTINGS).union(*named)
 
 
@@ -195,7 +195,7 @@ def hash_indexes(lines: Iterable[str], environment: Mapping[str, str]) -> str:
     and passwords."""
     redacted = map(redact_userinfo, lines)
     expanded = (
-        _VARIABLE.sub(lambda name: environment.get(name[1], name[0]), line) for line in redacted
+        VARIABLE.sub(lambda name: environment.get(name[1], name[0]), line) for line in redacted
     )
     settings = (
         f"{name}={' '.join(environment[name].split())}"

@@ -150,6 +150,8 @@ class OtherTools(Struct, frozen=True):
     text_of: Callable[[str], str]
     # The groups that a function needs: each can have a lock.
     groups: tuple[str, ...] = ()
+    # Where lines of requirements with repositories are.
+    places: Mapping[str, Place] = {}
 
     @property
     def _workspace(self) -> str:
@@ -178,9 +180,7 @@ class OtherTools(Struct, frozen=True):
             for line in find_local_paths(text)
             if not _REPOSITORY.match(line)
         ]
-        problems += _list_repository_problems(text, file)
-        if not text:
-            problems += self._find_unlocked_pipfile()
+        problems += _list_repository_problems(text, Place(file), self.places)
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
             problems += self._find_source_problems(project)
         elif text:
@@ -189,13 +189,29 @@ class OtherTools(Struct, frozen=True):
         if problems:
             raise FabricError(*problems)
 
-    def _find_unlocked_pipfile(self) -> Iterator[Problem]:
-        """Find a Pipfile without a lock, if nothing else lists packages."""
+    def check_locked(self, listed: str, project: str) -> None:
+        """Raise for packages of Pipenv or Poetry without a lock, if nothing else lists packages.
+        `listed` is the file that counts, and `project` are the requirements of pyproject.toml."""
+        if listed != PROJECT or list_requirement_lines(project):
+            return
         path = os.path.join(self.folder, _PIPFILE)
         if self.text_of(path).strip() and not os.path.isfile(f"{path}.lock"):
             file = place(self.base, path)
             message = f"`{file}` has no lock"
-            yield Problem("input/lock-missing", message, "run: pipenv lock", Place(file))
+            raise FabricError(
+                Problem("input/lock-missing", message, "run: pipenv lock", Place(file))
+            )
+        path = os.path.join(self.folder, PROJECT)
+        text = self.text_of(path)
+        document = parse_toml(text) if text else {}
+        names = sorted(_read_table(document, "tool", "poetry", "dependencies").keys() - {"python"})
+        if names and not any(self.readable_locks):
+            file = place(self.base, path)
+            listed = ", ".join(f"`{name}`" for name in names)
+            message = f"`{file}` has dependencies of Poetry without a lock: {listed}"
+            raise FabricError(
+                Problem("input/lock-missing", message, "run: poetry lock", Place(file))
+            )
 
     def _find_source_problems(self, requirements: str) -> list[Problem]:
         path, workspace = os.path.join(self.folder, PROJECT), self._workspace
@@ -244,11 +260,14 @@ def _local_path_problem(line: str, file: str) -> Problem:
     )
 
 
-def _list_repository_problems(text: str, file: str) -> Iterator[Problem]:
+def _list_repository_problems(
+    text: str, file: Place, places: Mapping[str, Place]
+) -> Iterator[Problem]:
     for line in list_requirement_lines(text):
+        where = places.get(line, file)
         source = parse_git_line(line)
         if source is not None:
-            problem = find_git_problem(source, line, Place(file))
+            problem = find_git_problem(source, line, where)
             if problem is not None:
                 yield problem
         elif _REPOSITORY.match(line):
@@ -256,7 +275,7 @@ def _list_repository_problems(text: str, file: str) -> Iterator[Problem]:
                 "input/package-source",
                 f"unsupported repository: `{redact_userinfo(line)}`",
                 hint="use a git repository at a commit: NAME @ git+URL@COMMIT",
-                where=Place(file),
+                where=where,
             )
 
 

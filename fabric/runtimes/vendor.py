@@ -25,6 +25,7 @@ from fabric.runtimes.requirements import (
     is_target_missing,
     list_required_names,
     list_requirement_lines,
+    list_target_lines,
     lock_name,
     normalize_package_name,
     remove_git_lines,
@@ -33,6 +34,10 @@ from fabric.runtimes.requirements import (
 from fabric.runtimes.wheels import list_unmet_dependencies, list_wheel_files, read_wheel_name
 from fabric.system.disk import write_atomic
 from fabric.system.owned_folder import create_temporary_folder
+
+_MACHINES = ("x86_64", "aarch64")
+
+Resolved = Sequence[tuple[PythonTarget, tuple[Pin, ...]]]
 
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
@@ -204,11 +209,11 @@ def _write_lock(workspace: Path, asked: Sequence[VendorInputs], tool: PackageToo
     found = read_source(workspace, inputs.root, _build_request(inputs), relock=True)
     name = os.path.basename(found.file)
     sources = list_git_sources(list_requirement_lines(found.text))
+    targets = [_build_target(one) for one in asked]
     with create_temporary_folder("vendor") as folder:
-        text = _replace_repositories(workspace, found, folder, tool)
-        resolved = _resolve_targets(tool, text, [_build_target(one) for one in asked])
-    built = {one.name for one in sources}
-    pins = [one for one in _join_pins(resolved) if normalize_package_name(one.name) not in built]
+        text = _replace_repositories(workspace, found, targets, folder, tool)
+        resolved = _resolve_targets(tool, text, targets)
+    pins = _join_pins(_remove_repositories(resolved, found.text))
     titles = [target.title for target, _ in resolved]
     text = render_lock(name, found.text, pins, titles, [one.line for one in sources])
     file = os.path.normpath(os.path.join(inputs.root, _name_lock(inputs)))
@@ -216,24 +221,42 @@ def _write_lock(workspace: Path, asked: Sequence[VendorInputs], tool: PackageToo
     return VendorSource(file, text, InputTrace())
 
 
+def _remove_repositories(resolved: Resolved, text: str) -> Resolved:
+    """Remove the pins of packages that a target has from a repository."""
+    found = list[tuple[PythonTarget, tuple[Pin, ...]]]()
+    for target, pins in resolved:
+        built = {one.name for one in list_git_sources(list_target_lines(text, target))}
+        kept = tuple(one for one in pins if normalize_package_name(one.name) not in built)
+        found.append((target, kept))
+    return found
+
+
 def _replace_repositories(
-    workspace: Path, found: VendorSource, folder: Path, tool: PackageTool
+    workspace: Path,
+    found: VendorSource,
+    targets: Sequence[PythonTarget],
+    folder: Path,
+    tool: PackageTool,
 ) -> str:
-    """Return the requirements with a wheel in place of each repository, for its dependencies."""
+    """Return the requirements with a wheel in place of each repository, for its dependencies. Those
+    for other systems are left out."""
     lines = found.text.splitlines(keepends=True)
-    if not list_git_sources(list_requirement_lines(found.text)):
+    sources = list_git_sources(list_requirement_lines(found.text))
+    if not sources:
         return found.text
-    from fabric.runtimes.git_wheels import ListedSource, build_git_wheel, read_listing_files
+    from fabric.runtimes.git_wheels import DependencyReader, ListedSource, read_listing_files
 
     texts = read_listing_files(workspace, found.seen.files)
+    both = [
+        PythonTarget(one.python, machine, one.glibc) for one in targets for machine in _MACHINES
+    ]
+    reader = DependencyReader(sources=sources, targets=both, folder=folder)
     for number, line in enumerate(lines):
         source = next(iter(list_git_sources(list_requirement_lines(line))), None)
         if source is not None:
-            wheel = build_git_wheel(ListedSource(source, texts), tool.environment)
-            # Only its dependencies count here. Its task and the target are compared later.
-            file = folder / f"{'-'.join(wheel.title.split('-')[:2])}-py3-none-any.whl"
-            write_atomic(file, wheel.content)
-            lines[number] = f"{source.format_line(file.as_uri())}\n"
+            is_needed = any(list_target_lines(line, target) for target in both)
+            listed = ListedSource(source, texts)
+            lines[number] = reader.write_line(listed, tool.environment) if is_needed else ""
     return "".join(lines)
 
 
@@ -250,11 +273,6 @@ def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Prob
         hint=f"run: git add {lock.file}",
         where=Place(lock.file),
     )
-
-
-_MACHINES = ("x86_64", "aarch64")
-
-Resolved = Sequence[tuple[PythonTarget, tuple[Pin, ...]]]
 
 
 def _resolve_targets(tool: PackageTool, text: str, targets: Sequence[PythonTarget]) -> Resolved:

@@ -33,6 +33,13 @@ class RemoteCommit(Struct, frozen=True, kw_only=True):
     # `user`, `user:password` or a token. Variables in it are replaced: `${TOKEN}`.
     login: str = ""
 
+    @property
+    def shown_url(self) -> str:
+        """The URL for a command of the user: ssh needs its user, which is not a secret."""
+        user = self.login.partition(":")[0]
+        is_ssh = self.url.startswith("ssh://") and user
+        return self.url.replace("://", f"://{user}@", 1) if is_ssh else self.url
+
 
 def check_out_commit(remote: RemoteCommit, folder: Path, env: Mapping[str, str]) -> int:
     """Check a commit out into an empty directory, with its submodules. Returns its time in
@@ -68,7 +75,10 @@ def _run_git(words: tuple[str, ...], folder: Path, env: Mapping[str, str]) -> Ch
 
 def _build_login_settings(remote: RemoteCommit, env: Mapping[str, str]) -> Mapping[str, str]:
     """Build the login as a setting in variables: arguments are visible to other users."""
-    login = _VARIABLE.sub(lambda found: env.get(found[1], ""), remote.login)
+    unset = [name for name in _VARIABLE.findall(remote.login) if not env.get(name)]
+    if unset:
+        raise FabricError(_unset_variable_problem(remote, unset[0]))
+    login = _VARIABLE.sub(lambda found: env[found[1]], remote.login)
     if not login:
         return {}
     protocol, _, rest = remote.url.partition("://")
@@ -94,8 +104,16 @@ def _unreachable_problem(remote: RemoteCommit, found: ChildResult) -> Problem:
     return Problem(
         "git/unreachable",
         f"cannot clone the repository `{remote.url}`",
-        hint=f"check the URL and your access, and run: git ls-remote {remote.url}",
+        hint=f"check the URL and your access, and run: git ls-remote {remote.shown_url}",
         frame=redact_credentials(found.last_lines(5)),
+    )
+
+
+def _unset_variable_problem(remote: RemoteCommit, name: str) -> Problem:
+    return Problem(
+        "git/unreachable",
+        f"{name} is not set: the login of the repository `{remote.url}` needs it",
+        hint="set it in the shell or in CI, or remove the login from the URL",
     )
 
 

@@ -1,5 +1,6 @@
 """Build and pack the wheel of a repository, once for all functions and services that need it."""
 
+import platform
 from collections.abc import Mapping
 from typing import Final
 
@@ -22,7 +23,13 @@ class GitWheelKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (InputEntry(EntryKind.CODE, "git-wheel", _VERSION),)
+        # Compiled wheels differ between them. Whether a wheel is one is known after its build.
+        python = ".".join(platform.python_version_tuple()[:2])
+        builder = f"Python {python} on {platform.machine()}, {' '.join(platform.libc_ver())}"
+        return (
+            InputEntry(EntryKind.CODE, "git-wheel", _VERSION),
+            InputEntry(EntryKind.CODE, "builder", builder),
+        )
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools

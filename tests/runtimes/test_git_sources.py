@@ -79,6 +79,22 @@ def test_a_line_that_cannot_be_built_is_rejected(line: str, message: str) -> Non
     assert "secret" not in problem.message
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("kit @ git+ssh://git@git.example/x@main", "ls-remote ssh://git@git.example/x"),
+        ("kit @ git+https://user:secret@git.example/x", "ls-remote https://git.example/x"),
+        (f"kit @ git+git@git.example:me/x.git@{COMMIT}", "git+ssh://git@HOST/PATH@COMMIT"),
+    ],
+)
+def test_the_hint_has_a_usable_url(line: str, hint: str) -> None:
+    source = parse_git_line(line)
+    assert source is not None
+    problem = find_git_problem(source, line, Place("requirements.txt"))
+    assert problem is not None
+    assert problem.hint.endswith(hint)
+
+
 def test_a_url_in_the_form_of_ssh_is_read() -> None:
     source = build_git_source("kit", "git@git.example:me/x.git", COMMIT)
     assert source.url == "ssh://git.example/me/x.git"
@@ -92,6 +108,10 @@ def test_a_url_in_the_form_of_ssh_is_read() -> None:
         ("kit @ git+https://${TOKEN}@git.example/x@1", "${TOKEN}"),
         ("kit @ git+https://user:pass@other.example/x@1", ""),
         ("kit @ git+https://git.example/x@1", ""),
+        ("extra @ git+https://user:pass@git.example/x-extra@1", ""),
+        ("extra @ git+https://user:pass@git.example/x/extra@1", ""),
+        ('{ git = "https://user:pass@git.example/x.git?rev=main#1" }', "user:pass"),
+        ("kit @ git+https://user:pass@git.example/x", "user:pass"),
     ],
 )
 def test_the_login_is_that_of_the_same_url(text: str, login: str) -> None:

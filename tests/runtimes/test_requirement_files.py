@@ -124,3 +124,40 @@ def test_external_lock_pins_provider_packages_too(tmp_path: Path) -> None:
         ("boto3==1.34.0",),
     )
     assert found.without == ()
+
+
+POETRY = """\
+[tool.poetry.dependencies]
+python = "^3.12"
+six = "*"
+kit = {git = "https://git.example/kit", rev = "main"}
+"""
+
+
+def test_dependencies_of_poetry_without_a_lock_are_rejected_by_name(tmp_path: Path) -> None:
+    found = refused(tmp_path, {"pyproject.toml": POETRY, "requirements.txt": "# none\n"})
+    assert (found.code, found.hint) == ("input/lock-missing", "run: poetry lock")
+    assert found.message.endswith("without a lock: `kit`, `six`")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "six==1.0\n"},
+        {"requirements.txt": "boto3\n"},
+        {"requirements.lock": "six==1.0\n"},
+        {"poetry.lock": ""},
+        {"pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.12"\n'},
+    ],
+)
+def test_a_list_beside_dependencies_of_poetry_counts(tmp_path: Path, files: dict[str, str]) -> None:
+    write(tmp_path, {"pyproject.toml": POETRY, **files})
+    assert read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT)).folders == ()
+
+
+def test_a_repository_in_an_included_file_is_rejected_with_its_line(tmp_path: Path) -> None:
+    line = "kit @ git+https://git.example/kit@main"
+    files = {"requirements.txt": "six\n-r sub/more.txt\n", "sub/more.txt": f"# more\n{line}\n"}
+    found = refused(tmp_path, files)
+    assert found.code == "input/package-source"
+    assert str(found.where) == "sub/more.txt:2"

@@ -56,6 +56,25 @@ def test_a_missing_repository_is_reported(tmp_path: Path) -> None:
     assert caught.value.first.code == "git/unreachable"
 
 
+def test_an_unset_variable_in_a_login_is_named(tmp_path: Path) -> None:
+    remote = RemoteCommit(url="https://127.0.0.1:1/x", commit=COMMIT, login="me:${MY_GIT_TOKEN}")
+    with pytest.raises(FabricError, match="MY_GIT_TOKEN is not set") as caught:
+        check_out_commit(remote, tmp_path / "checkout", ENV)
+    assert caught.value.first.code == "git/unreachable"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shown"), [("ssh", "ssh://me@127.0.0.1:1/x"), ("https", "https://127.0.0.1:1/x")]
+)
+def test_the_hint_for_a_repository_has_the_user_of_ssh(
+    tmp_path: Path, protocol: str, shown: str
+) -> None:
+    remote = RemoteCommit(url=f"{protocol}://127.0.0.1:1/x", commit=COMMIT, login="me:secret")
+    with pytest.raises(FabricError) as caught:
+        check_out_commit(remote, tmp_path / "checkout", {**ENV, "GIT_SSH_COMMAND": "false"})
+    assert caught.value.first.hint.endswith(f"git ls-remote {shown}")
+
+
 def test_a_submodule_with_a_path_of_this_machine_is_rejected(tmp_path: Path) -> None:
     inner = PackageRepository(tmp_path / "inner")
     outer = PackageRepository(tmp_path / "outer")

@@ -1,5 +1,8 @@
 """Wheels of repositories as tasks, and the vendor task that joins them with other packages."""
 
+import os
+import platform
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,7 +97,14 @@ def test_the_key_is_name_url_commit_and_subdirectory() -> None:
     assert replace(inputs, service="", files=()).entries() == inputs.entries()
     for change in ({"name": "x"}, {"url": "x"}, {"commit": "x"}, {"subdirectory": "x"}):
         assert replace(inputs, **change).entries() != inputs.entries()
-    assert [one.name for one in GitWheelKind({}).code(Task(NAME, inputs))] == ["git-wheel"]
+
+
+def test_the_key_has_the_python_machine_and_c_library_of_the_builder() -> None:
+    inputs = GitWheelInputs("kit", "https://git.example/kit", COMMIT)
+    code = {one.name: one.value for one in GitWheelKind({}).code(Task(NAME, inputs))}
+    major, minor, *_ = sys.version_info
+    assert code["builder"].startswith(f"Python {major}.{minor} on {os.uname().machine}, ")
+    assert code["builder"].endswith(" ".join(platform.libc_ver()))
 
 
 def test_a_task_of_another_kind_is_rejected() -> None:

@@ -26,7 +26,7 @@ from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import is_other_stage, name_of
 from fabric.model.task_inputs import GitWheelInputs, WheelInputs
-from fabric.runtimes.git_sources import list_git_sources
+from fabric.runtimes.git_sources import GitSource, find_version_conflict, list_git_sources
 from fabric.runtimes.requirement_files import (
     PackageFolders,
     PackageRequest,
@@ -276,6 +276,8 @@ def _build_row(
 ) -> FunctionPackages:
     """Build the row of a function without a name."""
     selected = select_lines(source.text, target)
+    repositories = list_git_sources(list_target_lines(selected, target))
+    _check_versions(selected, repositories, source.file)
     wheels: tuple[WheelInputs, ...] = ()
     if not is_target_missing(source.text, target.title):
         wheels = _list_wheels(selected, target, hash_indexes(_list_indexes(source), environment))
@@ -286,14 +288,24 @@ def _build_row(
         without=source.without,
         local=source.folders,
         selected=selected,
-        wheels=(*wheels, *_list_git_wheels(selected, target, source)),
+        wheels=(*wheels, *_list_git_wheels(repositories, source)),
     )
 
 
+def _check_versions(selected: str, repositories: Iterable[GitSource], file: str) -> None:
+    """Raise for two commits of a package, or a commit and a version: both would be packed."""
+    versions = [(one.name, one.version) for one in list_hashed_pins(selected)]
+    conflict = find_version_conflict((*versions, *((one.name, one.origin) for one in repositories)))
+    if conflict:
+        message = f"`{file}` lists {conflict.reason}"
+        hint = "list one of them, also in dependency groups and extras"
+        raise FabricError(Problem("input/package-source", message, hint, Place(file)))
+
+
 def _list_git_wheels(
-    selected: str, target: PythonTarget, source: VendorSource
+    repositories: Iterable[GitSource], source: VendorSource
 ) -> tuple[GitWheelInputs, ...]:
-    return tuple(
+    wheels = (
         GitWheelInputs(
             name=one.name,
             url=one.url,
@@ -301,8 +313,10 @@ def _list_git_wheels(
             subdirectory=one.subdirectory,
             files=source.seen.files,
         )
-        for one in list_git_sources(list_target_lines(selected, target))
+        for one in repositories
     )
+    # Two lines of one repository can have other extras.
+    return tuple(dict.fromkeys(wheels))
 
 
 def _list_wheels(selected: str, target: PythonTarget, indexes: str) -> tuple[WheelInputs, ...]:

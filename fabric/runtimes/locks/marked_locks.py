@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from packaging.utils import canonicalize_name
 
-from fabric.runtimes.git_sources import build_git_source
+from fabric.runtimes.git_sources import GitSource, build_git_source
 from fabric.runtimes.locks.rows import (
     LockFile,
     LockRow,
@@ -71,7 +71,6 @@ def _convert_poetry_row(package: Table) -> LockRow:
     kind = str(source.get("type", ""))
     is_local = kind == "directory"
     is_read = is_local or kind in (*_POETRY_INDEX, _GIT)
-    commit, folder = source.get("resolved_reference"), source.get("subdirectory")
     wheels = {
         str(file.get("file", "")): read_digest(file.get("hash"))
         for file in read_rows(package, "files")
@@ -82,9 +81,16 @@ def _convert_poetry_row(package: Table) -> LockRow:
         wheels=wheels,
         folder=str(source.get("url", "")) if is_local else "",
         origin="" if is_read else _POETRY_FOREIGN.get(kind, "another source"),
-        repository=build_git_source(read_name(package), str(source.get("url")), commit, folder)
+        repository=_read_repository(read_name(package), source, "url", "resolved_reference")
         if kind == _GIT
         else None,
+    )
+
+
+def _read_repository(name: str, table: Table, url: str, commit: str) -> GitSource:
+    """Read the repository of a package from a table. `url` and `commit` are keys in it."""
+    return build_git_source(
+        name, str(table.get(url, "")), table.get(commit), table.get("subdirectory")
     )
 
 
@@ -120,12 +126,7 @@ def _convert_pdm_row(package: Table) -> LockRow:
         wheels=wheels,
         folder="" if is_file else path,
         origin="a file" if is_file else "a URL" if "url" in package else "",
-        repository=build_git_source(
-            read_name(package),
-            str(package[_GIT]),
-            package.get("revision"),
-            package.get("subdirectory"),
-        )
+        repository=_read_repository(read_name(package), package, _GIT, "revision")
         if _GIT in package
         else None,
     )
@@ -166,11 +167,7 @@ def _convert_pipenv_row(name: str, package: Table) -> LockRow:
         hashes=tuple(sorted(filter(None, map(read_digest, read_texts(package, "hashes"))))),
         folder="" if is_file else path,
         origin="a file" if is_file else origin,
-        repository=build_git_source(
-            name, str(package[_GIT]), package.get("ref"), package.get("subdirectory")
-        )
-        if _GIT in package
-        else None,
+        repository=_read_repository(name, package, _GIT, "ref") if _GIT in package else None,
     )
 
 
@@ -227,11 +224,8 @@ def _convert_row(package: Table) -> LockRow:
         else "a repository"
         if "vcs" in package and not is_git
         else "",
-        repository=build_git_source(
-            read_name(package),
-            str(vcs.get("url", "")),
-            vcs.get("commit-id"),
-            vcs.get("subdirectory"),
+        repository=_read_repository(
+            read_name(package), vcs, "url" if "url" in vcs else "path", "commit-id"
         )
         if is_git
         else None,

@@ -28,7 +28,7 @@ from packaging.version import InvalidVersion, Version
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.runtimes.dependency_groups import check_names
-from fabric.runtimes.git_sources import GitSource, find_git_problem
+from fabric.runtimes.git_sources import GitSource, find_git_problem, find_version_conflict
 from fabric.runtimes.locks.ranges import includes_python
 from fabric.runtimes.requirements import Pin, mark_locked, no_wheel_problem
 from fabric.runtimes.unread_sources import UnreadSource, find_lock_kind, foreign_source_problem
@@ -135,6 +135,7 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
             source = UnreadSource(row.name, row.origin)
             problems.append(foreign_source_problem(source, lock.place(row.name)))
         elif row.repository:
+            _check_name(row, lock)
             problem = find_git_problem(row.repository, "", lock.place(row.name))
             problems += [problem] if problem else []
             repositories.append(row.repository)
@@ -148,7 +149,7 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
                 problems.append(found)
     if problems:
         raise FabricError(*problems)
-    _check_versions(pins, lock)
+    _check_versions(pins, repositories, lock)
     return LockedPackages(
         tuple(dict.fromkeys(pins)),
         tuple(dict.fromkeys(folders)),
@@ -156,14 +157,12 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
     )
 
 
-def _check_versions(pins: Iterable[Pin], lock: LockFile) -> None:
+def _check_versions(pins: Iterable[Pin], repositories: Iterable[GitSource], lock: LockFile) -> None:
     """Raise for two versions of a package, which groups that are locked apart can have."""
-    versions: dict[str, str] = {}
-    for pin in pins:
-        first = versions.setdefault(pin.name, pin.version)
-        if first != pin.version:
-            reason = f"two versions of `{pin.name}`, {first} and {pin.version}"
-            raise bad_lock_error(lock, reason, find_lock_command(lock), pin.name)
+    versions = ((pin.name, pin.version) for pin in pins)
+    conflict = find_version_conflict((*versions, *((one.name, one.origin) for one in repositories)))
+    if conflict:
+        raise bad_lock_error(lock, conflict.reason, find_lock_command(lock), conflict.name)
 
 
 def _convert_hashes(row: LockRow, lock: LockFile) -> Pin:
@@ -194,10 +193,14 @@ def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
     return Pin(row.name, row.version, (row.wheels[file],))
 
 
-def _check_row(row: LockRow, lock: LockFile) -> None:
-    """Raise for a name or a version that is none: both are passed to pip."""
+def _check_name(row: LockRow, lock: LockFile) -> None:
     if not is_normalized_name(row.name):
         raise bad_lock_error(lock, f"invalid package name `{row.name}`", find_lock_command(lock))
+
+
+def _check_row(row: LockRow, lock: LockFile) -> None:
+    """Raise for a name or a version that is none: both are passed to pip."""
+    _check_name(row, lock)
     try:
         Version(row.version)
     except InvalidVersion as error:

@@ -142,3 +142,52 @@ def test_a_lock_without_hashes_is_used_unchanged(
     assert {"kit.py", "plain.py"} <= names(made, "one")
     assert (made.root / "requirements.lock").read_text() == lock
     assert made.json("package", env=index.settings).result["summary"]["ran"] == 0
+
+
+def test_two_commits_of_a_package_are_rejected(
+    tmp_path: Path, index: PackageIndex, repository: PackageRepository
+) -> None:
+    first = repository.line
+    repository.change("second")
+    made = shop(tmp_path, {"requirements.txt": f"{first}\n{repository.line}\n"})
+    error = made.json("plan", env=index.settings).error
+    assert error["code"] == "input/package-source"
+    assert "lists two versions of `kit`, git+file://" in error["message"]
+    other = f'{first.replace("@ git", "[all] @ git")} ; sys_platform == "win32"'
+    made.write({"requirements.txt": f"{other}\n{repository.line}\n"})
+    assert made.json("plan", env=index.settings).code == 0
+
+
+def uv_settings(index: PackageIndex) -> dict[str, str]:
+    """pip does not accept `file:` URLs in metadata."""
+    return {name: index.settings[name] for name in ("PIP_INDEX_URL", "PIP_CONFIG_FILE")}
+
+
+def test_a_package_from_git_can_need_another_that_is_listed(
+    tmp_path: Path, index: PackageIndex, repository: PackageRepository
+) -> None:
+    other = 'gone @ git+https://127.0.0.1:1/gone@main ; sys_platform == "win32"'
+    top = PackageRepository(tmp_path / "top", name="top", requires=[repository.line, other])
+    made = shop(tmp_path, {"requirements.txt": f"{top.line}\n{repository.line}\n"})
+    assert made.json("package", env=uv_settings(index)).code == 0
+    assert {"top.py", "kit.py", "plain.py"} <= names(made, "one")
+
+
+def test_a_package_that_another_needs_from_git_must_be_listed(
+    tmp_path: Path, index: PackageIndex, repository: PackageRepository
+) -> None:
+    top = PackageRepository(tmp_path / "top", name="top", requires=[repository.line])
+    made = shop(tmp_path, {"requirements.txt": f"{top.line}\n"})
+    error = made.json("package", env=uv_settings(index)).error
+    assert error["code"] == "vendor/incomplete"
+    assert "`top` needs `kit` from git" in error["message"]
+    assert error["hint"] == f"list `{repository.line}` in the requirements"
+
+
+def test_a_repository_for_another_system_is_not_cloned(
+    tmp_path: Path, index: PackageIndex, repository: PackageRepository
+) -> None:
+    other = f'gone @ git+https://127.0.0.1:1/x@{repository.commit} ; sys_platform == "win32"'
+    made = shop(tmp_path, {"requirements.txt": f"{other}\n{repository.line}\n"})
+    assert made.json("package", env=index.settings).code == 0
+    assert other in (made.root / "requirements.lock").read_text()

@@ -3,6 +3,7 @@
 import pytest
 
 from fabric.model.problems import FabricError
+from fabric.runtimes.git_sources import parse_git_line
 from fabric.runtimes.locks.ranges import list_pipfile_requirements, list_poetry_requirements
 from tests.support.lock_texts import ARM, INTEL, OLD, digest_of, read, versions
 
@@ -211,6 +212,7 @@ def test_groups_and_extras_of_pylock_are_chosen_by_markers() -> None:
     ("source", "origin"),
     [
         ('vcs = { type = "git", url = "https://git.example/x" }', "not pinned to a commit"),
+        ('vcs = { type = "git", path = "../x" }', "unsupported URL of repository `x`: `../x`"),
         ('vcs = { type = "hg", url = "https://hg.example/x" }', "a repository"),
         ('archive = { url = "https://files.example/x.zip" }', "a file"),
     ],
@@ -441,3 +443,36 @@ def test_a_repository_is_read_with_its_commit(
     line = f"x @ git+https://git.example/x@{COMMIT}#subdirectory=lib"
     assert [one.line for one in found.repositories] == [line]
     assert f"{line}\n" in found.text
+
+
+def pylock_git(name: str, commit: str, subdirectory: str = "lib") -> str:
+    row = PYLOCK_GIT.partition("[[packages]]")[2].replace(COMMIT, commit)
+    named = row.replace('name = "x"', f'name = "{name}"')
+    return f"[[packages]]{named}".replace('"lib"', f'"{subdirectory}"')
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "message"),
+    [
+        (
+            pylock_git("x", "a" * 40) + pylock_git("x", "b" * 40),
+            "input/bad-lock",
+            "two versions of `x`, git+https://git.example/x@aaaa",
+        ),
+        (package("x") + pylock_git("x", COMMIT), "input/bad-lock", "two versions of `x`, 1.0 and"),
+        (pylock_git("x y", COMMIT), "input/bad-lock", "invalid package name `x y`"),
+        (pylock_git("x", COMMIT, "a\\nsix==1"), "input/package-source", "invalid subdirectory"),
+    ],
+)
+def test_a_bad_row_of_a_repository_is_refused(rows: str, code: str, message: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        read(f'lock-version = "1.0"\n{rows}', name="pylock.toml")
+    assert caught.value.first.code == code
+    assert message in caught.value.first.message
+
+
+def test_a_subdirectory_is_quoted() -> None:
+    text = f'lock-version = "1.0"\n{pylock_git("x", COMMIT, "my lib+a;b")}'
+    found = read(text, name="pylock.toml")
+    assert found is not None
+    assert [*found.repositories] == [parse_git_line(one.line) for one in found.repositories]
