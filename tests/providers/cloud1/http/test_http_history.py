@@ -55,9 +55,9 @@ def test_a_plan_hides_secrets_of_the_settings() -> None:
     ref = RecordRef("shop", "dev", "cloud1-lambda")
     kept = (("http_history", json.dumps({'{"payload": "1.0"}': ["d1"]})),)
     record = Record(ref, "cloud1-lambda", "l", "s", deployment_id="d1", kept=kept)
-    secret = 'of "mine"'
-    now = HttpSettings(authorizers={"users": JwtAuthorizer("https://login.example", [secret])})
-    hide = build_redaction([secret], [])
+    hidden = 'of "mine"'
+    now = HttpSettings(authorizers={"users": JwtAuthorizer("https://login.example", (hidden,))})
+    hide = build_redaction([hidden], [])
     found = compare_settings(replace(address(), previous=record), now, hide)
     assert found
     assert json.loads(found[1])["authorizers"]["users"]["audience"] == ["[REDACTED]"]
