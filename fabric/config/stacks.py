@@ -84,6 +84,7 @@ def check_stacks(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
         yield from _check_template(phase, node, scope.read_text)
         yield from _check_names(root, scope, phase, node)
         yield from _check_own_outputs(phase, node)
+    yield from _check_same_name(root, scope, nodes)
     before = nodes.get("before")
     known = _find_template(before, scope.read_text) if before else None
     yield from _check_own_api(root, nodes.get("after"))
@@ -201,6 +202,20 @@ def _check_names(
         if entry.key.startswith(_RESERVED):
             message = f"the tag `{format_excerpt(entry.key)}` has a reserved prefix"
             yield _error("config/stack", message, "use another name", entry.value)
+
+
+def _check_same_name(
+    root: Mapping, scope: BindingScope, nodes: dict[str, Mapping]
+) -> Iterator[Finding]:
+    """Check that the stacks are two: the second would replace the resources of the first."""
+    phases = {_parse_stack(root, scope, phase, node).name: phase for phase, node in nodes.items()}
+    if len(phases) < len(nodes):
+        [(name, phase)] = phases.items()
+        message = f"both stacks have the name `{format_excerpt(name)}`"
+        hint = f"use another name for `stack.{phase}`, or remove the name"
+        yield _error(
+            "config/stack", message, hint, find_child(nodes[phase], "name") or nodes[phase]
+        )
 
 
 def _check_own_outputs(phase: str, node: Mapping) -> Iterator[Finding]:

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from fabric.config.asl import check_machine
 from fabric.config.resolve.binding_scope import BindingScope, ReadText
 from fabric.config.resolve.stages import list_named_entries
+from fabric.config.rules.function import check_schedule
 from fabric.config.schema.check import Finding, unknown_key_finding
 from fabric.config.schema.entries import WORKFLOW
 from fabric.config.schema.shapes import ASIDE
 from fabric.config.sections import Section, find_json
 from fabric.config.template import list_texts
-from fabric.config.triggers import parse_function_triggers
+from fabric.config.triggers import list_typed_triggers, parse_function_triggers
 from fabric.config.values import StateMachine
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
@@ -36,6 +37,7 @@ from fabric.config.yaml.reader import read as read_tree
 from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.catalog import find_provider_facts
 from fabric.model.late_values import OWN_ADDRESSES, find_late_names, format_placeholder
+from fabric.model.names import TriggerKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import suggest_spelling
 
@@ -134,6 +136,9 @@ def check_workflows(root: Mapping, scope: BindingScope, *, has_own: bool) -> Ite
             yield from _check_keys(name, node)
             yield from _find_unknown_keys(name, node)
             yield from _check_definition(node, definition, scope.read_text)
+            for kind, trigger in list_typed_triggers(node):
+                if kind is TriggerKind.CRON:
+                    yield from check_schedule(f"workflow `{format_excerpt(name)}`", trigger)
     if has_own or any(_list_definitions(root)):
         yield from _check_own_names(root, scope.read_text)
 

@@ -160,7 +160,12 @@ class DeployKind:
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=locked_record.record
         )
-        _refuse_bad_values(deployer, full_address, [one for one in orders if one.has_late_values])
+        late = [one for one in orders if one.has_late_values]
+        if (
+            late and mode is not Mode.SIMULATED
+        ):  # simulated values do not have the form of real ones
+            drafts = self._tools.values.drafts(ref)
+            _refuse_bad_values(deployer, full_address, late, drafts)
         _note_own_names(locked_record, orders)
         task_tools.go_on()
         names = [order.name for order in orders]
@@ -395,11 +400,15 @@ def _fill_settings(one: DesiredFunction, values: Values) -> Pairs:
 
 
 def _refuse_bad_values(
-    deployer: Deployer, address: DeploymentAddress, orders: Sequence[FunctionOrder]
+    deployer: Deployer,
+    address: DeploymentAddress,
+    orders: Sequence[FunctionOrder],
+    drafts: Sequence[FunctionDraft],
 ) -> None:
-    """Raise if a late value does not fit its setting: a plan could not check it."""
-    drafts = [
-        FunctionDraft(
+    """Raise if a late value does not fit its setting: a plan could not check it. `drafts` are all
+    functions of the service, because some limits compare them."""
+    filled = {
+        one.name: FunctionDraft(
             name=one.name,
             settings=one.settings,
             triggers=one.triggers,
@@ -409,9 +418,10 @@ def _refuse_bad_values(
             tags=one.tags,
         )
         for one in orders
-    ]
+    }
     problems = [problem for one in orders for problem in find_setting_problems(one.settings)]
-    problems += [one.problem for one in deployer.unfit(address, drafts)] if drafts else []
+    others = [one for one in drafts if one.name not in filled]
+    problems += [one.problem for one in deployer.unfit(address, [*filled.values(), *others])]
     if problems:
         raise UntouchedError(*problems)
 

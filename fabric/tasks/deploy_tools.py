@@ -28,7 +28,13 @@ from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs, Spec
-from fabric.providers.core.contract import CallContext, Deployer, DeploymentAddress, Released
+from fabric.providers.core.contract import (
+    CallContext,
+    Deployer,
+    DeploymentAddress,
+    FunctionDraft,
+    Released,
+)
 from fabric.tasks.contract import RecordKind, TaskResult, TaskTools
 
 D = TypeVar("D")
@@ -193,6 +199,9 @@ class WorkflowValues(Struct, frozen=True):
 
 class FunctionValues(Protocol):
     def values(self, ref: RecordRef, function: str) -> Values: ...
+    def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
+        """List all functions of a service, as far as they are known before the build."""
+
     def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
         """Return a stack of the config; None if it has none of this phase."""
 

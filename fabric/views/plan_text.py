@@ -37,6 +37,8 @@ _URL_ACCESS = frozenset({"url", "url.authorizer"})
 _PUBLIC = ("true", "NONE")
 # All actions, all of a service, or all resources.
 _WILDCARD = re.compile(r"(?:Allow|,) (?:[\w-]+:)?\*(?:,| on )|(?: on|,) \*(?:,|$)")
+# The start of `NotAction` and `NotResource`.
+_EXCEPT = "all except "
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
@@ -185,7 +187,8 @@ def _compare_permissions(old: Json, new: Json) -> str:
 
 def _mark_wildcard(permission: str) -> str:
     """Mark a statement that allows all actions of a service, or all resources."""
-    is_open = permission.startswith("Allow ") and _WILDCARD.search(permission)
+    said = permission.partition(" if ")[0]
+    is_open = said.startswith("Allow ") and (_WILDCARD.search(said) or _EXCEPT in said)
     return " (wildcard)" if is_open else ""
 
 
@@ -194,13 +197,39 @@ def _format_permission(entry: Json) -> str:
     if not isinstance(entry, dict):
         return str(entry)
     said = {key[:1].lower() + key[1:]: value for key, value in entry.items()}
-    actions = said.get("actions", said.get("action", said.get("notActions", said.get("notAction"))))
-    if actions is None:
+    actions = _format_choice(said, "action")
+    if not actions:
         [(name, parameters)] = entry.items()
         values = parameters.values() if isinstance(parameters, dict) else ()
         return " ".join((name, *map(str, values)))
-    resources = said.get("resources", said.get("resource", said.get("notResources", "")))
-    return f"{said.get('effect', 'Allow')} {_join_words(actions)} on {_join_words(resources)}"
+    condition, name = _format_condition(said.get("condition")), said.get("sid")
+    return (
+        f"{said.get('effect', 'Allow')} {actions} on {_format_choice(said, 'resource')}"
+        + (f", named {name}" if name else "")
+        + (f" if {condition}" if condition else "")
+    )
+
+
+def _format_choice(statement: JsonObject, name: str) -> str:
+    """Format the actions or the resources of a statement, or those that it excludes."""
+    for key in (name, f"{name}s"):
+        if key in statement:
+            return _join_words(statement[key])
+        excluded = f"not{key.capitalize()}"
+        if excluded in statement:
+            return f"{_EXCEPT}{_join_words(statement[excluded])}"
+    return ""
+
+
+def _format_condition(condition: Json) -> str:
+    if not isinstance(condition, dict):
+        return str(condition or "")
+    rows = (
+        f"{operator} {key} {_join_words(value)}"
+        for operator, tests in condition.items()
+        for key, value in (tests.items() if isinstance(tests, dict) else [("", tests)])
+    )
+    return " and ".join(rows)
 
 
 def _join_words(value: Json) -> str:

@@ -63,6 +63,12 @@ def test_stacks_are_named_by_service_and_stage() -> None:
     ]
 
 
+@pytest.mark.parametrize("first", ["data", "shop-dev"])
+def test_both_stacks_cannot_have_the_same_name(first: str) -> None:
+    before = f"{TEMPLATE}, name: data" if first == "data" else TEMPLATE
+    assert codes(config(before, f"{TEMPLATE}, name: {first}")) == ["config/stack"]
+
+
 def test_a_template_is_required() -> None:
     assert codes(config("name: x")) == ["config/missing-key"]
 

@@ -63,6 +63,10 @@ _SAMPLES = {
             EventbusTrigger('{"source":["a"]}', "b"),
         ),
         (
+            "{type: eventbus, pattern: {source: [{prefix: shop}], account: [a], $or: [{id: [1]}]}}",
+            EventbusTrigger('{"$or":[{"id":[1]}],"account":["a"],"source":[{"prefix":"shop"}]}'),
+        ),
+        (
             "{type: logstream, topic: t, brokers: [b], groupId: g, batchSize: 3, "
             "startingPosition: LATEST}",
             LogstreamTrigger("t", ("b",), "g", 3, "LATEST"),

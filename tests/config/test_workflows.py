@@ -152,3 +152,11 @@ def test_workflows_of_steps_keep_their_meaning() -> None:
     found = loaded(config("steps: [{id: a, kind: b}]"))
     assert found.supplies.machines == ()
     assert found.supplies.workflows[0].steps == '[{"id":"a","kind":"b"}]'
+
+
+def test_schedules_of_triggers_are_checked() -> None:
+    entry = f"definition: {MACHINE}, {SUBSTITUTED}, triggers: [{{type: cron, schedule: %s}}]"
+    [found] = problems(config(entry % "rate(0 days)"))
+    assert found.code == "config/bad-schedule"
+    assert "workflow `flow`" in found.message
+    assert codes(config(entry % "rate(2 days)")) == []

@@ -182,6 +182,9 @@ class Deploys:
     def values(self, ref: RecordRef, function: str) -> Values:
         return self.known.get(function, Values())
 
+    def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
+        return ()
+
     def stack(self, ref: RecordRef, phase: str) -> StackValues | None:
         return self.stacks.get(phase)
 

@@ -65,6 +65,39 @@ def test_a_new_permission_for_everything_is_marked(action: str, resource: str, m
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            {"NotAction": ["iam:*"], "Resource": "arn:x"},
+            {"actions": ["iam:*"], "notResources": ["arn:x"]},
+            "+ Allow iam:* on all except arn:x (wildcard); - Allow all except iam:* on arn:x",
+        ),
+        (
+            {"Action": "s3:Get", "Resource": "x", "Condition": {"Bool": {"aws:MFA": True}}},
+            {"Action": "s3:Get", "Resource": "x"},
+            "+ Allow s3:Get on x; - Allow s3:Get on x if Bool aws:MFA True",
+        ),
+        (
+            {"actions": ["s3:Get"], "resources": ["x"], "sid": "Old"},
+            {
+                "actions": ["s3:Get"],
+                "resources": ["*"],
+                "sid": "New",
+                "condition": {"A": {"b": "c"}},
+            },
+            "+ Allow s3:Get on *, named New if A b c (wildcard); - Allow s3:Get on x, named Old",
+        ),
+    ],
+)
+def test_statements_name_what_they_exclude_and_their_conditions(
+    old: Any, new: Any, words: str
+) -> None:
+    row = PlannedFunction("api", (), (), "update", {"permissions": ([old], [new])})
+    text = plan_text(PlanOutcome("dev", "real", (service_of(row),), (), (), _ONE_UPDATE), Style())
+    assert f"permissions: {words}\n" in text
+
+
+@pytest.mark.parametrize(
     ("name", "access", "words"),
     [
         ("url", "true", "public"),

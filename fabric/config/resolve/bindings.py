@@ -23,7 +23,7 @@ from fabric.model.late_values import (
 from fabric.model.lookups import LOOKUP_NAMES, LookupKind, NamedLookup
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import REDACTED, is_arn, is_secret_name
-from fabric.model.spelling import find_nearest
+from fabric.model.spelling import find_nearest, suggest_spelling
 
 MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.
@@ -52,6 +52,14 @@ _NAMES = {
     "workflow": re.compile(r"[A-Za-z0-9_-]{1,64}\.(?:arn|name)"),
     "service": re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)?\.[A-Za-z0-9_.-]+"),
 }
+_AWS_NAMES = ("accountId", "region", "partition")
+_OTHER_AWS_NAME = re.compile(r":([A-Za-z][A-Za-z0-9]*)[,}]")
+# The starts of the condition keys that IAM fills in policies.
+_IAM_NAME = re.compile(
+    r"assumed|called|chatbot|current|ec2|epoch|federated|is|multi|principal|referer|request|"
+    r"resource|secure|source|tag|token|user|via|vpc",
+    re.IGNORECASE,
+)
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_COMMA = re.compile(r"[{},]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -130,7 +138,7 @@ def _suggest_binding(word: str) -> str:
 
 def _is_ours(word: str, rest: str) -> bool:
     if word == LookupKind.AWS:
-        return LOOKUP_NAMES[LookupKind.AWS].match(rest.removeprefix(":")) is not None
+        return _is_known_aws_name(rest)
     if word in _WORDS or word in _LOOKUPS:
         return True
     if word in _LATE:
@@ -142,6 +150,19 @@ def _is_ours(word: str, rest: str) -> bool:
         message = f"unknown binding `${{{format_excerpt(word)}…}}`"
         raise BindingError("config/unknown-binding", message, f"did you mean `${{{meant}…}}`?")
     return False
+
+
+def _is_known_aws_name(rest: str) -> bool:
+    """Return whether fabric fills the name. Raises for a name that also IAM does not know."""
+    if LOOKUP_NAMES[LookupKind.AWS].match(rest.removeprefix(":")):
+        return True
+    found = _OTHER_AWS_NAME.match(rest)
+    if found is None or _IAM_NAME.match(found[1]):
+        return False
+    shown = format_excerpt(found[1], 60)
+    message = f"unknown reference `${{aws:{shown}}}`"
+    hint = suggest_spelling(found[1], _AWS_NAMES) or _LOOKUP_HINTS["aws"]
+    raise BindingError("config/unresolved-reference", message, hint)
 
 
 def _end_of(text: str, binding: re.Match[str]) -> int:
@@ -193,6 +214,7 @@ def _check_reference_name(word: str, name: str) -> None:
 
 
 _LOOKUP_HINTS = {
+    "aws": "write ${aws:accountId}, ${aws:region} or ${aws:partition}",
     "stack": "write ${stack:OUTPUT}, with an output of `stack.before`",
     "function": "write ${function:NAME.arn}, ${function:NAME.name} or ${function:NAME.url}",
     "workflow": "write ${workflow:NAME.arn} or ${workflow:NAME.name}",

@@ -144,7 +144,7 @@ def _check_triggers(function: _FunctionNode) -> Iterator[Finding]:
     for kind, node in list_typed_triggers(function.node):
         yield from _check_capability(function, kind, node)
         if kind is TriggerKind.CRON:
-            yield from _schedule(function, node)
+            yield from check_schedule(f"function `{function.name}`", node)
         elif kind is TriggerKind.QUEUE:
             yield from _check_batch_window(function, node)
 
@@ -165,7 +165,8 @@ def _check_capability(
     yield _make_error("config/trigger-unsupported", message, find_child(node, "type") or node, hint)
 
 
-def _schedule(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
+def check_schedule(title: str, node: Mapping) -> Iterator[Finding]:
+    """Check the schedule of a trigger. `title` names its function or workflow."""
     leaf = find_child(node, "schedule")
     if not isinstance(leaf, Scalar) or not leaf.text.strip() or is_unfilled(leaf):
         return
@@ -173,7 +174,7 @@ def _schedule(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
         normalize_schedule(leaf.text)
     except ScheduleError as error:
         why = format_leaf(leaf) if leaf.secret else f"{error}"
-        message = f"invalid schedule of function `{function.name}`: {why}"
+        message = f"invalid schedule of {title}: {why}"
         yield _make_error("config/bad-schedule", message, leaf)
 
 

@@ -46,13 +46,18 @@ _OURS = "objstore1:ObjectCreated:*"
 
 
 class _Planned(NamedTuple):
-    """A function of a service, at a provider, in a stage."""
+    """A function or workflow of a service, at a provider, in a stage."""
 
     service: str
     stage: str
     name: str
     node: Mapping
     facts: ProviderFacts | None
+    noun: str = "function"
+
+    @property
+    def title(self) -> str:
+        return f"{self.noun} `{format_excerpt(self.name)}`"
 
 
 def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
@@ -72,6 +77,11 @@ def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
             yield from _check_trigger(planned, kind, trigger)
             if kind is TriggerKind.HTTP:
                 yield from _check_same_route(planned, trigger, routes)
+    if facts is not None and facts.traits.deploys_machines:
+        for name, node in list_named_entries(find_child(root, "workflows")):
+            planned = _Planned(service, stage, name, node, facts, "workflow")
+            for kind, trigger in list_typed_triggers(node):
+                yield from _check_trigger(planned, kind, trigger)
 
 
 def _check_variables(env: Node | None) -> Iterator[Problem]:
@@ -272,7 +282,7 @@ def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     traits = planned.facts.traits
     if read.read_text(node, "schedule").startswith("at(") and not traits.takes_trigger_options:
         message = (
-            f"function `{format_excerpt(planned.name)}` has a schedule with one time, which "
+            f"{planned.title} has a schedule with one time, which "
             f"{format_provider_title(planned.facts.id)} does not support"
         )
         hint = "use a cron schedule with a day and a month"
@@ -286,7 +296,7 @@ def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     days = schedule.removeprefix("cron(").split()[2:5:2] if schedule.startswith("cron(") else []
     if days and days.count("?") != 1:
         message = (
-            f"invalid schedule of function `{format_excerpt(planned.name)}`: "
+            f"invalid schedule of {planned.title}: "
             f"`{format_excerpt(schedule)}` ({format_provider_title(planned.facts.id)} requires "
             "`?` for either day of month or day of week)"
         )
@@ -301,10 +311,7 @@ def _check_time_zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     from fabric.model.time_zones import TIME_ZONES  # few configs name one
 
     if zone not in TIME_ZONES:
-        message = (
-            f"unknown time zone `{format_excerpt(zone)}` of function "
-            f"`{format_excerpt(planned.name)}`"
-        )
+        message = f"unknown time zone `{format_excerpt(zone)}` of {planned.title}"
         hint = suggest_spelling(zone, TIME_ZONES) or "use a name such as Europe/Berlin"
         yield Problem(
             "config/bad-timezone", message, hint, place_of(find_child(node, "timezone") or node)

@@ -440,6 +440,8 @@ _STORAGE = _build_kind(
         *STORAGE_OPTIONS,
     ],
 )
+# Values, or matchers such as `{prefix: shop.}`.
+_MATCHERS = Many(Anything())
 _EVENTBUS = _build_kind(
     TriggerKind.EVENTBUS,
     [
@@ -447,13 +449,30 @@ _EVENTBUS = _build_kind(
             "pattern",
             Fields(
                 (
-                    Field("source", _TEXTS, "Sources of the events.", ["shop.orders"]),
-                    Field("detail-type", _TEXTS, "Types of the events.", ["OrderPlaced"]),
+                    Field("source", _MATCHERS, "Sources of the events.", ["shop.orders"]),
+                    Field("detail-type", _MATCHERS, "Types of the events.", ["OrderPlaced"]),
                     Field(
                         "detail",
                         Anything(),
                         "Pattern that the detail of the event must match.",
                         {"total": [{"numeric": [">", 100]}]},
+                    ),
+                    Field("account", _MATCHERS, "Accounts of the events.", ["123456789012"]),
+                    Field("region", _MATCHERS, "Regions of the events.", ["eu-central-1"]),
+                    Field(
+                        "resources",
+                        _MATCHERS,
+                        "ARNs of the resources of the events.",
+                        [{"suffix": ":table/orders"}],
+                    ),
+                    Field("id", _MATCHERS, "IDs of the events.", [{"exists": True}]),
+                    Field("time", _MATCHERS, "Times of the events.", [{"prefix": "2026-"}]),
+                    Field("version", _MATCHERS, "Versions of the event format.", ["0"]),
+                    Field(
+                        "$or",
+                        Many(Anything()),
+                        "Patterns of which one must match.",
+                        [{"source": ["shop.orders"]}, {"detail-type": ["OrderPlaced"]}],
                     ),
                 ),
                 is_open=True,

@@ -176,7 +176,7 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
         return found.artifact_sha256 if found else ""
 
     def compare_api(self, address: DeploymentAddress) -> tuple[str, str] | None:
-        return compare_settings(address, self.own.http)
+        return compare_settings(address, self.own.http, self.hide)
 
     def locate_own(self, address: DeploymentAddress, names: Sequence[str]) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:

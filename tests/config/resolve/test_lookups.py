@@ -83,9 +83,24 @@ def test_requests_without_a_key_cannot_use_references() -> None:
     assert found.code == "config/unresolved-reference"
 
 
-@pytest.mark.parametrize("text", ["${aws:username}", "${AWS::Region}", "${aws:PrincipalTag/a}"])
+@pytest.mark.parametrize(
+    "text",
+    ["${aws:username}", "${aws:SourceIp}", "${AWS::Region}", "${aws:PrincipalTag/a}", "${aws:-x}"],
+)
 def test_variables_of_iam_and_cloudformation_are_not_changed(text: str) -> None:
     assert env_of(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("accountID", "did you mean `accountId`?"),
+        ("stackName", "write ${aws:accountId}, ${aws:region} or ${aws:partition}"),
+    ],
+)
+def test_unknown_values_of_aws_are_reported(name: str, hint: str) -> None:
+    found = problem_of(f"arn:aws:iam::${{aws:{name}}}:role/run")
+    assert (found.code, found.hint) == ("config/unresolved-reference", hint)
 
 
 @pytest.mark.parametrize(

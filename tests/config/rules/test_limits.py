@@ -116,6 +116,23 @@ def test_schedules_that_the_provider_has(schedule: str) -> None:
     assert codes(cron(f"schedule: '{schedule}'")) == []
 
 
+@pytest.mark.parametrize(
+    ("schedule", "code"),
+    [
+        ("rate(1 day), timezone: Mars/Olympus", "config/bad-timezone"),
+        ("'cron(0 1 1 * 1 *)'", "config/bad-schedule"),
+    ],
+)
+def test_schedules_of_workflows(schedule: str, code: str) -> None:
+    machine = "{StartAt: A, States: {A: {Type: Pass, End: true}}}"
+    trigger = f"{{type: cron, schedule: {schedule}}}"
+    flow = f"{{name: flow, definition: {machine}, triggers: [{trigger}]}}"
+    functions = "functions: [{name: a, entry: a.ts}]"
+    text = f"{HEAD % 'cloud1-lambda'}{functions}\nworkflows: [{flow}]\n"
+    (problem,) = plan_problems(loaded(text))
+    assert (problem.code, "workflow `flow`" in problem.message) == (code, True)
+
+
 def test_time_zones_by_name() -> None:
     assert codes(cron("schedule: rate(1 day), timezone: Europe/Berlin")) == []
     assert codes(cron("schedule: rate(1 day), timezone: UTC")) == []

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
-from fabric.model.late_values import find_late_names
+from fabric.model.late_values import change_texts, find_late_names
 from fabric.model.problems import Problem
 from fabric.model.records.record import Deployment
 from fabric.providers.cloud1.core.http_settings import REST, HttpSettings
@@ -20,6 +20,7 @@ from fabric.providers.cloud1.functions.aliases import read_kept_state
 from fabric.providers.cloud1.http.gateway import read_api_id
 from fabric.providers.cloud1.http.rest_gateway import read_rest_id
 from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.redaction import Redaction
 
 # The name of the stored value.
 HISTORY = "http_history"
@@ -59,8 +60,11 @@ def encode_history(work: Cloud1Work, address: DeploymentAddress) -> dict[str, st
     return {HISTORY: json.dumps(known)} if known else {}
 
 
-def compare_settings(address: DeploymentAddress, now: HttpSettings) -> tuple[str, str] | None:
-    """Return the settings of the last release and the current ones, without late values."""
+def compare_settings(
+    address: DeploymentAddress, now: HttpSettings, hide: Redaction
+) -> tuple[str, str] | None:
+    """Return the settings of the last release and the current ones, without late values and
+    secrets."""
     texts, record = read_kept_state(address).texts, address.previous
     found = _find_text(texts, record.deployment_id if record else "")
     if not found:
@@ -69,7 +73,9 @@ def compare_settings(address: DeploymentAddress, now: HttpSettings) -> tuple[str
     late = {name for name, one in wanted.items() if find_late_names(json.dumps(one))}
     before = _list_settings(convert(json.loads(found), HttpSettings))
     old, new = (
-        json.dumps({name: one for name, one in side.items() if name not in late})
+        json.dumps(
+            {name: change_texts(one, hide.over) for name, one in side.items() if name not in late}
+        )
         for side in (before, wanted)
     )
     return old, new

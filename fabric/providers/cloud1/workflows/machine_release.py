@@ -47,11 +47,13 @@ from fabric.providers.cloud1.functions.roles import (
     KeptRole,
     OwnRole,
     RoleUse,
+    claim_role,
     delete_role,
     grow_role,
     open_role,
     parse_kept_role,
     replace_policies,
+    set_boundary,
 )
 from fabric.providers.cloud1.workflows.machines import (
     MISSING_MACHINE,
@@ -78,6 +80,8 @@ class _Released(Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: str = ""
     # The role that its triggers use.
     events: str = ""
+    # The permissions boundary of that role.
+    events_boundary: str = ""
     wires: str = ""
     # The retention of the logs, with their group.
     log_days: str = ""
@@ -139,7 +143,8 @@ class _Release:
         wires = _list_wires(self._machine, row)
         encoded = encode_wires(wires, self._arn, self._salt) if wires else ""
         events = was.events
-        if not (self._is_sure and was.wires == encoded):
+        has_boundary = not wires or was.events_boundary == self._boundary
+        if not (self._is_sure and was.wires == encoded and has_boundary):
             events = self._set_triggers(wires)
         if policies and has_role_changed:
             replace_policies(self._machine.role, policies)
@@ -151,6 +156,7 @@ class _Release:
             version=row.version,
             role=kept.format() if kept else was.role,
             events=events,
+            events_boundary=self._boundary if wires else "",
             wires=encoded,
             log_days=self._set_log_days(),
         )
@@ -221,6 +227,8 @@ class _Release:
             self._hear(f"connected {format_wire(wire)}")
         if allowed.join(there.policies) != allowed:
             replace_policies(role, allowed)
+        elif not (self._is_sure and self._was.events_boundary == self._boundary):
+            set_boundary(role, claim_role(role))
         return there.arn
 
     def _prune(self) -> None:

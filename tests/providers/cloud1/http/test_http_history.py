@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.records.record import Deployment, Mode, Record, RecordRef
-from fabric.providers.cloud1.http.http_history import find_restore_problem
+from fabric.providers.cloud1.core.http_settings import HttpSettings, JwtAuthorizer
+from fabric.providers.cloud1.http.http_history import compare_settings, find_restore_problem
 from fabric.providers.core.contract import DeploymentAddress
+from fabric.providers.core.redaction import build_redaction
 from tests.support.orders import address
 
 _AT = "https://abc.execute-api.us-east-1.amazonaws.com"
@@ -47,3 +49,15 @@ def test_stored_settings_tell_the_kind_of_an_api_with_a_domain() -> None:
     found = find_restore_problem(deployed(**texts), past("https://api.example.com"))
     assert found is not None
     assert found.code == "rollback/no-way-back"
+
+
+def test_a_plan_hides_secrets_of_the_settings() -> None:
+    ref = RecordRef("shop", "dev", "cloud1-lambda")
+    kept = (("http_history", json.dumps({'{"payload": "1.0"}': ["d1"]})),)
+    record = Record(ref, "cloud1-lambda", "l", "s", deployment_id="d1", kept=kept)
+    hidden = 'of "mine"'
+    now = HttpSettings(authorizers={"users": JwtAuthorizer("https://login.example", (hidden,))})
+    hide = build_redaction([hidden], [])
+    found = compare_settings(replace(address(), previous=record), now, hide)
+    assert found
+    assert json.loads(found[1])["authorizers"]["users"]["audience"] == ["[REDACTED]"]

@@ -22,12 +22,13 @@ class StackShop(Shop):
 
     before = ""
     after = ""
+    settings = ""
     resources: dict[str, Any]
 
     @property
     def head(self) -> str:
         stacks = f"before: {{template: infra.yml, {self.before}}}{self.after}"
-        extension = f"extensions: {{cloud1-lambda: {{stack: {{{stacks}}}}}}}\n"
+        extension = f"extensions: {{cloud1-lambda: {{stack: {{{stacks}}}{self.settings}}}}}\n"
         return super().head + extension
 
     def write(self) -> None:
@@ -76,6 +77,25 @@ def test_a_function_gets_the_outputs_of_its_stack(shop: StackShop) -> None:
 
     shop.ran("remove", "--yes")
     assert shop.stacks == ["shop-dev"]
+
+
+def test_a_late_value_is_checked_with_all_functions(shop: StackShop) -> None:
+    shop.has("auth", "one")
+    shop.more = ', env: {QUEUE: "${stack:Queue}"}, tags: {queue: "${stack:Queue}"}'
+    shop.settings = ", http: {authorizers: {staff: {type: request, function: auth}}}"
+    shop.ran("deploy")
+    assert shop.said("hello") == "shop-dev-Orders-1"
+
+
+def test_simulated_outputs_fit_where_an_arn_is_required(shop: StackShop) -> None:
+    late = '"${stack:Queue}"'
+    shop.more = (
+        f", env: {{QUEUE: {late}}}, role: {late}, kmsKey: {late}, async: {{onFailure: {late}}}"
+    )
+    shop.settings = f", iam: {{boundary: {late}}}"
+    shop.write()
+    done = shop.project.fabric("deploy", "--json")
+    assert done.code == 0, done.out + done.err
 
 
 def test_a_removal_names_the_kept_stack(shop: StackShop) -> None:

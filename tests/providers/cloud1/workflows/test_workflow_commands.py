@@ -36,6 +36,7 @@ class WorkflowShop(Shop):
     states: dict[str, Any]
     # The template of the stack before the functions.
     before = ""
+    boundary = ""
 
     def write(self) -> None:
         document = {"StartAt": next(iter(self.states), ""), "States": self.states}
@@ -45,6 +46,10 @@ class WorkflowShop(Shop):
         if self.before:
             stack = f"{{before: {{onRemove: delete, template: {self.before}}}}}"
             self.tail += f"extensions: {{cloud1-lambda: {{stack: {stack}}}}}\n"
+        if self.boundary:
+            self.tail += (
+                f"extensions: {{cloud1-lambda: {{iam: {{boundary: '{self.boundary}'}}}}}}\n"
+            )
         super().write()
 
     def invoke(self, payload: Any, *words: str) -> Done:
@@ -138,6 +143,21 @@ def test_a_schedule_with_a_time_zone_uses_the_role_of_the_workflow(shop: Workflo
     shop.cloud1.fire_schedule(schedule.rpartition("/")[2])
     shop.ran("remove", "--yes")
     assert not shop.cloud1.left()
+
+
+def test_the_role_of_triggers_follows_a_changed_boundary(shop: WorkflowShop) -> None:
+    def read_boundary() -> str:
+        policies = shop.cloud1.left()["role policies"]
+        [name] = [one.partition("/")[0] for one in policies if "workflow-events" in one]
+        found = shop.cloud1.client("iam").get_role(RoleName=name)["Role"]
+        return str(found.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn", ""))
+
+    shop.keys = ", triggers: [{type: eventbus, pattern: {source: [shop]}}]"
+    for name in ("", "one", "two", ""):
+        shop.boundary = f"arn:aws:iam::{shop.cloud1.account}:policy/{name}" if name else ""
+        shop.ran("deploy")
+        assert read_boundary() == shop.boundary
+    assert shop.ran("deploy") == {}
 
 
 def test_a_rollback_restores_the_version_the_permissions_and_the_triggers(
