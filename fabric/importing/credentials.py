@@ -1,6 +1,7 @@
 """Credentials in a source become references to environment variables, before anything is copied."""
 
 import re
+from collections.abc import Iterator
 
 from fabric.config.yaml.nodes import EMPTY, KeyValue, Node, Scalar, Sequence
 from fabric.importing.source import At, Ledger
@@ -12,7 +13,7 @@ _OWN_NAMES = (
     *("pattern", "eventpattern"),
 )
 # Sections whose keys name functions and resources.
-_NAMED_SECTIONS = ("functions", "Resources")
+_NAMED_SECTIONS = (("functions",), ("Resources",), ("services",))
 _PROPERTY = re.compile(
     r"(?:password|secretstring|auth_?token|access_?token|client_?secret|private_?key)$",
     re.IGNORECASE,
@@ -24,7 +25,14 @@ _SHORT_NAME = re.compile(
 )
 # The rest of a text with variables, from which on it can be a credential.
 _SHORTEST_PART = 8
-_VARIABLE = re.compile(r"\$\{[^{}]*\}")
+# In place of a variable. A letter, so that words with variables stay words.
+_BLANK = "\ua66e"
+_BRACE = re.compile(r"\$?\{|\}")
+# Variables of shells and systems, whose values mean something else.
+SYSTEM_VARIABLES = frozenset(
+    "CDPATH EDITOR ENV HOME HOST HOSTNAME IFS LANG LOGNAME MAIL NODE_OPTIONS OLDPWD PAGER PATH PORT"
+    " PS1 PWD PYTHONPATH SHELL TEMP TERM TMP TMPDIR TZ UID USER USERNAME".split()
+)
 _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
 _URL_BEFORE_PASSWORD = re.compile(r"://[^\s/?#@:]*:$")
 _URL_USER = re.compile(r"://[^\s/?#@]*@")
@@ -79,9 +87,9 @@ class Credentials:
     def hide(self, at: At, key: str, value: str) -> str:
         """Return the reference for a credential, and note it. Another value has another name."""
         name = name_variable(key)
-        if self._values.get(name, value) != value and len(at.path) > 1:
-            owner = at.path[1] if at.path[0] in _NAMED_SECTIONS else at.path[-2]
-            name = name_variable(f"{owner}_{key}")
+        is_used = self._values.get(name, value) != value
+        if name in SYSTEM_VARIABLES or (is_used and len(at.path) > 1):
+            name = name_variable(f"{_find_owner(at)}_{key}")
         base, number = name, 2
         while self._values.get(name, value) != value:
             name, number = f"{base}_{number}", number + 1
@@ -139,6 +147,12 @@ class Credentials:
         return node._replace(value=text, text=text)
 
 
+def _find_owner(at: At) -> str:
+    """Find the function, resource or section that a credential belongs to."""
+    path = ("secret", *at.path)
+    return at.path[1] if at.path[:1] in _NAMED_SECTIONS and at.path[1:] else path[-2]
+
+
 def _find_split_passwords(node: Sequence) -> frozenset[int]:
     """Find passwords of URLs that `Fn::Join` puts together: between a user and an `@`."""
     texts = [one.text if isinstance(one, Scalar) else "" for one in node.items]
@@ -148,7 +162,7 @@ def _find_split_passwords(node: Sequence) -> frozenset[int]:
         if texts[number]
         and texts[number + 1].startswith("@")
         and _URL_BEFORE_PASSWORD.search(texts[number - 1])
-        and not _VARIABLE.fullmatch(texts[number])
+        and _strip_variables(texts[number])
     )
 
 
@@ -176,10 +190,36 @@ def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
 
 
 def _strip_variables(text: str) -> str:
-    """Remove variables, from the inside out."""
-    while (shorter := _VARIABLE.sub("", text)) != text:
-        text = shorter
-    return text
+    """Remove variables, also those with others inside."""
+    return _blank_variables(text).replace(_BLANK, "")
+
+
+def _blank_variables(text: str) -> str:
+    """Replace each character of a variable, so that the places of others stay."""
+    if "${" not in text:
+        return text
+    parts: list[str] = []
+    end = 0
+    for start, stop in _list_variables(text):
+        parts += (text[end:start], _BLANK * (stop - start))
+        end = stop
+    return "".join((*parts, text[end:]))
+
+
+def _list_variables(text: str) -> Iterator[tuple[int, int]]:
+    """List the places of the outermost variables, in one pass."""
+    opened: list[tuple[int, bool]] = []
+    found: list[tuple[int, int]] = []
+    for brace in _BRACE.finditer(text):
+        if brace[0] != "}":
+            opened.append((brace.start(), brace[0] == "${"))
+        elif opened:
+            start, is_variable = opened.pop()
+            if is_variable:
+                while found and found[-1][0] > start:
+                    found.pop()
+                found.append((start, brace.end()))
+    return iter(found)
 
 
 def _has_form(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, from_sam, from_serverless, service, template
 
 FUNCTION = "api: {handler: src/api.handler}\n"
@@ -184,3 +185,25 @@ def test_a_credential_in_an_event_pattern_is_replaced() -> None:
     done = from_serverless(service(function), SOURCE)
     assert "Hunter2" not in str(done)
     assert "${env:API_TOKEN}" in str(done.function["triggers"])
+
+
+@pytest.mark.parametrize("key", ["path", "home", "user", "host", "tmpdir"])
+def test_a_credential_never_has_the_name_of_a_variable_of_the_system(key: str) -> None:
+    rest = f"custom: {{db: {{{key}: 'postgres://app:Hunter2@db/x'}}}}\n"
+    env = f"environment: {{URL: '${{self:custom.db.{key}}}'}}\n"
+    done = from_serverless(service(FUNCTION, env, rest), SOURCE)
+    assert done.config["env"] == {"URL": f"${{env:DB_{key.upper()}}}"}
+
+
+def test_a_default_with_the_form_of_a_credential_is_not_copied() -> None:
+    assert env_of("  PAGE: \"${env:PAGE, 'https://a:Hunter2@b'}\"\n") == {"PAGE": "${env:PAGE}"}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text", ["${" * 60_000 + "x" + "}" * 60_000, "${self:a" * 30_000], ids=["closed", "open"]
+)
+def test_deeply_nested_variables_are_refused(text: str) -> None:
+    with pytest.raises(FabricError) as raised:
+        env_of(f"  ANY: '{text}'\n")
+    assert "variables are nested more than" in raised.value.problems[0].message
