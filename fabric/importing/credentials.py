@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from fabric.config.yaml.nodes import EMPTY, KeyValue, Node, Scalar, Sequence
+from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
 from fabric.importing.source import At, Ledger
 from fabric.model.secrecy import is_secret_name, redact_shapes
 
@@ -12,6 +13,8 @@ _OWN_NAMES = (
     *("environment", "env", "variables", "custom", "params", "input", "parameters"),
     *("pattern", "eventpattern"),
 )
+# Sections whose keys below are those of CloudFormation.
+_TEMPLATE_SECTIONS = ("Resources", "Properties", "Outputs")
 # Sections whose keys name functions and resources.
 _NAMED_SECTIONS = (("functions",), ("Resources",), ("services",))
 _PROPERTY = re.compile(
@@ -68,13 +71,55 @@ def name_variable(key: str) -> str:
 def is_credential_name(name: str) -> bool:
     """Return whether a value of this name is a credential, and not the name of one or its limit."""
     is_named = is_secret_name(name) or _SHORT_NAME.search(name) is not None
-    return is_named and (_PLAIN_NAME.search(name) is None or _SHORT_NAME.search(name) is not None)
+    return is_named and not _is_plain_name(name)
+
+
+def _is_plain_name(name: str) -> bool:
+    return _PLAIN_NAME.search(name) is not None and _SHORT_NAME.search(name) is None
 
 
 def is_secret_parameter(at: At) -> bool:
     """Return whether a parameter of a template holds a credential."""
     is_set = bool(at.get("Default").text) and not _REFERENCE.match(at.get("Default").text)
     return at.get("NoEcho").text.lower() == "true" or (is_set and is_credential_name(at.key))
+
+
+class _Name(NamedTuple):
+    """The name of a value: its key, below the keys of credentials."""
+
+    text: str
+    # Whether the project chose the name.
+    is_named: bool
+    # Whether the project chose the keys below as well, which those of templates are not.
+    is_free: bool
+    # Whether the value is below the name of a credential.
+    is_secret: bool = False
+
+
+def _find_owner_name(at: At) -> str:
+    """Find the name that a map has in one of its keys, or that of an output."""
+    names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
+    return next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
+
+
+def _name_entry(at: At, key: str, name: _Name, owner: str) -> _Name:
+    """Name an entry of a map. The values below a credential, such as those by stage, are secret."""
+    is_own = key.lower() in _OWN_NAMES
+    is_named = name.is_named or is_own
+    is_free = is_own or (name.is_free and key not in _TEMPLATE_SECTIONS)
+    if key in ("Value", "value") and is_credential_name(owner):
+        return _Name(owner, is_named=True, is_free=True)
+    # A parameter has the name of its map.
+    if key == "Default":
+        return _Name(at.key, is_named=is_named, is_free=is_free)
+    if key.startswith("Fn::"):
+        return name._replace(is_named=is_named)
+    kind = at.get("Type").text
+    is_declared = "::" in kind or (at.path[-2:-1] == ("Parameters",) and bool(kind))
+    is_below = name.is_secret or (name.is_free and is_credential_name(name.text))
+    if is_below and not is_declared and not _is_plain_name(f"{name.text}_{key}"):
+        return _Name(f"{name.text}_{key}", is_named=True, is_free=is_free, is_secret=True)
+    return _Name(key, is_named=is_named, is_free=is_free)
 
 
 class Credentials:
@@ -108,38 +153,28 @@ class Credentials:
 
     def replace(self, root: Node, *, is_named: bool = False) -> Node:
         """Replace each literal credential, by its key or by its form."""
-        return self._replace(At(root), "", is_named=is_named)
+        return self._replace(At(root), _Name("", is_named=is_named, is_free=is_named))
 
-    def _replace(self, at: At, key: str, *, is_named: bool) -> Node:
+    def _replace(self, at: At, name: _Name) -> Node:
         node = at.node if at.node is not None else EMPTY
         if isinstance(node, Scalar):
-            if not _is_credential(node, key, is_named=is_named):
-                return node
-            return self._hide_text(at, node, key)
+            return self._hide_text(at, node, name.text) if _is_credential(node, name) else node
         if isinstance(node, Sequence):
-            places = at.list_items()
             passwords = _find_split_passwords(node)
             items = (
-                self._hide_text(one, one.node, key or "password")
+                self._hide_text(one, one.node, name.text or "password")
                 if isinstance(one.node, Scalar) and number in passwords
-                else self._replace(one, key, is_named=is_named)
-                for number, one in enumerate(places)
+                else self._replace(one, name)
+                for number, one in enumerate(at.list_items())
             )
             return node._replace(items=tuple(items))
-        names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
-        owner = next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
-        entries: list[KeyValue] = []
-        for entry, one in zip(node.entries, at.list_entries(), strict=True):
-            is_inner = is_named or entry.key.lower() in _OWN_NAMES
-            inner = key if entry.key.startswith("Fn::") else entry.key
-            # A parameter and an output have the name of their map.
-            inner = at.key if entry.key == "Default" else inner
-            if entry.key in _REFERENCES:
-                entries.append(entry)
-                continue
-            if entry.key in ("Value", "value") and is_credential_name(owner):
-                is_inner, inner = True, owner
-            entries.append(entry._replace(value=self._replace(one, inner, is_named=is_inner)))
+        owner = _find_owner_name(at)
+        entries = (
+            entry
+            if entry.key in _REFERENCES
+            else entry._replace(value=self._replace(one, _name_entry(at, entry.key, name, owner)))
+            for entry, one in zip(node.entries, at.list_entries(), strict=True)
+        )
         return node._replace(entries=tuple(entries))
 
     def _hide_text(self, at: At, node: Scalar, key: str) -> Node:
@@ -173,10 +208,12 @@ def _has_pair(text: str) -> bool:
 
 def is_credential(text: str, name: str) -> bool:
     """Return whether a value with a name that the project chose is a credential."""
-    return bool(text) and _is_credential(Scalar(text, text, 0, 0), name, is_named=True)
+    named = _Name(name, is_named=True, is_free=True)
+    return bool(text) and _is_credential(Scalar(text, text, 0, 0), named)
 
 
-def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
+def _is_credential(node: Scalar, name: _Name) -> bool:
+    key = name.text
     if isinstance(node.value, bool) or not node.text or _REFERENCE.match(node.text):
         return False
     if key.endswith(".$") and _JSON_PATH.match(node.text):
@@ -186,7 +223,8 @@ def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
     plain = _strip_variables(node.text)
     if plain != node.text and len(plain) < _SHORTEST_PART:
         return False
-    return bool((is_named and is_credential_name(key)) or _PROPERTY.search(key))
+    is_named = name.is_secret or (name.is_free and is_credential_name(key))
+    return is_named or _PROPERTY.search(key) is not None
 
 
 def _strip_variables(text: str) -> str:

@@ -207,3 +207,44 @@ def test_deeply_nested_variables_are_refused(text: str) -> None:
     with pytest.raises(FabricError) as raised:
         env_of(f"  ANY: '{text}'\n")
     assert "variables are nested more than" in raised.value.problems[0].message
+
+
+def test_values_below_the_name_of_a_credential_are_replaced() -> None:
+    rest = (
+        "custom:\n  dbPassword: {dev: Hunter2dev, prod: Hunter2prod}\n"
+        "  dbPass: {dev: Hunter2dev, prod: {main: Hunter2prod}}\n"
+        "  secrets: {dev: {stripe: Hunter2}, tableName: orders}\n"
+    )
+    env = (
+        "environment:\n  PASS: '${self:custom.dbPassword.${sls:stage}}'\n"
+        "  KEYS: '${self:custom.secrets.dev.stripe}'\n"
+        "  OTHER: '${self:custom.dbPass.prod.main}'\n"
+        "  TABLE: '${self:custom.secrets.tableName}'\n"
+    )
+    done = from_serverless(service(FUNCTION, env, rest), SOURCE)
+    assert "Hunter2" not in repr((done.config, done.stacks))
+    assert done.config["params"] == {"dbPassword": "${env:DB_PASSWORD_DEV}"}
+    assert done.config["stages"]["prod"]["params"] == {"dbPassword": "${env:DB_PASSWORD_PROD}"}
+    assert done.config["env"]["TABLE"] == "orders"
+
+
+def test_a_declared_parameter_with_the_name_of_a_credential_keeps_its_type() -> None:
+    resources = "F: {Type: 'AWS::Serverless::Function', Properties: {Handler: api.handler, Runtime: nodejs22.x, CodeUri: src}}\nT: {Type: 'AWS::SNS::Topic', Properties: {TopicName: !Ref DbPassword}}\n"
+    rest = "Parameters: {DbPassword: {Type: String, NoEcho: true, Description: the password, Default: Hunter2}}\n"
+    done = from_sam(template(resources, rest), SOURCE)
+    assert "Hunter2" not in str(done)
+    assert "${env:DB_PASSWORD_TYPE}" not in str(done)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["resources: '${file(db.yml)}'\n", "resources: {Resources: '${file(db.yml):Resources}'}\n"],
+)
+def test_keys_of_a_template_below_the_name_of_a_credential_are_copied(rest: str) -> None:
+    files = {
+        **SOURCE,
+        "db.yml": "Resources:\n  DbSecret:\n    Type: AWS::SecretsManager::Secret\n    Properties:\n"
+        "      GenerateSecretString: {GenerateStringKey: password, SecretStringTemplate: '{}'}\n",
+    }
+    done = from_serverless(service(FUNCTION, "", rest), files)
+    assert "${env:" not in str(done)

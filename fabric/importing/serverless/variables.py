@@ -198,7 +198,8 @@ class Variables:
 
     def _add_default(self, variable: Variable, dynamic: Binding, found: Node, at: At) -> Binding:
         name = dynamic.inside.partition(":")[2]
-        if isinstance(found, Scalar) and (is_credential(found.text, name) or is_credential(found.text, at.key)):
+        text = found.text if isinstance(found, Scalar) else ""
+        if any(is_credential(text, one) for one in (name, at.key)):
             reason = "the default of a credential is not copied; set the variable in .env"
             self._ledger.change(at, reason, f"${{{dynamic.inside}}}")
             return dynamic
