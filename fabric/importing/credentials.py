@@ -10,7 +10,7 @@ from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
 _OWN_NAMES = (
-    *("environment", "env", "variables", "custom", "params", "input", "parameters"),
+    *("environment", "env", "variables", "vars", "custom", "params", "input", "parameters"),
     *("pattern", "eventpattern"),
 )
 # Sections whose keys below are those of CloudFormation.
