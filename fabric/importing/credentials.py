@@ -1,11 +1,11 @@
 """Credentials in a source become references to environment variables, before anything is copied."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
-from fabric.importing.source import At, Ledger
+from fabric.importing.source import At, Ledger, Path
 from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
@@ -28,6 +28,7 @@ _SHORT_NAME = re.compile(
 )
 # The rest of a text with variables, from which on it can be a credential.
 _SHORTEST_PART = 8
+_SHORTEST_VALUE = 4
 # In place of a variable. A letter, so that words with variables stay words.
 _BLANK = "\ua66e"
 _BRACE = re.compile(r"\$?\{|\}")
@@ -37,11 +38,10 @@ SYSTEM_VARIABLES = frozenset(
     " PS1 PWD PYTHONPATH SHELL TEMP TERM TMP TMPDIR TZ UID USER USERNAME".split()
 )
 _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
-_URL_BEFORE_PASSWORD = re.compile(r"://[^\s/?#@:]*:$")
 _URL_USER = re.compile(r"://[^\s/?#@]*@")
 _ASSIGNED_PASSWORD = re.compile(
-    r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]"
-    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?[^;\s&$\"']{8,}",
+    r"(?:^|[;\s?&])(?:password|pwd)=(?P<short>[^;\s&]+)"
+    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?(?P<long>[^;\s&$\"']{8,})",
     re.IGNORECASE,
 )
 # A pair of JSON that is written as text.
@@ -56,6 +56,9 @@ _PLAIN_NAME = re.compile(
 )
 # Functions whose text names a resource or an export.
 _REFERENCES = ("Ref", "Fn::GetAtt", "Fn::ImportValue", "Fn::FindInMap", "Fn::Transform")
+# Functions that put a text together, and those whose first item is not a part of their value.
+_JOINS = ("Fn::Join", "Fn::Sub")
+_WITH_NAME_FIRST = ("Fn::Join", "Fn::If", "Fn::Select", "Fn::Split")
 # Paths of the input of a state machine, such as `$$.Task.Token`.
 _JSON_PATH = re.compile(r"\$\$?\.")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -128,6 +131,8 @@ class Credentials:
     def __init__(self, ledger: Ledger, values: dict[str, str] | None = None) -> None:
         self._ledger = ledger
         self._values: dict[str, str] = {} if values is None else values
+        # The places of credentials in literals of `Fn::Join` and `Fn::Sub`.
+        self._joined: dict[Path, list[tuple[int, int]]] = {}
 
     def hide(self, at: At, key: str, value: str) -> str:
         """Return the reference for a credential, and note it. Another value has another name."""
@@ -158,16 +163,15 @@ class Credentials:
     def _replace(self, at: At, name: _Name) -> Node:
         node = at.node if at.node is not None else EMPTY
         if isinstance(node, Scalar):
-            return self._hide_text(at, node, name.text) if _is_credential(node, name) else node
+            if _is_credential(node, name):
+                return self._hide_text(at, node, name.text)
+            return self._hide_joined(at, node, name.text)
         if isinstance(node, Sequence):
-            passwords = _find_split_passwords(node)
-            items = (
-                self._hide_text(one, one.node, name.text or "password")
-                if isinstance(one.node, Scalar) and number in passwords
-                else self._replace(one, name)
-                for number, one in enumerate(at.list_items())
-            )
-            return node._replace(items=tuple(items))
+            first = 1 if at.key in _WITH_NAME_FIRST else 0
+            items = (self._replace(one, name) for one in at.list_items()[first:])
+            return node._replace(items=(*node.items[:first], *items))
+        if any(one.key in _JOINS for one in node.entries):
+            self._find_joined(at)
         owner = _find_owner_name(at)
         entries = (
             entry
@@ -176,6 +180,22 @@ class Credentials:
             for entry, one in zip(node.entries, at.list_entries(), strict=True)
         )
         return node._replace(entries=tuple(entries))
+
+    def _find_joined(self, at: At) -> None:
+        for path, span in _find_joined(at):
+            self._joined.setdefault(path, []).append(span)
+
+    def _hide_joined(self, at: At, node: Scalar, key: str) -> Node:
+        """Replace the parts of a text that belong to a credential of a longer text."""
+        text, end = node.text, len(node.text)
+        # A text within another one was found twice.
+        for start, last in sorted(self._joined.get(at.path, ()), reverse=True):
+            stop = min(last, end)
+            if start < stop:
+                hidden = self.hide(at, key or "password", text[start:stop])
+                text = text[:start] + hidden + text[stop:]
+                end = start
+        return node if text == node.text else node._replace(value=text, text=text)
 
     def _hide_text(self, at: At, node: Scalar, key: str) -> Node:
         text = self.hide(at, key, node.text)
@@ -188,22 +208,73 @@ def _find_owner(at: At) -> str:
     return at.path[1] if at.path[:1] in _NAMED_SECTIONS and at.path[1:] else path[-2]
 
 
-def _find_split_passwords(node: Sequence) -> frozenset[int]:
-    """Find passwords of URLs that `Fn::Join` puts together: between a user and an `@`."""
-    texts = [one.text if isinstance(one, Scalar) else "" for one in node.items]
-    return frozenset(
-        number
-        for number in range(1, len(texts) - 1)
-        if texts[number]
-        and texts[number + 1].startswith("@")
-        and _URL_BEFORE_PASSWORD.search(texts[number - 1])
-        and _strip_variables(texts[number])
-    )
+class _Piece(NamedTuple):
+    """A part of a text that a template puts together, and its place. No place: not a literal."""
+
+    text: str
+    path: Path | None = None
+    start: int = 0
 
 
-def _has_pair(text: str) -> bool:
-    """Return whether JSON that is written as text contains a credential."""
-    return any(is_credential_name(key) for key, _ in _PAIR.findall(text))
+def _list_pieces(at: At) -> Iterator[_Piece]:
+    """List the parts of a text of `Fn::Join` and `Fn::Sub`, also of those within each other."""
+    inner = at.list_entries()[0] if at.is_map and len(at.list_entries()) == 1 else at
+    items = inner.list_items() if inner.is_list else ()
+    match at.node, inner.key, items:
+        case Scalar(text=text), _, _:
+            yield _Piece(_blank_variables(text), at.path)
+        case _, "Fn::Join", (separator, parts):
+            for number, one in enumerate(parts.list_items()):
+                if number:
+                    yield _Piece(separator.text)
+                yield from _list_pieces(one)
+        case _, "Fn::Sub", (text, values) if values.is_map:
+            yield from _list_substituted(text, {one.key: one for one in values.list_entries()})
+        case _, "Fn::Sub", _ if inner.text:
+            yield _Piece(_blank_variables(inner.text), inner.path)
+        case _:
+            yield _Piece(_BLANK)
+
+
+def _list_substituted(at: At, values: Mapping[str, At]) -> Iterator[_Piece]:
+    end = 0
+    for start, stop in _list_variables(at.text):
+        yield _Piece(at.text[end:start], at.path, end)
+        value = values.get(at.text[start + 2 : stop - 1])
+        yield from (_Piece(_BLANK),) if value is None else _list_pieces(value)
+        end = stop
+    yield _Piece(at.text[end:], at.path, end)
+
+
+def _find_joined(at: At) -> Iterator[tuple[Path, tuple[int, int]]]:
+    """Find the parts of credentials in literals that a template puts together."""
+    pieces = list(_list_pieces(at))
+    spans = _list_spans("".join(one.text for one in pieces))
+    begin = 0
+    for one in pieces:
+        end = begin + len(one.text)
+        for start, stop in spans:
+            first, last = max(start, begin), min(stop, end)
+            if one.path is not None and first < last and one.text.strip(_BLANK):
+                offset = one.start - begin
+                yield one.path, (first + offset, last + offset)
+        begin = end
+
+
+def _list_spans(text: str) -> list[tuple[int, int]]:
+    """List the places of credentials in a text whose variables are blank."""
+    found = [one.span(1) for one in _URL_PASSWORD.finditer(text) if one[1].strip(_BLANK)]
+    for one in _ASSIGNED_PASSWORD.finditer(text):
+        group, least = ("short", 1) if one["short"] else ("long", _SHORTEST_PART)
+        if len(one[group].replace(_BLANK, "")) >= least:
+            found.append(one.span(group))
+    found += [
+        one.span(2)
+        for one in _PAIR.finditer(text)
+        if is_credential_name(one[1]) and len(one[2].replace(_BLANK, "")) >= _SHORTEST_VALUE
+    ]
+    plain = _URL_USER.sub("://", text.replace(_BLANK, ""))
+    return found or ([(0, len(text))] if redact_shapes(plain) != plain else [])
 
 
 def is_credential(text: str, name: str) -> bool:
@@ -262,11 +333,4 @@ def _list_variables(text: str) -> Iterator[tuple[int, int]]:
 
 def _has_form(text: str) -> bool:
     """Return whether a text contains a credential, and not only variables for one."""
-    plain = _strip_variables(text)
-    url = _URL_PASSWORD.search(plain)
-    if url is not None:
-        return bool(url[1])
-    if _ASSIGNED_PASSWORD.search(plain) or _has_pair(plain):
-        return True
-    without_user = _URL_USER.sub("://", plain)
-    return redact_shapes(without_user) != without_user
+    return bool(_list_spans(_blank_variables(text)))

@@ -248,3 +248,54 @@ def test_keys_of_a_template_below_the_name_of_a_credential_are_copied(rest: str)
     }
     done = from_serverless(service(FUNCTION, "", rest), files)
     assert "${env:" not in str(done)
+
+
+JOINED = """\
+F:
+  Type: AWS::Serverless::Function
+  Properties:
+    Handler: api.handler
+    Runtime: nodejs22.x
+    CodeUri: src
+    Environment: {Variables: {DB: %s}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            "!Join ['', ['https://', user, ':', Hunter2, '@', 'h/x']]",
+            "https://user:${env:DB}@h/x",
+        ),
+        (
+            "!Join ['', ['postgres://', !Ref X, ':Hunter2@', h]]",
+            "postgres://${param:X}:${env:DB}@h",
+        ),
+        ("!Join [':', ['postgres://app', 'Hunter2@h']]", "postgres://app:${env:DB}@h"),
+        ("!Join ['@', ['postgres://app:Hunter2', !Ref X]]", "postgres://app:${env:DB}@${param:X}"),
+        ("!Sub ['postgres://app:${p}@h', {p: Hunter2}]", "postgres://app:${env:P}@h"),
+        ("!Join ['', ['Server=x;Password=', Hunter2]]", "Server=x;Password=${env:DB}"),
+        (
+            "!Join ['', ['https://u:', !Join ['', [Hun, ter2]], '@h']]",
+            "https://u:${env:DB}${env:F_DB}@h",
+        ),
+        ("!Join ['', ['https://u:', !Ref X, '@h']]", "https://u:${param:X}@h"),
+        ("!Join ['-', [a, !Ref X]]", "a-${param:X}"),
+    ],
+)
+def test_a_credential_that_a_template_puts_together_is_replaced(value: str, text: str) -> None:
+    parameters = "Parameters: {X: {Type: String, Default: a}}\n"
+    done = from_sam(template(JOINED % value, parameters), SOURCE)
+    assert done.function["env"] == {"DB": text}
+
+
+def test_the_condition_of_a_credential_is_kept() -> None:
+    resources = "T: {Type: 'AWS::ECS::TaskDefinition', Properties: {Environment: {DB_PASSWORD: !If [IsProd, Hunter2, !Ref 'AWS::NoValue']}}}\n"
+    function = JOINED % "a"
+    done = from_sam(
+        template(function + resources, "Conditions: {IsProd: !Equals [a, a]}\n"), SOURCE
+    )
+    [stack] = done.stacks.values()
+    found = stack["Resources"]["T"]["Properties"]["Environment"]["DB_PASSWORD"]
+    assert found["Fn::If"][:2] == ["IsProd", {"Ref": "EnvDBPASSWORD"}]
