@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from fabric.config.yaml.nodes import Node
-from fabric.importing.source import At
+from fabric.importing.credentials import Credentials
+from fabric.importing.source import At, Fate, Ledger, find_path
 from fabric.model.problems import FabricError, Place, Problem
 
 COMPOSE_NAMES = ("serverless-compose.yml", "serverless-compose.yaml")
@@ -57,7 +58,8 @@ class Composition(Struct, frozen=True):
 
 def read_composition(root: Node, file: str) -> Composition:
     """Read the file. Each odd value and each unknown service is a problem with its place."""
-    top = At(root)
+    ledger = Ledger()
+    top = At(Credentials(ledger).replace(root))
     listed = top.get("services")
     if not listed.is_map:
         raise FabricError(_build_problem(file, listed, "`services` is not a map of services"))
@@ -68,7 +70,11 @@ def read_composition(root: Node, file: str) -> Composition:
     if problems:
         raise FabricError(*problems)
     services = {one.key: _read_service(one) for one in listed.list_entries()}
-    return Composition(file, services, tuple(_list_unknown(top, listed)))
+    hidden = (
+        ComposeNote(find_path(top, one.path), one.reason, f"set it for {one.advice}")
+        for one in ledger.settle(root).select(Fate.CHANGED)
+    )
+    return Composition(file, services, (*hidden, *_list_unknown(top, listed)))
 
 
 def _read_service(at: At) -> ComposedService:

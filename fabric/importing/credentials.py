@@ -1,18 +1,22 @@
 """Credentials in a source become references to environment variables, before anything is copied."""
 
 import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from fabric.config.yaml.nodes import EMPTY, KeyValue, Node, Scalar, Sequence
-from fabric.importing.source import At, Ledger
+from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
+from fabric.importing.source import At, Ledger, Path
 from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
 _OWN_NAMES = (
-    *("environment", "env", "variables", "custom", "params", "input", "parameters"),
+    *("environment", "env", "variables", "vars", "custom", "params", "input", "parameters"),
     *("pattern", "eventpattern"),
 )
+# Sections whose keys below are those of CloudFormation.
+_TEMPLATE_SECTIONS = ("Resources", "Properties", "Outputs")
 # Sections whose keys name functions and resources.
-_NAMED_SECTIONS = ("functions", "Resources")
+_NAMED_SECTIONS = (("functions",), ("Resources",), ("services",))
 _PROPERTY = re.compile(
     r"(?:password|secretstring|auth_?token|access_?token|client_?secret|private_?key)$",
     re.IGNORECASE,
@@ -24,13 +28,20 @@ _SHORT_NAME = re.compile(
 )
 # The rest of a text with variables, from which on it can be a credential.
 _SHORTEST_PART = 8
-_VARIABLE = re.compile(r"\$\{[^{}]*\}")
+_SHORTEST_VALUE = 4
+# In place of a variable. A letter, so that words with variables stay words.
+_BLANK = "\ua66e"
+_BRACE = re.compile(r"\$?\{|\}")
+# Variables of shells and systems, whose values mean something else.
+SYSTEM_VARIABLES = frozenset(
+    "CDPATH EDITOR ENV HOME HOST HOSTNAME IFS LANG LOGNAME MAIL NODE_OPTIONS OLDPWD PAGER PATH PORT"
+    " PS1 PWD PYTHONPATH SHELL TEMP TERM TMP TMPDIR TZ UID USER USERNAME".split()
+)
 _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
-_URL_BEFORE_PASSWORD = re.compile(r"://[^\s/?#@:]*:$")
 _URL_USER = re.compile(r"://[^\s/?#@]*@")
 _ASSIGNED_PASSWORD = re.compile(
-    r"(?:^|[;\s?&])(?:password|pwd)=[^;\s&]"
-    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?[^;\s&$\"']{8,}",
+    r"(?:^|[;\s?&])(?:password|pwd)=(?P<short>[^;\s&]+)"
+    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?(?P<long>[^;\s&$\"']{8,})",
     re.IGNORECASE,
 )
 # A pair of JSON that is written as text.
@@ -45,6 +56,9 @@ _PLAIN_NAME = re.compile(
 )
 # Functions whose text names a resource or an export.
 _REFERENCES = ("Ref", "Fn::GetAtt", "Fn::ImportValue", "Fn::FindInMap", "Fn::Transform")
+# Functions that put a text together, and those whose first item is not a part of their value.
+_JOINS = ("Fn::Join", "Fn::Sub")
+_WITH_NAME_FIRST = ("Fn::Join", "Fn::If", "Fn::Select", "Fn::Split")
 # Paths of the input of a state machine, such as `$$.Task.Token`.
 _JSON_PATH = re.compile(r"\$\$?\.")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -60,7 +74,11 @@ def name_variable(key: str) -> str:
 def is_credential_name(name: str) -> bool:
     """Return whether a value of this name is a credential, and not the name of one or its limit."""
     is_named = is_secret_name(name) or _SHORT_NAME.search(name) is not None
-    return is_named and (_PLAIN_NAME.search(name) is None or _SHORT_NAME.search(name) is not None)
+    return is_named and not _is_plain_name(name)
+
+
+def _is_plain_name(name: str) -> bool:
+    return _PLAIN_NAME.search(name) is not None and _SHORT_NAME.search(name) is None
 
 
 def is_secret_parameter(at: At) -> bool:
@@ -69,19 +87,59 @@ def is_secret_parameter(at: At) -> bool:
     return at.get("NoEcho").text.lower() == "true" or (is_set and is_credential_name(at.key))
 
 
+class _Name(NamedTuple):
+    """The name of a value: its key, below the keys of credentials."""
+
+    text: str
+    # Whether the project chose the name.
+    is_named: bool
+    # Whether the project chose the keys below as well, which those of templates are not.
+    is_free: bool
+    # Whether the value is below the name of a credential.
+    is_secret: bool = False
+
+
+def _find_owner_name(at: At) -> str:
+    """Find the name that a map has in one of its keys, or that of an output."""
+    names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
+    return next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
+
+
+def _name_entry(at: At, key: str, name: _Name, owner: str) -> _Name:
+    """Name an entry of a map. The values below a credential, such as those by stage, are secret."""
+    is_own = key.lower() in _OWN_NAMES
+    is_named = name.is_named or is_own
+    is_free = is_own or (name.is_free and key not in _TEMPLATE_SECTIONS)
+    if key in ("Value", "value") and is_credential_name(owner):
+        return _Name(owner, is_named=True, is_free=True)
+    # A parameter has the name of its map.
+    if key == "Default":
+        return _Name(at.key, is_named=is_named, is_free=is_free)
+    if key.startswith("Fn::"):
+        return name._replace(is_named=is_named)
+    kind = at.get("Type").text
+    is_declared = "::" in kind or (at.path[-2:-1] == ("Parameters",) and bool(kind))
+    is_below = name.is_secret or (name.is_free and is_credential_name(name.text))
+    if is_below and not is_declared and not _is_plain_name(f"{name.text}_{key}"):
+        return _Name(f"{name.text}_{key}", is_named=True, is_free=is_free, is_secret=True)
+    return _Name(key, is_named=is_named, is_free=is_free)
+
+
 class Credentials:
     """The credentials of one source, by the names of their variables."""
 
     def __init__(self, ledger: Ledger, values: dict[str, str] | None = None) -> None:
         self._ledger = ledger
         self._values: dict[str, str] = {} if values is None else values
+        # The places of credentials in literals of `Fn::Join` and `Fn::Sub`.
+        self._joined: dict[Path, list[tuple[int, int]]] = {}
 
     def hide(self, at: At, key: str, value: str) -> str:
         """Return the reference for a credential, and note it. Another value has another name."""
         name = name_variable(key)
-        if self._values.get(name, value) != value and len(at.path) > 1:
-            owner = at.path[1] if at.path[0] in _NAMED_SECTIONS else at.path[-2]
-            name = name_variable(f"{owner}_{key}")
+        is_used = self._values.get(name, value) != value
+        if name in SYSTEM_VARIABLES or (is_used and len(at.path) > 1):
+            name = name_variable(f"{_find_owner(at)}_{key}")
         base, number = name, 2
         while self._values.get(name, value) != value:
             name, number = f"{base}_{number}", number + 1
@@ -100,69 +158,133 @@ class Credentials:
 
     def replace(self, root: Node, *, is_named: bool = False) -> Node:
         """Replace each literal credential, by its key or by its form."""
-        return self._replace(At(root), "", is_named=is_named)
+        return self._replace(At(root), _Name("", is_named=is_named, is_free=is_named))
 
-    def _replace(self, at: At, key: str, *, is_named: bool) -> Node:
+    def _replace(self, at: At, name: _Name) -> Node:
         node = at.node if at.node is not None else EMPTY
         if isinstance(node, Scalar):
-            if not _is_credential(node, key, is_named=is_named):
-                return node
-            return self._hide_text(at, node, key)
+            if _is_credential(node, name):
+                return self._hide_text(at, node, name.text)
+            return self._hide_joined(at, node, name.text)
         if isinstance(node, Sequence):
-            places = at.list_items()
-            passwords = _find_split_passwords(node)
-            items = (
-                self._hide_text(one, one.node, key or "password")
-                if isinstance(one.node, Scalar) and number in passwords
-                else self._replace(one, key, is_named=is_named)
-                for number, one in enumerate(places)
-            )
-            return node._replace(items=tuple(items))
-        names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
-        owner = next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
-        entries: list[KeyValue] = []
-        for entry, one in zip(node.entries, at.list_entries(), strict=True):
-            is_inner = is_named or entry.key.lower() in _OWN_NAMES
-            inner = key if entry.key.startswith("Fn::") else entry.key
-            # A parameter and an output have the name of their map.
-            inner = at.key if entry.key == "Default" else inner
-            if entry.key in _REFERENCES:
-                entries.append(entry)
-                continue
-            if entry.key in ("Value", "value") and is_credential_name(owner):
-                is_inner, inner = True, owner
-            entries.append(entry._replace(value=self._replace(one, inner, is_named=is_inner)))
+            first = 1 if at.key in _WITH_NAME_FIRST else 0
+            items = (self._replace(one, name) for one in at.list_items()[first:])
+            return node._replace(items=(*node.items[:first], *items))
+        if any(one.key in _JOINS for one in node.entries):
+            self._find_joined(at)
+        owner = _find_owner_name(at)
+        entries = (
+            entry
+            if entry.key in _REFERENCES
+            else entry._replace(value=self._replace(one, _name_entry(at, entry.key, name, owner)))
+            for entry, one in zip(node.entries, at.list_entries(), strict=True)
+        )
         return node._replace(entries=tuple(entries))
+
+    def _find_joined(self, at: At) -> None:
+        for path, span in _find_joined(at):
+            self._joined.setdefault(path, []).append(span)
+
+    def _hide_joined(self, at: At, node: Scalar, key: str) -> Node:
+        """Replace the parts of a text that belong to a credential of a longer text."""
+        text, end = node.text, len(node.text)
+        # A text within another one was found twice.
+        for start, last in sorted(self._joined.get(at.path, ()), reverse=True):
+            stop = min(last, end)
+            if start < stop:
+                hidden = self.hide(at, key or "password", text[start:stop])
+                text = text[:start] + hidden + text[stop:]
+                end = start
+        return node if text == node.text else node._replace(value=text, text=text)
 
     def _hide_text(self, at: At, node: Scalar, key: str) -> Node:
         text = self.hide(at, key, node.text)
         return node._replace(value=text, text=text)
 
 
-def _find_split_passwords(node: Sequence) -> frozenset[int]:
-    """Find passwords of URLs that `Fn::Join` puts together: between a user and an `@`."""
-    texts = [one.text if isinstance(one, Scalar) else "" for one in node.items]
-    return frozenset(
-        number
-        for number in range(1, len(texts) - 1)
-        if texts[number]
-        and texts[number + 1].startswith("@")
-        and _URL_BEFORE_PASSWORD.search(texts[number - 1])
-        and not _VARIABLE.fullmatch(texts[number])
-    )
+def _find_owner(at: At) -> str:
+    """Find the function, resource or section that a credential belongs to."""
+    path = ("secret", *at.path)
+    return at.path[1] if at.path[:1] in _NAMED_SECTIONS and at.path[1:] else path[-2]
 
 
-def _has_pair(text: str) -> bool:
-    """Return whether JSON that is written as text contains a credential."""
-    return any(is_credential_name(key) for key, _ in _PAIR.findall(text))
+class _Piece(NamedTuple):
+    """A part of a text that a template puts together, and its place. No place: not a literal."""
+
+    text: str
+    path: Path | None = None
+    start: int = 0
+
+
+def _list_pieces(at: At) -> Iterator[_Piece]:
+    """List the parts of a text of `Fn::Join` and `Fn::Sub`, also of those within each other."""
+    inner = at.list_entries()[0] if at.is_map and len(at.list_entries()) == 1 else at
+    items = inner.list_items() if inner.is_list else ()
+    match at.node, inner.key, items:
+        case Scalar(text=text), _, _:
+            yield _Piece(_blank_variables(text), at.path)
+        case _, "Fn::Join", (separator, parts):
+            for number, one in enumerate(parts.list_items()):
+                if number:
+                    yield _Piece(separator.text)
+                yield from _list_pieces(one)
+        case _, "Fn::Sub", (text, values) if values.is_map:
+            yield from _list_substituted(text, {one.key: one for one in values.list_entries()})
+        case _, "Fn::Sub", _ if inner.text:
+            yield _Piece(_blank_variables(inner.text), inner.path)
+        case _:
+            yield _Piece(_BLANK)
+
+
+def _list_substituted(at: At, values: Mapping[str, At]) -> Iterator[_Piece]:
+    end = 0
+    for start, stop in _list_variables(at.text):
+        yield _Piece(at.text[end:start], at.path, end)
+        value = values.get(at.text[start + 2 : stop - 1])
+        yield from (_Piece(_BLANK),) if value is None else _list_pieces(value)
+        end = stop
+    yield _Piece(at.text[end:], at.path, end)
+
+
+def _find_joined(at: At) -> Iterator[tuple[Path, tuple[int, int]]]:
+    """Find the parts of credentials in literals that a template puts together."""
+    pieces = list(_list_pieces(at))
+    spans = _list_spans("".join(one.text for one in pieces))
+    begin = 0
+    for one in pieces:
+        end = begin + len(one.text)
+        for start, stop in spans:
+            first, last = max(start, begin), min(stop, end)
+            if one.path is not None and first < last and one.text.strip(_BLANK):
+                offset = one.start - begin
+                yield one.path, (first + offset, last + offset)
+        begin = end
+
+
+def _list_spans(text: str) -> list[tuple[int, int]]:
+    """List the places of credentials in a text whose variables are blank."""
+    found = [one.span(1) for one in _URL_PASSWORD.finditer(text) if one[1].strip(_BLANK)]
+    for one in _ASSIGNED_PASSWORD.finditer(text):
+        group, least = ("short", 1) if one["short"] else ("long", _SHORTEST_PART)
+        if len(one[group].replace(_BLANK, "")) >= least:
+            found.append(one.span(group))
+    found += [
+        one.span(2)
+        for one in _PAIR.finditer(text)
+        if is_credential_name(one[1]) and len(one[2].replace(_BLANK, "")) >= _SHORTEST_VALUE
+    ]
+    plain = _URL_USER.sub("://", text.replace(_BLANK, ""))
+    return found or ([(0, len(text))] if redact_shapes(plain) != plain else [])
 
 
 def is_credential(text: str, name: str) -> bool:
     """Return whether a value with a name that the project chose is a credential."""
-    return bool(text) and _is_credential(Scalar(text, text, 0, 0), name, is_named=True)
+    named = _Name(name, is_named=True, is_free=True)
+    return bool(text) and _is_credential(Scalar(text, text, 0, 0), named)
 
 
-def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
+def _is_credential(node: Scalar, name: _Name) -> bool:
+    key = name.text
     if isinstance(node.value, bool) or not node.text or _REFERENCE.match(node.text):
         return False
     if key.endswith(".$") and _JSON_PATH.match(node.text):
@@ -172,23 +294,43 @@ def _is_credential(node: Scalar, key: str, *, is_named: bool) -> bool:
     plain = _strip_variables(node.text)
     if plain != node.text and len(plain) < _SHORTEST_PART:
         return False
-    return bool((is_named and is_credential_name(key)) or _PROPERTY.search(key))
+    is_named = name.is_secret or (name.is_free and is_credential_name(key))
+    return is_named or _PROPERTY.search(key) is not None
 
 
 def _strip_variables(text: str) -> str:
-    """Remove variables, from the inside out."""
-    while (shorter := _VARIABLE.sub("", text)) != text:
-        text = shorter
-    return text
+    """Remove variables, also those with others inside."""
+    return _blank_variables(text).replace(_BLANK, "")
+
+
+def _blank_variables(text: str) -> str:
+    """Replace each character of a variable, so that the places of others stay."""
+    if "${" not in text:
+        return text
+    parts: list[str] = []
+    end = 0
+    for start, stop in _list_variables(text):
+        parts += (text[end:start], _BLANK * (stop - start))
+        end = stop
+    return "".join((*parts, text[end:]))
+
+
+def _list_variables(text: str) -> Iterator[tuple[int, int]]:
+    """List the places of the outermost variables, in one pass."""
+    opened: list[tuple[int, bool]] = []
+    found: list[tuple[int, int]] = []
+    for brace in _BRACE.finditer(text):
+        if brace[0] != "}":
+            opened.append((brace.start(), brace[0] == "${"))
+        elif opened:
+            start, is_variable = opened.pop()
+            if is_variable:
+                while found and found[-1][0] > start:
+                    found.pop()
+                found.append((start, brace.end()))
+    return iter(found)
 
 
 def _has_form(text: str) -> bool:
     """Return whether a text contains a credential, and not only variables for one."""
-    plain = _strip_variables(text)
-    url = _URL_PASSWORD.search(plain)
-    if url is not None:
-        return bool(url[1])
-    if _ASSIGNED_PASSWORD.search(plain) or _has_pair(plain):
-        return True
-    without_user = _URL_USER.sub("://", plain)
-    return redact_shapes(without_user) != without_user
+    return bool(_list_spans(_blank_variables(text)))

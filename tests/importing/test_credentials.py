@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.model.problems import FabricError
 from tests.support.imports import SOURCE, from_sam, from_serverless, service, template
 
 FUNCTION = "api: {handler: src/api.handler}\n"
@@ -184,3 +185,117 @@ def test_a_credential_in_an_event_pattern_is_replaced() -> None:
     done = from_serverless(service(function), SOURCE)
     assert "Hunter2" not in str(done)
     assert "${env:API_TOKEN}" in str(done.function["triggers"])
+
+
+@pytest.mark.parametrize("key", ["path", "home", "user", "host", "tmpdir"])
+def test_a_credential_never_has_the_name_of_a_variable_of_the_system(key: str) -> None:
+    rest = f"custom: {{db: {{{key}: 'postgres://app:Hunter2@db/x'}}}}\n"
+    env = f"environment: {{URL: '${{self:custom.db.{key}}}'}}\n"
+    done = from_serverless(service(FUNCTION, env, rest), SOURCE)
+    assert done.config["env"] == {"URL": f"${{env:DB_{key.upper()}}}"}
+
+
+def test_a_default_with_the_form_of_a_credential_is_not_copied() -> None:
+    assert env_of("  PAGE: \"${env:PAGE, 'https://a:Hunter2@b'}\"\n") == {"PAGE": "${env:PAGE}"}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text", ["${" * 60_000 + "x" + "}" * 60_000, "${self:a" * 30_000], ids=["closed", "open"]
+)
+def test_deeply_nested_variables_are_refused(text: str) -> None:
+    with pytest.raises(FabricError) as raised:
+        env_of(f"  ANY: '{text}'\n")
+    assert "variables are nested more than" in raised.value.problems[0].message
+
+
+def test_values_below_the_name_of_a_credential_are_replaced() -> None:
+    rest = (
+        "custom:\n  dbPassword: {dev: Hunter2dev, prod: Hunter2prod}\n"
+        "  dbPass: {dev: Hunter2dev, prod: {main: Hunter2prod}}\n"
+        "  secrets: {dev: {stripe: Hunter2}, tableName: orders}\n"
+    )
+    env = (
+        "environment:\n  PASS: '${self:custom.dbPassword.${sls:stage}}'\n"
+        "  KEYS: '${self:custom.secrets.dev.stripe}'\n"
+        "  OTHER: '${self:custom.dbPass.prod.main}'\n"
+        "  TABLE: '${self:custom.secrets.tableName}'\n"
+    )
+    done = from_serverless(service(FUNCTION, env, rest), SOURCE)
+    assert "Hunter2" not in repr((done.config, done.stacks))
+    assert done.config["params"] == {"dbPassword": "${env:DB_PASSWORD_DEV}"}
+    assert done.config["stages"]["prod"]["params"] == {"dbPassword": "${env:DB_PASSWORD_PROD}"}
+    assert done.config["env"]["TABLE"] == "orders"
+
+
+def test_a_declared_parameter_with_the_name_of_a_credential_keeps_its_type() -> None:
+    resources = "F: {Type: 'AWS::Serverless::Function', Properties: {Handler: api.handler, Runtime: nodejs22.x, CodeUri: src}}\nT: {Type: 'AWS::SNS::Topic', Properties: {TopicName: !Ref DbPassword}}\n"
+    rest = "Parameters: {DbPassword: {Type: String, NoEcho: true, Description: the password, Default: Hunter2}}\n"
+    done = from_sam(template(resources, rest), SOURCE)
+    assert "Hunter2" not in str(done)
+    assert "${env:DB_PASSWORD_TYPE}" not in str(done)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["resources: '${file(db.yml)}'\n", "resources: {Resources: '${file(db.yml):Resources}'}\n"],
+)
+def test_keys_of_a_template_below_the_name_of_a_credential_are_copied(rest: str) -> None:
+    files = {
+        **SOURCE,
+        "db.yml": "Resources:\n  DbSecret:\n    Type: AWS::SecretsManager::Secret\n    Properties:\n"
+        "      GenerateSecretString: {GenerateStringKey: password, SecretStringTemplate: '{}'}\n",
+    }
+    done = from_serverless(service(FUNCTION, "", rest), files)
+    assert "${env:" not in str(done)
+
+
+JOINED = """\
+F:
+  Type: AWS::Serverless::Function
+  Properties:
+    Handler: api.handler
+    Runtime: nodejs22.x
+    CodeUri: src
+    Environment: {Variables: {DB: %s}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            "!Join ['', ['https://', user, ':', Hunter2, '@', 'h/x']]",
+            "https://user:${env:DB}@h/x",
+        ),
+        (
+            "!Join ['', ['postgres://', !Ref X, ':Hunter2@', h]]",
+            "postgres://${param:X}:${env:DB}@h",
+        ),
+        ("!Join [':', ['postgres://app', 'Hunter2@h']]", "postgres://app:${env:DB}@h"),
+        ("!Join ['@', ['postgres://app:Hunter2', !Ref X]]", "postgres://app:${env:DB}@${param:X}"),
+        ("!Sub ['postgres://app:${p}@h', {p: Hunter2}]", "postgres://app:${env:P}@h"),
+        ("!Join ['', ['Server=x;Password=', Hunter2]]", "Server=x;Password=${env:DB}"),
+        (
+            "!Join ['', ['https://u:', !Join ['', [Hun, ter2]], '@h']]",
+            "https://u:${env:DB}${env:F_DB}@h",
+        ),
+        ("!Join ['', ['https://u:', !Ref X, '@h']]", "https://u:${param:X}@h"),
+        ("!Join ['-', [a, !Ref X]]", "a-${param:X}"),
+    ],
+)
+def test_a_credential_that_a_template_puts_together_is_replaced(value: str, text: str) -> None:
+    parameters = "Parameters: {X: {Type: String, Default: a}}\n"
+    done = from_sam(template(JOINED % value, parameters), SOURCE)
+    assert done.function["env"] == {"DB": text}
+
+
+def test_the_condition_of_a_credential_is_kept() -> None:
+    resources = "T: {Type: 'AWS::ECS::TaskDefinition', Properties: {Environment: {DB_PASSWORD: !If [IsProd, Hunter2, !Ref 'AWS::NoValue']}}}\n"
+    function = JOINED % "a"
+    done = from_sam(
+        template(function + resources, "Conditions: {IsProd: !Equals [a, a]}\n"), SOURCE
+    )
+    [stack] = done.stacks.values()
+    found = stack["Resources"]["T"]["Properties"]["Environment"]["DB_PASSWORD"]
+    assert found["Fn::If"][:2] == ["IsProd", {"Ref": "EnvDBPASSWORD"}]

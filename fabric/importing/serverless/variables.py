@@ -12,7 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
-from fabric.importing.credentials import Credentials, is_credential_name, name_variable
+from fabric.importing.credentials import (
+    SYSTEM_VARIABLES,
+    Credentials,
+    is_credential,
+    name_variable,
+)
 from fabric.importing.serverless.lift import find_construct_value
 from fabric.importing.serverless.variable_syntax import (
     Choice,
@@ -32,10 +37,6 @@ _OTHER_STAGES = ""
 _MAX_VALUES = 60_000
 # Keys whose values are lists or maps.
 _NO_TEXTS = frozenset(("events", "functions", "layers", "plugins", "resources", "statements"))
-# Variables of shells, whose values mean something else.
-_SHELL = frozenset(
-    "EDITOR HOME HOST HOSTNAME LANG LOGNAME MAIL OLDPWD PATH PORT PWD SHELL TERM TZ USER".split()
-)
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _DATA_FILES = (".yml", ".yaml", ".json")
 _REGION = re.compile(r"[a-z0-9-]+")
@@ -197,8 +198,8 @@ class Variables:
 
     def _add_default(self, variable: Variable, dynamic: Binding, found: Node, at: At) -> Binding:
         name = dynamic.inside.partition(":")[2]
-        is_literal = isinstance(found, Scalar) and found.text and "${" not in found.text
-        if is_literal and (is_credential_name(name) or is_credential_name(at.key)):
+        text = found.text if isinstance(found, Scalar) else ""
+        if any(is_credential(text, one) for one in (name, at.key)):
             reason = "the default of a credential is not copied; set the variable in .env"
             self._ledger.change(at, reason, f"${{{dynamic.inside}}}")
             return dynamic
@@ -328,7 +329,7 @@ class Variables:
         the variable means something else."""
         stem = PurePosixPath(path.replace(_STAGE, "")).stem.strip(".-_") or "file"
         name, value = name_variable(address or stem), _AbsentValue(path, address)
-        if name in _SHELL or self._absent.get(name, value) != value:
+        if name in SYSTEM_VARIABLES or self._absent.get(name, value) != value:
             name = name_variable(f"{stem}_{address}")
         self._absent.setdefault(name, value)
         return name

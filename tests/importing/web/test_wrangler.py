@@ -290,3 +290,12 @@ def test_credentials_of_environments_are_named_by_their_stage() -> None:
 def test_environments_that_cannot_name_a_stage_are_reported() -> None:
     [found] = wrangler('[env."feature/x".vars]\nLEVEL = "info"\n').reasons()
     assert "invalid stage name `feature/x`" in found
+
+
+def test_credentials_within_variables_that_are_maps_are_replaced() -> None:
+    done = wrangler(
+        '[vars.OBJ]\ntoken = "Hunter2"\nname = "shop"\n'
+        '[env.prod.vars.OBJ]\ntoken = "Hunter3"\nname = "shop"\n'
+    )
+    assert settings(done)["bindings"]["vars"] == {"OBJ": {"token": "${env:TOKEN}", "name": "shop"}}
+    assert "Hunter" not in repr(done.config)
