@@ -199,8 +199,8 @@ def select_inherited(parent: Mapping[str, str]) -> Pairs:
 
 
 def select_network_settings(parent: Mapping[str, str]) -> dict[str, str]:
-    """Select the variables that decide how, and not what, a command downloads. They are no part of
-    a key."""
+    """Select the variables that decide how, and not what, a command downloads. Keys do not contain
+    them."""
     names = (*_NETWORK, *(one.lower() for one in _NETWORK if one.endswith("_PROXY")))
     return {name: parent[name] for name in names if name in parent}
 

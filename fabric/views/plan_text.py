@@ -211,7 +211,7 @@ def _format_permission(entry: Json) -> str:
 
 
 def _format_choice(statement: JsonObject, name: str) -> str:
-    """Format the actions or the resources of a statement, or those that it excludes."""
+    """Format the actions or resources of a statement, included or excluded."""
     for key in (name, f"{name}s"):
         if key in statement:
             return _join_words(statement[key])

@@ -40,7 +40,7 @@ class BodyHandler(BaseHTTPRequestHandler):
 
 
 def _parse_size(text: str, base: int) -> int:
-    """Parse a size. One that is not valid counts as too large, because its end is not known."""
+    """Parse a size. An invalid size counts as too large, because the end is not known."""
     digits = text.strip()
     try:
         return int(digits, base) if digits.isalnum() else _MOST + 1
