@@ -238,8 +238,8 @@ def _replace_repositories(
     folder: Path,
     tool: PackageTool,
 ) -> str:
-    """Return the requirements with a wheel in place of each repository, for its dependencies. Those
-    for other systems are left out."""
+    """Return the requirements with a wheel in place of each repository, for its dependencies.
+    Repositories for other systems are removed."""
     lines = found.text.splitlines(keepends=True)
     sources = list_git_sources(list_requirement_lines(found.text))
     if not sources:

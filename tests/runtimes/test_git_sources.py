@@ -67,6 +67,7 @@ def test_other_lines_are_not_repositories(line: str) -> None:
         (f"kit @ git+file://x/y@{COMMIT}", "unsupported URL"),
         (f"kit @ git+https://${{HOST}}/x@{COMMIT}", "unsupported URL"),
         (f"kit @ git+https://git.example/x@{COMMIT}#subdirectory=../y", "outside the repository"),
+        (f"kit @ git+https://git.example/x@{COMMIT}#subdirectory=a%0Asix", "invalid subdirectory"),
     ],
 )
 def test_a_line_that_cannot_be_built_is_rejected(line: str, message: str) -> None:

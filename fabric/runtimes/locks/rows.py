@@ -135,7 +135,7 @@ def select_packages(rows: Iterable[LockRow], lock: LockFile) -> LockedPackages:
             source = UnreadSource(row.name, row.origin)
             problems.append(foreign_source_problem(source, lock.place(row.name)))
         elif row.repository:
-            _check_name(row, lock)
+            _check_repository(row.repository, lock)
             problem = find_git_problem(row.repository, "", lock.place(row.name))
             problems += [problem] if problem else []
             repositories.append(row.repository)
@@ -193,14 +193,21 @@ def _choose_wheel(row: LockRow, lock: LockFile) -> Pin | Problem:
     return Pin(row.name, row.version, (row.wheels[file],))
 
 
-def _check_name(row: LockRow, lock: LockFile) -> None:
-    if not is_normalized_name(row.name):
-        raise bad_lock_error(lock, f"invalid package name `{row.name}`", find_lock_command(lock))
+def _check_name(name: str, lock: LockFile) -> None:
+    if not is_normalized_name(name):
+        raise bad_lock_error(lock, f"invalid package name `{name}`", find_lock_command(lock))
+
+
+def _check_repository(source: GitSource, lock: LockFile) -> None:
+    _check_name(source.name, lock)
+    if not source.subdirectory.isprintable():
+        reason = f"invalid subdirectory of `{source.name}`: {source.subdirectory!r}"
+        raise bad_lock_error(lock, reason, find_lock_command(lock), source.name)
 
 
 def _check_row(row: LockRow, lock: LockFile) -> None:
     """Raise for a name or a version that is none: both are passed to pip."""
-    _check_name(row, lock)
+    _check_name(row.name, lock)
     try:
         Version(row.version)
     except InvalidVersion as error:

@@ -461,7 +461,7 @@ def pylock_git(name: str, commit: str, subdirectory: str = "lib") -> str:
         ),
         (package("x") + pylock_git("x", COMMIT), "input/bad-lock", "two versions of `x`, 1.0 and"),
         (pylock_git("x y", COMMIT), "input/bad-lock", "invalid package name `x y`"),
-        (pylock_git("x", COMMIT, "a\\nsix==1"), "input/package-source", "invalid subdirectory"),
+        (pylock_git("x", COMMIT, "a\\nsix==1"), "input/bad-lock", "invalid subdirectory"),
     ],
 )
 def test_a_bad_row_of_a_repository_is_refused(rows: str, code: str, message: str) -> None:
