@@ -224,7 +224,7 @@ def _check_names(
 def _check_same_name(
     root: Mapping, scope: BindingScope, nodes: dict[str, Mapping]
 ) -> Iterator[Finding]:
-    """Check that the stacks are two: the second would replace the resources of the first."""
+    """Check that the stacks have two names: the second would replace the resources of the first."""
     phases = {_parse_stack(root, scope, phase, node).name: phase for phase, node in nodes.items()}
     if len(phases) < len(nodes):
         [(name, phase)] = phases.items()

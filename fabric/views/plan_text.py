@@ -172,17 +172,18 @@ def _change(name: str, old: Json, new: Json, style: Style) -> str:
     if before != after:
         return f"{before} {style.dim('->')} {after}"
     # Triggers are shortened, so that two can look the same.
-    is_list = isinstance(old, list | tuple) and isinstance(new, list | tuple)
-    return (_compare_triggers(old, new, style) if is_list else "") or "changed"
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return _compare_triggers(old, new, style) or "changed"
+    return "changed"
 
 
 def _compare_triggers(old: Sequence[Json], new: Sequence[Json], style: Style) -> str:
     """Format the changed options of triggers."""
-    pairs = [pair for pair in zip(old, new, strict=False) if all(isinstance(x, dict) for x in pair)]
     rows = (
         f"{format_trigger(is_now)}: {key} {_format_option(was.get(key))} {style.dim('->')} "
         f"{_format_option(is_now.get(key))}"
-        for was, is_now in pairs
+        for was, is_now in zip(old, new, strict=False)
+        if isinstance(was, dict) and isinstance(is_now, dict)
         for key in dict.fromkeys((*was, *is_now))
         if was.get(key) != is_now.get(key)
     )
@@ -190,7 +191,7 @@ def _compare_triggers(old: Sequence[Json], new: Sequence[Json], style: Style) ->
 
 
 def _format_option(value: Json) -> str:
-    """Format the value of an option: a text as it is, others as JSON."""
+    """Format the value of an option: a text unchanged, others as JSON."""
     if value is None:
         return "(none)"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -235,7 +236,7 @@ def _format_permission(entry: Json) -> str:
 
 
 def _format_choice(statement: JsonObject, name: str) -> str:
-    """Format the actions or the resources of a statement, or those that it excludes."""
+    """Format the actions or the resources of a statement, or the excluded ones."""
     for key in (name, f"{name}s"):
         if key in statement:
             return _join_words(statement[key])

@@ -177,7 +177,7 @@ def _find_entry_faults(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_form_faults(statement: Mapping[str, object]) -> Iterator[str]:
-    """Find actions and resources that IAM would reject whatever exists."""
+    """Find actions and resources with a form that IAM rejects."""
     for keys, form, noun in _FORMS:
         for text in (one for key in keys for one in _list_texts(statement.get(key))):
             if not form.fullmatch(text) and not find_late_names(text) and "${" not in text:
