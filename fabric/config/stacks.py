@@ -39,6 +39,13 @@ _STACK = Section(
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 _RESERVED = ("aws:", "fabric:")
+_OF_IAM = frozenset(
+    f"AWS::IAM::{one}"
+    for one in (
+        *("AccessKey", "Group", "InstanceProfile", "ManagedPolicy", "Policy", "Role", "User"),
+        "UserToGroupAddition",
+    )
+)
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
@@ -122,6 +129,7 @@ def _check_template(phase: str, node: Mapping, read_file: ReadText) -> Iterator[
             yield Finding(replace(one, where=place_of(template), frame=""))
         return
     yield from _check_express(node, found)
+    yield from _check_capabilities(phase, node, found)
     yield from _check_imports(node, found)
     yield from _check_parameters(phase, node, found)
     known = {one.id for one in found.resources}
@@ -155,6 +163,15 @@ def _check_parameters(phase: str, node: Mapping, template: Template) -> Iterator
         message = f"parameter `{missing[0]}` of the template has no value"
         hint = f"set `stack.{phase}.parameters.{missing[0]}`, or add a `Default` to the template"
         yield _error("config/stack", message, hint, given or node)
+
+
+def _check_capabilities(phase: str, node: Mapping, template: Template) -> Iterator[Finding]:
+    """Check that a template with IAM resources has a capability, which AWS requires."""
+    one = next((one for one in template.resources if one.type in _OF_IAM), None)
+    if one is not None and find_child(node, "capabilities") is None:
+        message = f"`{one.id}` ({one.type}) requires a capability"
+        hint = f"set `stack.{phase}.capabilities: [CAPABILITY_NAMED_IAM]`"
+        yield _error("config/stack", message, hint, find_child(node, "template") or node)
 
 
 def _check_express(node: Mapping, template: Template) -> Iterator[Finding]:
@@ -207,7 +224,7 @@ def _check_names(
 def _check_same_name(
     root: Mapping, scope: BindingScope, nodes: dict[str, Mapping]
 ) -> Iterator[Finding]:
-    """Check that the stacks are two: the second would replace the resources of the first."""
+    """Check that the stacks have two names: the second would replace the resources of the first."""
     phases = {_parse_stack(root, scope, phase, node).name: phase for phase, node in nodes.items()}
     if len(phases) < len(nodes):
         [(name, phase)] = phases.items()

@@ -1,5 +1,6 @@
 """A plan for people: functions with their change, tasks with their reason, one line to sum up."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -168,8 +169,32 @@ def _change(name: str, old: Json, new: Json, style: Style) -> str:
     if name in _OWN_WITHOUT:
         old, new = (_OWN if one == _UNSET else one for one in (old, new))
     before, after = _format_value(old), _format_value(new)
+    if before != after:
+        return f"{before} {style.dim('->')} {after}"
     # Triggers are shortened, so that two can look the same.
-    return "changed" if before == after else f"{before} {style.dim('->')} {after}"
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return _compare_triggers(old, new, style) or "changed"
+    return "changed"
+
+
+def _compare_triggers(old: Sequence[Json], new: Sequence[Json], style: Style) -> str:
+    """Format the changed options of triggers."""
+    rows = (
+        f"{format_trigger(is_now)}: {key} {_format_option(was.get(key))} {style.dim('->')} "
+        f"{_format_option(is_now.get(key))}"
+        for was, is_now in zip(old, new, strict=False)
+        if isinstance(was, dict) and isinstance(is_now, dict)
+        for key in dict.fromkeys((*was, *is_now))
+        if was.get(key) != is_now.get(key)
+    )
+    return "; ".join(rows)
+
+
+def _format_option(value: Json) -> str:
+    """Format the value of an option: a text unchanged, others as JSON."""
+    if value is None:
+        return "(none)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _compare_permissions(old: Json, new: Json) -> str:

@@ -210,3 +210,9 @@ def test_the_own_api_is_known_only_after_the_release(text: str, message: str) ->
     found = problems(text)
     assert any(message in one.message for one in found), found
     assert len({(one.message, one.where) for one in found}) == len(found)
+
+
+def test_a_template_with_a_role_requires_a_capability() -> None:
+    role = TEMPLATE.replace("AWS::SQS::Queue", "AWS::IAM::Role")
+    assert codes(config(role)) == ["config/stack"]
+    assert codes(config(f"{role}, capabilities: [CAPABILITY_IAM]")) == []

@@ -119,14 +119,15 @@ def service_of(row: PlannedFunction) -> PlannedService:
     return PlannedService("shop", "cloud1-lambda", "real", (row,))
 
 
-def test_values_that_look_the_same_are_shown_as_changed() -> None:
+def test_triggers_that_look_the_same_are_shown_by_option() -> None:
     old: list[Any] = [{"type": "queue", "queue": "q", "batchSize": 1}]
-    new: list[Any] = [{"type": "queue", "queue": "q", "batchSize": 2}]
+    new: list[Any] = [{"type": "queue", "queue": "q", "batchSize": 2, "filters": [{"a": [1]}]}]
     row = PlannedFunction("api", (), (), "update", {"triggers": (old, new)})
     service = PlannedService("shop", "cloud1-lambda", "real", (row,))
     summary = PlanSummary(0, 1, 0, 0, 1, 1, 0, 0)
     text = plan_text(PlanOutcome("dev", "real", (service,), (), (), summary), Style())
-    assert "triggers: changed" in text
+    options = 'batchSize 1 -> 2; queue q: filters (none) -> [{"a": [1]}]'
+    assert f"triggers: queue q: {options}\n" in text
 
 
 @pytest.mark.parametrize(

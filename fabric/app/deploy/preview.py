@@ -11,7 +11,11 @@ from msgspec.structs import replace
 from fabric.app.command import Command
 from fabric.app.deploy.changes import compare_with_deployed, format_setting_changes
 from fabric.app.deploy.orphans import warn_of_orphans
-from fabric.app.deploy.stack_changes import list_planned_stacks, warn_of_left_stacks
+from fabric.app.deploy.stack_changes import (
+    list_planned_stacks,
+    warn_of_left_stacks,
+    warn_of_lost_data,
+)
 from fabric.app.deploy.workflow_changes import list_planned_workflows
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
@@ -143,6 +147,7 @@ def add_deployed_changes(work: Compiled, made: Plan, scope: DeployScope) -> Comp
     told = (
         *warn_of_orphans(scope),
         *warn_of_left_stacks(scope),
+        *warn_of_lost_data(made, scope),
         *_find_unaddressed_dependencies(scope),
         *_warn_of_local_state(scope, made),
     )

@@ -253,13 +253,18 @@ def _check_same_route(
     """Find equal routes. Parameter names do not distinguish routes."""
     method, path = _split_route(node)
     key = method.upper(), _PARAMETER.sub("{}", path).rstrip("/") or "/"
+    leaf = find_child(node, "route") or find_child(node, "path") or node
+    exact = f"{planned.name} {method.upper()}", _PARAMETER.sub("{}", path)
+    if exact in routes:
+        message = f"{planned.title} has the same route twice: {method} {format_excerpt(path)}"
+        yield Problem("config/same-route", message, "remove one of them", place_of(leaf))
+    routes[exact] = planned.name
     other = routes.setdefault(key, planned.name)
     if other != planned.name:
         message = (
             f"functions `{format_excerpt(other)}` and `{format_excerpt(planned.name)}` have "
             f"the same route: {method} {format_excerpt(path)}"
         )
-        leaf = find_child(node, "route") or find_child(node, "path") or node
         yield Problem("config/same-route", message, where=place_of(leaf))
 
 

@@ -53,6 +53,7 @@ from fabric.providers.core.limits import (
     find_changed_type,
     find_name_conflicts,
     function_problem,
+    unsupported_setting,
 )
 
 _MOST_ROUTES = 300
@@ -90,6 +91,7 @@ def find_unsupported(
                 yield Unsupported(one.name, problem, number)
         yield from _find_wire_problems(address, one)
         yield from _find_setting_problems(one)
+    yield from _find_boundary_problems(own.iam.boundary)
     yield from find_http_problems(own.http, [one.name for one in functions], address.region)
     named = replace(address, function_names=_list_function_names(functions), previous=None)
     form = "named `{}` at AWS"
@@ -101,6 +103,13 @@ def find_unsupported(
         yield from _find_origin_conflicts(functions)
     else:
         yield from _find_excess_routes(functions)
+
+
+def _find_boundary_problems(boundary: str) -> Iterator[Unsupported]:
+    if not _ARN_OR_UNREAD.match(boundary) and not find_late_names(boundary):
+        why = f"`{boundary}`, which is not an ARN"
+        keys = ("extensions", "cloud1-lambda", "iam")
+        yield unsupported_setting(keys, "boundary", why, "use the ARN of a managed policy")
 
 
 def _list_function_names(functions: Sequence[FunctionDraft]) -> Pairs:
@@ -218,7 +227,25 @@ def find_event_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not (_ARN_OR_UNREAD.match(queue) or find_late_names(queue)):
             why = f"has a trigger with the {key} `{queue}`, which is not an ARN"
             yield why, "use the ARN of a queue, or an output that contains it"
+    key, service = _SERVICES.get(str(trigger.get("type")), ("", ""))
+    source = str(trigger.get(key) or "")
+    if source.startswith("arn:") and source.split(":")[2] != service:
+        why = f"has a trigger with the {key} `{source}`, which is not an ARN of `{service}`"
+        yield why, f"use an ARN such as `arn:aws:{service}:...`"
+    for one in trigger.get("filters") or ():
+        if not _is_filter(one):
+            why = f"has the filter `{json.dumps(one)}`, which is not a map with lists of values"
+            yield why, "use a filter such as `{body: {kind: [order]}}`"
     yield from _find_source_faults(trigger)
+
+
+def _is_filter(node: object) -> bool:
+    """Return whether all values of a filter are in lists."""
+    if isinstance(node, str) and find_late_names(node):
+        return True
+    return isinstance(node, dict) and all(
+        isinstance(value, list) or _is_filter(value) for value in node.values()
+    )
 
 
 def _find_source_faults(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -359,6 +386,7 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
             "sets a log level, which requires JSON logs",
             "set `format: json` below `logs`",
         )
+    yield from _find_malformed_names(settings)
     if "fileSystem" in settings and "vpc" not in settings:
         yield "fileSystem", "has a file system, which requires `vpc`", "add `vpc`"
     yield from _find_scaling_conflicts(settings)
@@ -370,6 +398,26 @@ def _find_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str
             why = "sets `snapStart`, which AWS does not support with `provisionedConcurrency`"
             yield "snapStart", why, "remove one of them"
         yield from _find_snapshot_conflicts(settings)
+
+
+def _find_malformed_names(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Find ARNs and ids that belong to other resources, and an age that AWS does not store."""
+    role, vpc = settings.get("role", ""), json.loads(settings.get("vpc", "{}")) or {}
+    rows = [("role", role, _ROLE, "the ARN of an IAM role")] if role else []
+    rows += [("vpc", one, _SUBNET, "the ID of a subnet") for one in vpc.get("subnetIds", ())]
+    rows += [
+        ("vpc", one, _GROUP, "the ID of a security group")
+        for one in vpc.get("securityGroupIds", ())
+    ]
+    for key, text, form, noun in rows:
+        if not form.match(text) and not find_late_names(text):
+            yield key, f"has `{key}` with `{text}`, which is not {noun}", ""
+    url = settings.get("url", "")
+    cors = json.loads(url).get("cors") if url.startswith("{") else None
+    age = cors.get("maxAge") if isinstance(cors, dict) else None
+    if isinstance(age, int) and age > _LONGEST_AGE:
+        why = f"has a `url` with `maxAge: {age}` (CORS); the maximum is {_LONGEST_AGE}"
+        yield "url", why, f"use {_LONGEST_AGE} or less"
 
 
 def _find_scaling_conflicts(settings: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -418,6 +466,14 @@ def _can_be_durable(settings: Mapping[str, str]) -> bool:
     return found is not None and int(found[1] or found[2]) >= (22 if found[1] else 13)
 
 
+# The service of the ARN of a source, by the type of the trigger.
+_SERVICES = {"queue": ("queue", "sqs"), "pubsub": ("topic", "sns")}
+# Also a reference that was not read.
+_ROLE = re.compile(r"arn:[a-z-]+:iam::\d*:role/|\$\{")
+_SUBNET = re.compile(r"subnet-|\$\{")
+_GROUP = re.compile(r"sg-|\$\{")
+# Seconds.
+_LONGEST_AGE = 86_400
 _WITH_PORT = re.compile(r"\S+:\d{1,5}")
 _DURABLE = re.compile(r"nodejs(\d+)\.x|python3\.(\d+)")
 

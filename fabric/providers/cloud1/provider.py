@@ -45,7 +45,7 @@ from fabric.providers.cloud1.http.service_apis import find_missing_apis
 from fabric.providers.cloud1.limits import find_unsupported
 from fabric.providers.cloud1.observing.observe import Cloud1Observer
 from fabric.providers.cloud1.release import delete_functions, delete_service, release_service
-from fabric.providers.cloud1.stacks.stacks import delete_stack, deploy_stack
+from fabric.providers.cloud1.stacks.stacks import delete_stack, deploy_stack, holds_data
 from fabric.providers.cloud1.workflows.executions import start_machine
 from fabric.providers.cloud1.workflows.machine_limits import find_workflow_problems
 from fabric.providers.cloud1.workflows.machine_release import delete_machine
@@ -225,6 +225,9 @@ class Cloud1Lambda(VersionedDeployer[Cloud1Work], frozen=True, kw_only=True):
     ) -> DeployedStack:
         with self._call(f"stack `{order.name}`", address, watch) as work:
             return deploy_stack(work, address, order)
+
+    def holds_data(self, resource_type: str) -> bool:
+        return holds_data(resource_type)
 
     def delete_stack(
         self, address: DeploymentAddress, name: str, watch: CallContext = NO_CONTEXT

@@ -454,6 +454,14 @@ class StackDeployer(Protocol):
 
 
 @runtime_checkable
+class DataGuard(Protocol):
+    """A deployer that refuses a change of a stack that would lose data."""
+
+    def holds_data(self, resource_type: str) -> bool:
+        """Return whether resources of a type have data that is lost with them."""
+
+
+@runtime_checkable
 class WorkflowDeployer(Protocol):
     """A deployer that can deploy state machines. A release moves their traffic."""
 

@@ -133,6 +133,14 @@ def test_schedules_of_workflows(schedule: str, code: str) -> None:
     assert (problem.code, "workflow `flow`" in problem.message) == (code, True)
 
 
+@pytest.mark.parametrize(
+    ("second", "is_same"), [("/a/{y}", True), ("/a/{x}/", False), ("/b", False)]
+)
+def test_a_function_has_each_route_once(second: str, *, is_same: bool) -> None:
+    both = "{type: http, path: '/a/{x}'}, {type: http, path: '" + second + "'}"
+    assert codes(one(both)) == ["config/same-route"] * is_same
+
+
 def test_time_zones_by_name() -> None:
     assert codes(cron("schedule: rate(1 day), timezone: Europe/Berlin")) == []
     assert codes(cron("schedule: rate(1 day), timezone: UTC")) == []

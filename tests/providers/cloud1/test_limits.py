@@ -321,3 +321,65 @@ def test_settings_that_aws_rejects_together_are_found(
     settings: dict[str, str], keys: list[tuple[str, ...]]
 ) -> None:
     assert found_in(**settings) == keys
+
+
+def _statement(**more: object) -> str:
+    return json.dumps([{"actions": ["s3:GetObject"], "resources": ["*"], **more}])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("permissions", _statement(actions=["s3"]), "`s3`, which is not an action"),
+        ("permissions", _statement(resources=["orders"]), "`orders`, which is not an ARN"),
+        ("permissions", '["DynamoDBCrudPolicyy"]', "did you mean `DynamoDBCrudPolicy`?"),
+        ("role", "arn:aws:iam::123456789012:policy/run", "not the ARN of an IAM role"),
+        (
+            "vpc",
+            '{"subnetIds": ["vpc-1"], "securityGroupIds": ["sg-1"]}',
+            "`vpc-1`, which is not the ID of a subnet",
+        ),
+        (
+            "vpc",
+            '{"subnetIds": ["subnet-1"], "securityGroupIds": ["default"]}',
+            "`default`, which is not the ID of a security group",
+        ),
+        ("url", '{"cors": {"maxAge": 86401}}', "the maximum is 86400"),
+    ],
+)
+def test_settings_that_aws_rejects_are_named(name: str, text: str, words: str) -> None:
+    (message,) = told(replace(GOOD, settings=(*GOOD.settings, (name, text))))
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("permissions", _statement(actions="*", resources=["arn:aws:s3:::b/*", "${aws:x}"])),
+        ("permissions", '["AWSXRayDaemonWriteAccess"]'),
+        ("role", "arn:aws-cn:iam::123456789012:role/own/run"),
+        ("vpc", '{"subnetIds": ["subnet-1", "${ssm:/a}"], "securityGroupIds": ["sg-1"]}'),
+        ("vpc", "false"),
+        ("url", '{"cors": {"maxAge": 86400}}'),
+    ],
+)
+def test_settings_of_the_right_form_fit(name: str, text: str) -> None:
+    assert told(replace(GOOD, settings=(*GOOD.settings, (name, text)))) == []
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        trigger("pubsub", topic="arn:aws:sqs:us-east-1:123456789012:work"),
+        trigger("queue", queue="arn:aws:sns:us-east-1:123456789012:work"),
+        trigger("queue", queue="work", filters=[{"body": {"kind": "order"}}]),
+        trigger("queue", queue="work", filters=["order"]),
+    ],
+)
+def test_sources_and_filters_of_another_form_are_named(one: str) -> None:
+    assert len(told(replace(GOOD, triggers=(one,)))) == 1
+
+
+def test_a_boundary_is_an_arn() -> None:
+    (message,) = told(GOOD, own=replace(ROLE, iam=replace(ROLE.iam, boundary="edge")))
+    assert "`edge`, which is not an ARN" in message

@@ -8,7 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.hashing import hash_fields
+from fabric.model.late_values import find_late_names
 from fabric.model.policy_templates import POLICY_TEMPLATES, expand_template
+from fabric.model.spelling import find_nearest
 from fabric.providers.cloud1.core.permissions import Arn
 from fabric.providers.core.payloads import format_json
 
@@ -146,6 +148,8 @@ def list_statement_faults(text: str) -> Iterator[str]:
         if isinstance(entry, str):
             if entry in POLICY_TEMPLATES:
                 yield f"{place} is a policy template and needs its parameters"
+            elif near := find_nearest(entry, POLICY_TEMPLATES):
+                yield f"{place} is the unknown policy `{entry}`: did you mean `{near}`?"
             continue
         yield from (f"{place} {why}" for why in _find_entry_faults(entry))
         name = str(_build_statement(entry).get("Sid", ""))
@@ -169,8 +173,29 @@ def _find_entry_faults(entry: Mapping[str, Any]) -> Iterator[str]:
         if sum(bool(said.get(one)) for one in needed) != 1:
             plain = [_PLAIN[one] for one in needed]
             yield f"requires exactly one of `{plain[0]}` and `{plain[1]}`"
+    yield from _find_form_faults(said)
 
 
+def _find_form_faults(statement: Mapping[str, object]) -> Iterator[str]:
+    """Find actions and resources with a form that IAM rejects."""
+    for keys, form, noun in _FORMS:
+        for text in (one for key in keys for one in _list_texts(statement.get(key))):
+            if not form.fullmatch(text) and not find_late_names(text) and "${" not in text:
+                yield f"has `{text}`, which is not {noun}"
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    yield from map(str, value if isinstance(value, list) else [value] if value else [])
+
+
+_FORMS = (
+    (
+        ("Action", "NotAction"),
+        re.compile(r"\*|[A-Za-z0-9-]+:\S+"),
+        "an action with a service, such as `s3:GetObject`",
+    ),
+    (("Resource", "NotResource"), re.compile(r"\*|arn:\S+", re.DOTALL), "an ARN or `*`"),
+)
 _SID = re.compile(r"[A-Za-z0-9]*")
 _PLAIN = {field: key for key, field in _KEYS.items()}
 

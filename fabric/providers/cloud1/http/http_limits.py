@@ -13,6 +13,7 @@ from fabric.providers.cloud1.core.http_settings import (
     HttpSettings,
     JwtAuthorizer,
     LambdaAuthorizer,
+    list_identity_sources,
     read_authorizer_name,
 )
 from fabric.providers.core.contract import Unsupported
@@ -27,6 +28,10 @@ AUTHORIZER_KEYS = (*HTTP_KEYS, "authorizers")
 _CERTIFICATE = "arn:"
 
 
+# Also a reference that was not read.
+_SOURCES = ("$request.", "$context.", "$stageVariables.", "${")
+
+
 def find_http_problems(
     settings: HttpSettings, functions: Sequence[str], region: str
 ) -> Iterator[Unsupported]:
@@ -38,6 +43,8 @@ def find_http_problems(
         yield unsupported_setting(HTTP_KEYS, "defaultAuthorizer", why, hint)
     for name, one in settings.authorizers.items():
         yield from _find_definition_problems(name, one, functions)
+        if not settings.is_rest:
+            yield from _find_source_problems(name, one)
     logs = settings.access_logs
     days = logs.retention_days if isinstance(logs, AccessLogs) else 0
     if days and days not in RETENTION_DAYS:
@@ -69,6 +76,15 @@ def _find_definition_problems(
             hint = suggest_spelling(function, functions)
             why = f"`{function}`, which is not a function of this service"
             yield unsupported_setting(keys, "function", why, hint or "use `arn` for others")
+
+
+def _find_source_problems(name: str, authorizer: Authorizer) -> Iterator[Unsupported]:
+    """Find places of credentials that an HTTP API cannot read."""
+    for source in list_identity_sources(authorizer):
+        if not source.startswith(_SOURCES) and not find_late_names(source):
+            why = f"`{source}`, which does not begin with `$request.`"
+            hint = "use a place such as `$request.header.Authorization`"
+            yield unsupported_setting((*AUTHORIZER_KEYS, name), "identitySource", why, hint)
 
 
 def _find_certificate_problems(settings: HttpSettings, region: str) -> Iterator[Unsupported]:

@@ -347,9 +347,13 @@ def _guard_data(work: Cloud1Work, order: StackOrder, changes: Iterable[_Fields])
     raise UntouchedError(Problem("stack/would-replace", message, hint))
 
 
+def holds_data(kind: str) -> bool:
+    """Return whether resources of a type have data that is lost with them."""
+    return kind.startswith(_WITH_DATA) and kind not in _WITHOUT_DATA
+
+
 def _loses_data(change: _Fields) -> bool:
-    kind = str(change["ResourceType"])
-    if not kind.startswith(_WITH_DATA) or kind in _WITHOUT_DATA:
+    if not holds_data(str(change["ResourceType"])):
         return False
     return change["Action"] == "Remove" or change.get("Replacement") in ("True", "Conditional")
 

@@ -82,7 +82,7 @@ def test_the_order_of_managed_policies_does_not_matter() -> None:
     ("entry", "faults"),
     [
         ({"actions": ["a:B"], "resources": ["*"]}, []),
-        ({"notActions": ["a:B"], "notResources": ["x"]}, []),
+        ({"notActions": ["a:B"], "notResources": ["arn:x"]}, []),
         ({"actions": ["a:B"]}, ["requires exactly one of `resources` and `notResources`"]),
         ({"Resource": "*"}, ["requires exactly one of `actions` and `notActions`"]),
         (

@@ -67,6 +67,15 @@ def test_scopes_need_a_jwt_authorizer() -> None:
             "not an HTTPS address",
         ),
         (
+            {
+                "authorizers": {
+                    "door": {"type": "request", "arn": "arn:a", "identitySource": "header.X"}
+                }
+            },
+            "authorizers.door.identitySource",
+            "does not begin with `$request.`",
+        ),
+        (
             {"accessLogs": {"retentionDays": 13}},
             "accessLogs.retentionDays",
             "13 days, which AWS does not support",

@@ -132,10 +132,15 @@ def test_a_failed_stack_stops_the_functions(shop: StackShop) -> None:
 def test_a_loss_of_data_is_refused_until_it_is_allowed(shop: StackShop) -> None:
     shop.ran("deploy")
     shop.resources = {"Other": {"Type": "AWS::SQS::Queue"}}
+    [warning] = shop.run("plan").result["warnings"]
+    lost = "stack `shop-dev` would lose data: `Orders` (AWS::SQS::Queue) is deleted"
+    assert (warning["code"], warning["message"]) == ("stack/would-replace", lost)
     done = shop.failed("deploy")
     assert done.document["error"]["code"] == "stack/would-replace"
     assert _EXECUTE not in shop.cloud1.calls()
     shop.before = "allowReplace: [Orders]"
+    codes = [one["code"] for one in shop.run("plan").result["warnings"]]
+    assert codes == ["config/stack"]  # the resource is not in the template anymore
     shop.ran("deploy")
     assert shop.said("hello") == "shop-dev-Other-2"
 
