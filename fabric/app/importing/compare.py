@@ -115,7 +115,10 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         rows = _compare(_Service(folder, one, settings, request.stage))
     differences = tuple(
         RowDifference(
-            function=first.function, kind=first.kind, other=first.value, fabric=second.value
+            function=first.function,
+            kind=first.kind,
+            other=redact_credentials(first.value),
+            fabric=redact_credentials(second.value),
         )
         for first, second in list_differences(rows.other, rows.own)
     )
