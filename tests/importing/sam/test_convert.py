@@ -488,3 +488,29 @@ def test_a_layer_outside_of_the_project_is_reported(method: str) -> None:
     layer = f"{{Type: 'AWS::Serverless::LayerVersion', Properties: {{ContentUri: ../l}}{method}}}"
     done = function(f"Timeout: 3\nL: {layer}")
     assert ["`../l` of the layer is not below" in one for one in done.reasons()] == [True]
+
+
+def test_both_forms_of_overrides_are_read() -> None:
+    config = (
+        '[prod.deploy.parameters]\nregion = "us-east-1"\ntags = "a=b"\n'
+        'parameter_overrides = "ParameterKey=Size,ParameterValue=big ParameterKey=Hidden,'
+        'ParameterValue=Hunter2 Missing=Hunter2"\n'
+    )
+    rest = "Parameters:\n  Size: {Type: String, Default: small}\n  Hidden: {Type: String, NoEcho: true}\n"
+    text = template(
+        f"Api:\n  Type: AWS::Serverless::Function\n  Properties:\n    {RUNTIME}\n", rest
+    )
+    done = from_sam(text, {**SOURCE, "samconfig.toml": config})
+    assert "Hunter2" not in str(done)
+    assert done.config["stages"]["prod"] == {
+        "provider": {"region": "us-east-1"},
+        "params": {"Size": "big"},
+    }
+    assert done.reasons() == [
+        "samconfig.toml.prod.tags: the setting of `sam deploy` has no equivalent"
+    ]
+    changed = [one for one in done.reasons(Fate.CHANGED) if one.startswith("samconfig")]
+    assert [one.partition(":")[0] for one in changed] == [
+        "samconfig.toml.prod.Hidden",
+        "samconfig.toml.prod.Missing",
+    ]
