@@ -36,6 +36,12 @@ _NAMES = ("Name", "name", "Key", "key", "HeaderName")
 _VALUES = ("Value", "value", "HeaderValue")
 # Names of values that a request is sent, such as `method.request.header.Authorization`.
 _MAPPED = re.compile(r"(?:method|integration|context|stageVariables)\.")
+# A literal that code assigns to a name or a key, and one that only names a variable.
+_CODE_VALUE = re.compile(
+    r"""([\w.-]{1,80})["']?\]?\s{0,8}(?:=|:|=>)\s{0,8}["'`]([^"'`\s]{4,200})["'`]"""
+)
+_CODE_NAME = re.compile(r"[A-Z][A-Z0-9_]*|\$\{.*")
+_CODE = "InlineCode"
 _API_KEY = "AWS::ApiGateway::ApiKey"
 # The rest of a text with variables, from which on it can be a credential.
 _SHORTEST_PART = 8
@@ -186,6 +192,8 @@ class Credentials:
         if isinstance(node, Scalar):
             if _is_credential(node, name):
                 return self._hide_text(at, node, name.text)
+            if name.text == _CODE:
+                return node
             return self._hide_joined(at, node, name.text)
         if isinstance(node, Sequence):
             first = 1 if at.key in _WITH_NAME_FIRST else 0
@@ -286,6 +294,15 @@ def _find_joined(at: At) -> Iterator[tuple[Path, tuple[int, int]]]:
         begin = end
 
 
+def has_code_credential(text: str) -> bool:
+    """Return whether code contains a literal credential."""
+    found = (one[2] for one in _CODE_VALUE.finditer(text) if is_credential_name(one[1]))
+    is_literal = any(not _CODE_NAME.fullmatch(one) for one in found)
+    plain = _URL_USER.sub("://", text)
+    has_url = any(one[1] and "{" not in one[1] for one in _URL_PASSWORD.finditer(text))
+    return is_literal or has_url or redact_shapes(plain) != plain
+
+
 def _list_spans(text: str) -> list[tuple[int, int]]:
     """List the places of credentials in a text whose variables are blank."""
     found = [one.span(1) for one in _URL_PASSWORD.finditer(text) if one[1].strip(_BLANK)]
@@ -311,6 +328,8 @@ def is_credential(text: str, name: str) -> bool:
 
 def _is_credential(node: Scalar, name: _Name) -> bool:
     key = name.text
+    if key == _CODE:
+        return False
     if node.text.lower() in _WORDS or _REFERENCE.match(node.text) or _MAPPED.match(node.text):
         return False
     if key.endswith(".$") and _JSON_PATH.match(node.text):

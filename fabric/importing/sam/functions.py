@@ -17,6 +17,7 @@ from fabric.importing.aws_settings import (
     put_vpc,
 )
 from fabric.importing.context import Context
+from fabric.importing.credentials import has_code_credential
 from fabric.importing.draft import Fields, NewFile
 from fabric.importing.event_target import EventTarget
 from fabric.importing.packaging import join_path, put_esbuild, put_file_entry
@@ -119,6 +120,10 @@ def _put_inline_code(
     text = context.read_text(at)
     if suffix is None or not text:
         context.ledger.lose(at, f"inline code for the runtime `{runtime}` is not supported")
+        return []
+    if has_code_credential(text):
+        hint = "read the value from a variable, and write the code into a file"
+        context.ledger.lose(at, "the code contains a credential, which is not copied", hint)
         return []
     name = str(function.get("name"))
     export = context.read_text(handler).rpartition(".")[2] or "handler"

@@ -514,3 +514,35 @@ def test_both_forms_of_overrides_are_read() -> None:
         "samconfig.toml.prod.Hidden",
         "samconfig.toml.prod.Missing",
     ]
+
+
+INLINE = "Api:\n  Type: AWS::Serverless::Function\n  Properties:\n    Handler: index.handler\n    Runtime: python3.13\n    InlineCode: |\n      import os\n      %s\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'token=os.environ["TOKEN"]',
+        'API_TOKEN = os.environ.get("API_TOKEN", "")',
+        'secret = client.get(SecretId="SECRET")',
+        'url = f"postgres://app:{password}@db"',
+    ],
+)
+def test_inline_code_that_reads_a_credential_is_copied(code: str) -> None:
+    done = from_sam(template(INLINE % code))
+    assert done.files == {"src/Api.py": f"import os\n{code}\n"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'token = "Hunter2"',
+        "headers = {'X-Api-Key': 'Hunter2'}",
+        'os.environ["API_TOKEN"] = "Hunter2"',
+        'url = "postgres://app:Hunter2@db"',
+    ],
+)
+def test_inline_code_with_a_credential_is_not_carried(code: str) -> None:
+    done = from_sam(template(INLINE % code))
+    assert "Hunter2" not in str(done)
+    assert "Api.Properties.InlineCode" in str(done.reasons())
