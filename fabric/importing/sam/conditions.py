@@ -3,18 +3,22 @@
 A condition is known if it depends on parameters only, and if samconfig.toml names the stages.
 """
 
+import json
 import re
 from collections.abc import Callable
 from collections.abc import Mapping as Table
+from typing import Any
 
 from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find, find_child
+from fabric.config.yaml.reader import read
 from fabric.importing.sam.config import DeploySettings
 
 _DEFAULT = "default"
 _FUNCTION = "AWS::Serverless::Function"
 _DEEPEST, _PAIR, _BRANCHES = 100, 2, 3
+_NOTHING = {"Ref": "AWS::NoValue"}
 _NOT_LETTERS = re.compile(r"[^A-Za-z0-9]")
 # By stage.
 _Values = dict[str, Scalar]
@@ -35,6 +39,36 @@ def resolve_conditions(root: Node, deploy: DeploySettings) -> tuple[Node, Deploy
     }
     overrides[_DEFAULT] = dict(stages[_DEFAULT])
     return resolver.add_parameters(made), replace(deploy, overrides=overrides)
+
+
+def choose_branches(template: Any, parameters: Table[str, Any]) -> Any:
+    """Choose the branches of `Fn::If` in a template, and its resources, by known conditions."""
+    text = json.dumps(template).encode()
+    given = {name: _write_text(value) for name, value in parameters.items()}
+    conditions = _Conditions(read("template.json", text).root, {_DEFAULT: given})
+
+    def choose(value: Any) -> Any:
+        if isinstance(value, list):
+            return [one for one in map(choose, value) if one != _NOTHING]
+        if not isinstance(value, dict):
+            return value
+        parts = value.get("Fn::If")
+        if isinstance(parts, list) and len(parts) == _BRANCHES:
+            is_true = conditions.evaluate(str(parts[0]), _DEFAULT)
+            if is_true is not None:
+                return choose(parts[1] if is_true else parts[2])
+        found = {key: choose(one) for key, one in value.items() if not is_off(one)}
+        return {key: one for key, one in found.items() if one != _NOTHING}
+
+    def is_off(one: Any) -> bool:
+        name = one.get("Condition") if isinstance(one, dict) and "Type" in one else None
+        return isinstance(name, str) and conditions.evaluate(name, _DEFAULT) is False
+
+    return choose(template)
+
+
+def _write_text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 class _Conditions:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fabric.importing.sam.conditions import choose_branches
 from tests.support.imports import Conversion, from_sam
 
 STAGES = """\
@@ -86,3 +87,21 @@ def test_conditions_that_use_each_other_twice_are_evaluated_once() -> None:
 def test_cloudformation_evaluates_a_literal_that_would_be_a_reference() -> None:
     done = imported("1\n      Environment: {Variables: {A: !If [IsProd, '${Stage}', b]}}")
     assert done.function["env"] == {"A": "${stack:EnvironmentVariablesA}"}
+
+
+def test_branches_of_a_template_are_chosen() -> None:
+    template = {
+        "Conditions": {"IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]}},
+        "Resources": {
+            "A": {"Type": "T", "Properties": {"Size": {"Fn::If": ["IsProd", 2, 1]}}},
+            "B": {"Type": "T", "Condition": "IsProd"},
+            "C": {"Type": "T", "Size": {"Fn::If": ["Missing", 2, 1]}},
+            "D": {"Type": "T", "Size": {"Fn::If": ["IsProd", 2, {"Ref": "AWS::NoValue"}]}},
+        },
+    }
+    found = choose_branches(template, {"Stage": "dev"})["Resources"]
+    assert found == {
+        "A": {"Type": "T", "Properties": {"Size": 1}},
+        "C": {"Type": "T", "Size": {"Fn::If": ["Missing", 2, 1]}},
+        "D": {"Type": "T"},
+    }
