@@ -23,7 +23,8 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 _SHORT_NAME = re.compile(
-    r"(?:^|[_-])(?:pass|pwd?|passphrase|dsn|jwt)$|(?:access|private)_?key$|webhook_?url$"
+    r"(?:^|[_-])(?:pass|pwd?|passphrase|dsn|jwt|salt|otp_?seed|basic_?auth)"
+    r"(?:_(?:dev|test|qa|stage|staging|prod|production|live|[0-9]+))?$|(?:access|private)_?key$|webhook_?url$"
     r"|(?-i:[a-z](?:Pass|Pwd?|Passphrase|Dsn|Jwt)$)",
     re.IGNORECASE,
 )
@@ -65,7 +66,7 @@ _ASSIGNED_PASSWORD = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # A pair of JSON that is written as text.
-_PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}(?:\[\s{0,8})?"([^"\\$]{4,})"')
+_PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}(?:\[\s{0,8})?"((?:[^"\\$]|\\.){4,})"')
 _WORDS = ("", "true", "false")
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
 # Keys of tables and public keys, and names that only describe a credential.

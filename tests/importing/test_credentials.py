@@ -15,7 +15,18 @@ def env_of(rows: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["DB_PASS", "DB_PWD", "PASSPHRASE", "dbPassword", "privateKey", "accesskey", "JWT", "APP_DSN"],
+    [
+        "DB_PASS",
+        "DB_PWD",
+        "PASSPHRASE",
+        "dbPassword",
+        "privateKey",
+        "accesskey",
+        "JWT",
+        "APP_DSN",
+        "DB_PASS_PROD",
+        "SALT",
+    ],
 )
 def test_a_value_with_the_name_of_a_credential_is_replaced(name: str) -> None:
     assert env_of(f"  {name}: Hunter2Hunter2\n")[name].startswith("${env:")
@@ -129,6 +140,7 @@ def test_a_path_of_a_state_machine_is_no_credential() -> None:
     "text",
     [
         '{"password": "Hunter2"}',
+        r'{"password": "a\"Hunter2"}',
         "https://example.com/?api_key=Hunter2Hunter2",
         "API_TOKEN=Hunter2Hunter2 npm start",
     ],
