@@ -546,3 +546,18 @@ def test_inline_code_with_a_credential_is_not_carried(code: str) -> None:
     done = from_sam(template(INLINE % code))
     assert "Hunter2" not in str(done)
     assert "Api.Properties.InlineCode" in str(done.reasons())
+
+
+@pytest.mark.parametrize(
+    ("runtime", "line"),
+    [
+        ("nodejs22.x", 'exports.handler = require("../api").handler;'),
+        ("python3.13", "from api import handler"),
+    ],
+)
+def test_the_entry_of_a_makefile_has_the_directory_of_its_code(runtime: str, line: str) -> None:
+    text = f"Api:\n  Type: AWS::Serverless::Function\n  Metadata: {{BuildMethod: makefile}}\n  Properties:\n    {RUNTIME}\n"
+    done = from_sam(template(text.replace("nodejs22.x", runtime)), SOURCE)
+    assert done.function["entry"] == "src/api.handler"
+    assert line in done.function["build"]["command"][2]
+    assert done.reasons() == []
