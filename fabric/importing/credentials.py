@@ -132,7 +132,7 @@ def _find_owner_name(at: At) -> str:
 
 
 def _name_entry(at: At, key: str, name: _Name, owner: str) -> _Name:
-    """Name an entry of a map. The values below a credential, such as those by stage, are secret."""
+    """Name an entry of a map: values below a credential, such as those by stage, are secret."""
     is_own = key.lower() in _OWN_NAMES
     is_named = name.is_named or is_own
     is_free = is_own or (name.is_free and key not in _TEMPLATE_SECTIONS)
@@ -243,7 +243,7 @@ def _find_owner(at: At) -> str:
 
 
 class _Piece(NamedTuple):
-    """A part of a text that a template puts together, and its place. No place: not a literal."""
+    """A part of a text that a template puts together, and its place if it is a literal."""
 
     text: str
     path: Path | None = None

@@ -34,8 +34,7 @@ def list_wrangler_rows(output: str, own: set[Row]) -> set[Row]:
 
 
 def list_binding_rows(config: Any, secrets: Collection[str] = ()) -> set[Row]:
-    """List the bindings of a config, which all functions of a service have. Wrangler does not list
-    secrets."""
+    """List the bindings of a config, without secrets, which Wrangler does not list."""
     extension = (config.get("extensions") or {}).get("edge1-workers") or {}
     names = [str(one.get("name")) for one in config.get("functions") or ()]
     values = {*_list_bindings(extension.get("bindings") or {})}

@@ -282,7 +282,7 @@ class _Stage(NamedTuple):
 
 
 def _convert_stage(context: Context, at: At, top: _Stage) -> None:
-    """Convert an environment. Wrangler inherits no variables and bindings into one, fabric does."""
+    """Convert an environment, which inherits variables and bindings in fabric, not in Wrangler."""
     config, hostname = top.config, top.hostname
     stage = config.child("stages").child(at.key, at)
     extension = Fields(at)
@@ -311,7 +311,7 @@ def _convert_stage(context: Context, at: At, top: _Stage) -> None:
 
 
 def _put_stage_triggers(at: At, function: Fields, top: Fields) -> None:
-    """Put the triggers of a stage. Wrangler inherits schedules, and no consumers of queues."""
+    """Put the triggers of a stage, which inherits schedules, but no consumers of queues."""
     own, all_of_top = _list_triggers(function), _list_triggers(top)
     crons = [one for one in all_of_top if isinstance(one, dict) and one.get("type") == "cron"]
     found = [*own, *(crons if at.get("triggers").is_missing else ())]
