@@ -147,6 +147,8 @@ def put_url(context: Context, at: At, fields: Fields) -> None:
             context.ledger.carry(one)
         elif key == "cors":
             put_cors(context, one, inner)
+        else:
+            context.ledger.lose(one, f"the key `{one.key}` of a URL is not supported")
     if not is_false(at):
         fields.put("url", inner.or_true(), at)
     context.ledger.carry(at)
@@ -176,6 +178,8 @@ def read_cors(context: Context, at: At) -> Fields:
         elif name:
             words = ",".join(text.strip("'") for text in context.read_texts(one)).split(",")
             context.put(one, inner, name, [word.strip() for word in words if word.strip()])
+        elif at.is_map:
+            context.ledger.lose(one, f"the key `{one.key}` of CORS is not supported")
     return inner
 
 

@@ -158,7 +158,8 @@ class _ConfigRows:
                     yield f"allow secretsmanager:getsecretvalue on {secret}".lower()
 
     def _list_trigger(self, trigger: Values) -> Iterator[tuple[str, str]]:
-        off = " (off)" if trigger.get("enabled") is False else ""
+        # A value of a parameter is text.
+        off = " (off)" if str(trigger.get("enabled")).lower() == "false" else ""
         batch = trigger.get("batchSize", "")
         name = self._values.name
         match trigger["type"]:

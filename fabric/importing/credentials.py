@@ -11,21 +11,39 @@ from fabric.model.secrecy import is_secret_name, redact_shapes
 # Sections with values that the project names itself.
 _OWN_NAMES = (
     *("environment", "env", "variables", "vars", "custom", "params", "input", "parameters"),
-    *("pattern", "eventpattern"),
+    *("pattern", "eventpattern", "filterpolicy", "filterpatterns", "filters", "values"),
 )
 # Sections whose keys below are those of CloudFormation.
 _TEMPLATE_SECTIONS = ("Resources", "Properties", "Outputs")
 # Sections whose keys name functions and resources.
 _NAMED_SECTIONS = (("functions",), ("Resources",), ("services",))
 _PROPERTY = re.compile(
-    r"(?:password|secretstring|auth_?token|access_?token|client_?secret|private_?key)$",
+    r"(?:password|secretstring|auth_?token|access_?token|secret_?token|client_?secret|private_?key"
+    r"|api_?key_?value|x-api-key)$",
     re.IGNORECASE,
 )
 _SHORT_NAME = re.compile(
-    r"(?:^|[_-])(?:pass|pwd|passphrase|dsn|jwt)$|(?:access|private)_?key$|webhook_?url$"
-    r"|(?-i:[a-z](?:Pass|Pwd|Passphrase|Dsn|Jwt)$)",
+    r"(?:^|[_-])(?:pass|pwd?|passphrase|dsn|jwt|salt|otp_?seed|basic_?auth)"
+    r"(?:_(?:dev|test|qa|stage|staging|prod|production|live|[0-9]+))?$|(?:access|private)_?key$|webhook_?url$"
+    r"|(?-i:[a-z](?:Pass|Pwd?|Passphrase|Dsn|Jwt)$)",
     re.IGNORECASE,
 )
+# Headers of requests that contain a credential.
+_HEADER = re.compile(
+    r"(?:^|\.)(?:(?:proxy-)?authorization|cookie|[a-z-]*-(?:auth|origin-verify))$", re.IGNORECASE
+)
+# Keys of a map for its name and its value, such as those of headers.
+_NAMES = ("Name", "name", "Key", "key", "HeaderName")
+_VALUES = ("Value", "value", "HeaderValue")
+# Names of values that a request is sent, such as `method.request.header.Authorization`.
+_MAPPED = re.compile(r"(?:method|integration|context|stageVariables)\.")
+# A literal that code assigns to a name or a key, and one that only names a variable.
+_CODE_VALUE = re.compile(
+    r"""([\w.-]{1,80})["']?\]?\s{0,8}(?:=|:|=>)\s{0,8}["'`]([^"'`\s]{4,200})["'`]"""
+)
+_CODE_NAME = re.compile(r"[A-Z][A-Z0-9_]*|\$\{.*")
+_CODE = "InlineCode"
+_API_KEY = "AWS::ApiGateway::ApiKey"
 # The rest of a text with variables, from which on it can be a credential.
 _SHORTEST_PART = 8
 _SHORTEST_VALUE = 4
@@ -41,15 +59,20 @@ _URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
 _URL_USER = re.compile(r"://[^\s/?#@]*@")
 _ASSIGNED_PASSWORD = re.compile(
     r"(?:^|[;\s?&])(?:password|pwd)=(?P<short>[^;\s&]+)"
-    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?(?P<long>[^;\s&$\"']{8,})",
-    re.IGNORECASE,
+    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?(?P<long>[^;\s&$\"']{8,})"
+    # A line of YAML, whose value contains a digit.
+    r"|^[ \t-]{0,80}[\w.-]{0,40}(?:password|token|secret|api_?key):[ \t]{1,8}[\"']?"
+    r"(?P<line>(?=[^\s\"'$]{0,200}[0-9])[^\s\"'$(){}]{8,})[\"']?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 # A pair of JSON that is written as text.
-_PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}"([^"\\$]{4,})"')
+_PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}(?:\[\s{0,8})?"((?:[^"\\$]|\\.){4,})"')
+_WORDS = ("", "true", "false")
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
 # Keys of tables and public keys, and names that only describe a credential.
 _PLAIN_NAME = re.compile(
-    r"(?:PARTITION|SORT|HASH|RANGE|PRIMARY|FOREIGN|PUBLIC|INDEX|OBJECT|CACHE|ROUTING|S3|BUCKET)_?KEY"
+    r"ALLOW_CREDENTIALS$"
+    r"|(?:PARTITION|SORT|HASH|RANGE|PRIMARY|FOREIGN|PUBLIC|INDEX|OBJECT|CACHE|ROUTING|S3|BUCKET)_?KEY"
     r"|[a-z_](?:ARN|_?URL|_?URI|_?NAME|_?PATH|_?FILE|_?ALIAS|_?TTL|_?PREFIX|_?LENGTH|_?EXPIRY"
     r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT)S?$",
     re.IGNORECASE,
@@ -73,6 +96,7 @@ def name_variable(key: str) -> str:
 
 def is_credential_name(name: str) -> bool:
     """Return whether a value of this name is a credential, and not the name of one or its limit."""
+    name = name.replace("-", "_")
     is_named = is_secret_name(name) or _SHORT_NAME.search(name) is not None
     return is_named and not _is_plain_name(name)
 
@@ -101,16 +125,18 @@ class _Name(NamedTuple):
 
 def _find_owner_name(at: At) -> str:
     """Find the name that a map has in one of its keys, or that of an output."""
-    names = (at.get(one).text for one in ("Name", "name", "Key", "key"))
+    if "apiKeys" in at.path:
+        return "apiKey"
+    names = (at.get(one).text for one in _NAMES)
     return next(filter(None, names), at.key if at.path[-2:-1] == ("Outputs",) else "")
 
 
 def _name_entry(at: At, key: str, name: _Name, owner: str) -> _Name:
-    """Name an entry of a map. The values below a credential, such as those by stage, are secret."""
+    """Name an entry of a map: values below a credential, such as those by stage, are secret."""
     is_own = key.lower() in _OWN_NAMES
     is_named = name.is_named or is_own
     is_free = is_own or (name.is_free and key not in _TEMPLATE_SECTIONS)
-    if key in ("Value", "value") and is_credential_name(owner):
+    if key in _VALUES and owner:
         return _Name(owner, is_named=True, is_free=True)
     # A parameter has the name of its map.
     if key == "Default":
@@ -133,6 +159,8 @@ class Credentials:
         self._values: dict[str, str] = {} if values is None else values
         # The places of credentials in literals of `Fn::Join` and `Fn::Sub`.
         self._joined: dict[Path, list[tuple[int, int]]] = {}
+        # The properties of API keys.
+        self._api_keys: set[Path] = set()
 
     def hide(self, at: At, key: str, value: str) -> str:
         """Return the reference for a credential, and note it. Another value has another name."""
@@ -165,6 +193,8 @@ class Credentials:
         if isinstance(node, Scalar):
             if _is_credential(node, name):
                 return self._hide_text(at, node, name.text)
+            if name.text == _CODE:
+                return node
             return self._hide_joined(at, node, name.text)
         if isinstance(node, Sequence):
             first = 1 if at.key in _WITH_NAME_FIRST else 0
@@ -173,6 +203,10 @@ class Credentials:
         if any(one.key in _JOINS for one in node.entries):
             self._find_joined(at)
         owner = _find_owner_name(at)
+        if at.key == "Properties" and at.path in self._api_keys:
+            owner = "api_key"
+        if at.get("Type").text == _API_KEY:
+            self._api_keys.add((*at.path, "Properties"))
         entries = (
             entry
             if entry.key in _REFERENCES
@@ -209,7 +243,7 @@ def _find_owner(at: At) -> str:
 
 
 class _Piece(NamedTuple):
-    """A part of a text that a template puts together, and its place. No place: not a literal."""
+    """A part of a text that a template puts together, and its place if it is a literal."""
 
     text: str
     path: Path | None = None
@@ -261,11 +295,21 @@ def _find_joined(at: At) -> Iterator[tuple[Path, tuple[int, int]]]:
         begin = end
 
 
+def has_code_credential(text: str) -> bool:
+    """Return whether code contains a literal credential."""
+    found = (one[2] for one in _CODE_VALUE.finditer(text) if is_credential_name(one[1]))
+    is_literal = any(not _CODE_NAME.fullmatch(one) for one in found)
+    plain = _URL_USER.sub("://", text)
+    has_url = any(one[1] and "{" not in one[1] for one in _URL_PASSWORD.finditer(text))
+    return is_literal or has_url or redact_shapes(plain) != plain
+
+
 def _list_spans(text: str) -> list[tuple[int, int]]:
     """List the places of credentials in a text whose variables are blank."""
     found = [one.span(1) for one in _URL_PASSWORD.finditer(text) if one[1].strip(_BLANK)]
     for one in _ASSIGNED_PASSWORD.finditer(text):
-        group, least = ("short", 1) if one["short"] else ("long", _SHORTEST_PART)
+        group = str(one.lastgroup)
+        least = 1 if group == "short" else _SHORTEST_PART
         if len(one[group].replace(_BLANK, "")) >= least:
             found.append(one.span(group))
     found += [
@@ -285,7 +329,9 @@ def is_credential(text: str, name: str) -> bool:
 
 def _is_credential(node: Scalar, name: _Name) -> bool:
     key = name.text
-    if isinstance(node.value, bool) or not node.text or _REFERENCE.match(node.text):
+    if key == _CODE:
+        return False
+    if node.text.lower() in _WORDS or _REFERENCE.match(node.text) or _MAPPED.match(node.text):
         return False
     if key.endswith(".$") and _JSON_PATH.match(node.text):
         return False
@@ -294,7 +340,8 @@ def _is_credential(node: Scalar, name: _Name) -> bool:
     plain = _strip_variables(node.text)
     if plain != node.text and len(plain) < _SHORTEST_PART:
         return False
-    is_named = name.is_secret or (name.is_free and is_credential_name(key))
+    is_credential_key = is_credential_name(key) or _HEADER.search(key) is not None
+    is_named = name.is_secret or (name.is_named and is_credential_key)
     return is_named or _PROPERTY.search(key) is not None
 
 

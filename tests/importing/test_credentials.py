@@ -15,7 +15,18 @@ def env_of(rows: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["DB_PASS", "DB_PWD", "PASSPHRASE", "dbPassword", "privateKey", "accesskey", "JWT", "APP_DSN"],
+    [
+        "DB_PASS",
+        "DB_PWD",
+        "PASSPHRASE",
+        "dbPassword",
+        "privateKey",
+        "accesskey",
+        "JWT",
+        "APP_DSN",
+        "DB_PASS_PROD",
+        "SALT",
+    ],
 )
 def test_a_value_with_the_name_of_a_credential_is_replaced(name: str) -> None:
     assert env_of(f"  {name}: Hunter2Hunter2\n")[name].startswith("${env:")
@@ -129,6 +140,7 @@ def test_a_path_of_a_state_machine_is_no_credential() -> None:
     "text",
     [
         '{"password": "Hunter2"}',
+        r'{"password": "a\"Hunter2"}',
         "https://example.com/?api_key=Hunter2Hunter2",
         "API_TOKEN=Hunter2Hunter2 npm start",
     ],
@@ -244,7 +256,7 @@ def test_keys_of_a_template_below_the_name_of_a_credential_are_copied(rest: str)
     files = {
         **SOURCE,
         "db.yml": "Resources:\n  DbSecret:\n    Type: AWS::SecretsManager::Secret\n    Properties:\n"
-        "      GenerateSecretString: {GenerateStringKey: password, SecretStringTemplate: '{}'}\n",
+        "      GenerateSecretString: {GenerateStringKey: password, ExcludeCharacters: ab}\n",
     }
     done = from_serverless(service(FUNCTION, "", rest), files)
     assert "${env:" not in str(done)
@@ -299,3 +311,47 @@ def test_the_condition_of_a_credential_is_kept() -> None:
     [stack] = done.stacks.values()
     found = stack["Resources"]["T"]["Properties"]["Environment"]["DB_PASSWORD"]
     assert found["Fn::If"][:2] == ["IsProd", {"Ref": "EnvDBPASSWORD"}]
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "Type: AWS::ApiGateway::ApiKey, Properties: {Name: shop, Value: Hunter2}",
+        "Type: AWS::Events::Connection, Properties: {AuthParameters: {ApiKeyAuthParameters: {ApiKeyName: a, ApiKeyValue: Hunter2}}}",
+        "Type: AWS::CodePipeline::Webhook, Properties: {AuthenticationConfiguration: {SecretToken: Hunter2}}",
+        "Type: AWS::CloudFront::Distribution, Properties: {OriginCustomHeaders: [{HeaderName: Authorization, HeaderValue: Hunter2}]}",
+        "Type: AWS::CloudFront::Distribution, Properties: {OriginCustomHeaders: [{HeaderName: X-Origin-Verify, HeaderValue: Hunter2}]}",
+        'Type: AWS::CodeBuild::Project, Properties: {Source: {BuildSpec: "env:\\n  variables:\\n    NPM_TOKEN: npm_Hunter2\\n"}}',
+        "Type: AWS::ApiGateway::RestApi, Properties: {Body: {requestParameters: {integration.request.header.x-api-key: \"'Hunter2'\"}}}",
+        "Type: AWS::SNS::Subscription, Properties: {FilterPolicy: {token: [Hunter2]}}",
+    ],
+)
+def test_a_property_of_a_template_that_is_a_credential_is_replaced(resource: str) -> None:
+    done = from_sam(template(f"{JOINED % 'a'}R: {{{resource}}}\n"), SOURCE)
+    assert "Hunter2" not in str(done)
+    assert "Env" in str(done.stacks["before"]["Resources"]["R"])
+
+
+def test_an_output_with_a_short_name_of_a_credential_is_replaced() -> None:
+    done = from_sam(
+        template(
+            JOINED % "a" + "T: {Type: 'AWS::SNS::Topic'}\n", "Outputs: {Pw: {Value: Hunter2}}\n"
+        ),
+        SOURCE,
+    )
+    assert "Hunter2" not in str(done)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "sns: {topicName: a, filterPolicy: {token: [Hunter2]}}",
+        "sqs: {arn: 'arn:aws:sqs:us-east-1:1:a', filterPatterns: [{body: {token: [Hunter2]}}]}",
+    ],
+)
+def test_a_credential_of_a_filter_is_replaced(event: str) -> None:
+    done = from_serverless(
+        service(f"api: {{handler: src/api.handler, events: [{{{event}}}]}}\n"), SOURCE
+    )
+    assert "Hunter2" not in str(done)
+    assert "${env:TOKEN}" in str(done.function)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fabric.importing.config_rows import list_config_rows
-from fabric.importing.row_values import RowValues
+from fabric.importing.row_values import Row, RowValues
 from fabric.importing.template_rows import align, list_differences, list_template_rows
 
 VALUES = RowValues(
@@ -108,3 +108,9 @@ def test_routes_over_both_stacks_are_compared() -> None:
     config = {"functions": [{"name": "Api"}], "extensions": extensions}
     rows = list_config_rows(config, {"before": before, "after": after})
     assert rows == list_template_rows(source)
+
+
+def test_a_trigger_is_off_if_a_parameter_says_so() -> None:
+    trigger = {"type": "cron", "schedule": "rate(1 day)", "enabled": "false"}
+    rows = list_config_rows({"functions": [{"name": "api", "triggers": [trigger]}]})
+    assert Row("api", "cron", "rate(1 day) (off)") in rows

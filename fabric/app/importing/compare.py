@@ -40,6 +40,7 @@ from fabric.config.yaml.reader import read
 from fabric.importing.config_rows import list_config_rows
 from fabric.importing.files import CONFIG_FILE
 from fabric.importing.row_values import Row
+from fabric.importing.sam.conditions import choose_branches
 from fabric.importing.sam.config import CONFIG_FILE as SAM_CONFIG_FILE
 from fabric.importing.sam.config import read_deploy_settings
 from fabric.importing.template_rows import (
@@ -58,6 +59,7 @@ from fabric.system.process import ChildResult, run_child
 
 _PROGRAMS = ("osls", "serverless", "sls")
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)")
+_SECRET = re.compile(r"\$\{secret:(\w+)")
 _PLACEHOLDER = "compare"
 _DEFAULT_STAGE = "dev"
 _REGION = "us-east-1"
@@ -115,7 +117,10 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         rows = _compare(_Service(folder, one, settings, request.stage))
     differences = tuple(
         RowDifference(
-            function=first.function, kind=first.kind, other=first.value, fabric=second.value
+            function=first.function,
+            kind=first.kind,
+            other=redact_credentials(first.value),
+            fabric=redact_credentials(second.value),
         )
         for first, second in list_differences(rows.other, rows.own)
     )
@@ -147,18 +152,22 @@ def _choose_source(found: Prepared) -> ConvertedSource:
 def _compare(service: _Service) -> _Compared:
     config = _read_config(service)
     if service.source.read.source.kind == "wrangler":
-        own = list_binding_rows(config)
+        own = list_binding_rows(config, _list_secrets(service))
         return _Compared("wrangler", own, list_wrangler_rows(_run_wrangler(service), own), (), ())
     known = _list_known(config, service.stage_name)
-    own = list_config_rows(config, _read_templates(service.folder, config), known)
+    templates = _read_templates(service.folder, config)
     kind = service.source.read.source.kind
     made = _TOOLS[kind](service, known["AWS::Region"])
-    values = {**known, **_list_given(service, made.document)}
-    other = list_template_rows(made.document, _SUFFIXES[kind], values)
-    env = _build_environment(service)
-    archives = compare_archives(
-        service.folder, service.stage_name, made.archives, replace(service.settings, env=env)
-    )
+    document, values = made.document, {**known, **_list_given(service, made.document)}
+    if kind == "sam":
+        document = choose_branches(document, values)
+        templates = {phase: choose_branches(one, values) for phase, one in templates.items()}
+    own = list_config_rows(config, templates, known)
+    other = list_template_rows(document, _SUFFIXES[kind], values)
+    here = replace(service.settings, env=_build_environment(service))
+    written = service.source.made.files
+    found = {name: files - written.keys() for name, files in made.archives.items()}
+    archives = compare_archives(service.folder, service.stage_name, found, here)
     return _Compared(made.tool, *align(own, other), *archives)
 
 
@@ -179,10 +188,14 @@ def _read_config(service: _Service) -> Any:
 
 def _build_environment(service: _Service) -> dict[str, str]:
     """Build the environment, with a value for each variable and secret of the config."""
-    one, settings = service.source, service.settings
-    env = {**settings.env, **_list_variables(service)}
-    secrets = re.findall(r"\$\{secret:(\w+)", one.made.files[CONFIG_FILE])
-    return {**env, **{name: settings.env.get(name, _PLACEHOLDER) for name in secrets}}
+    given = service.settings.env
+    env = {**given, **_list_variables(service)}
+    return {**env, **{name: given.get(name, _PLACEHOLDER) for name in _list_secrets(service)}}
+
+
+def _list_secrets(service: _Service) -> list[str]:
+    """List the secrets that the config names."""
+    return _SECRET.findall((service.folder / CONFIG_FILE).read_text())
 
 
 def _read_templates(folder: Path, config: Any) -> dict[str, Any]:

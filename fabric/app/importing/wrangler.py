@@ -1,7 +1,7 @@
 """The bindings of a Worker: those of `wrangler deploy --dry-run`, and those of the config."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from fabric.importing.row_values import Row
@@ -9,6 +9,9 @@ from fabric.importing.row_values import Row
 _ROW = re.compile(
     r"^env\.(?P<name>[A-Za-z_$][\w$]*)(?: \((?P<resource>.*?)\))? {2,}\S", re.MULTILINE
 )
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+# The jurisdiction of a bucket, and the script of a Durable Object.
+_DETAIL = re.compile(r" \([\w-]+\)$|, defined in .*$")
 # Keys of lists with the keys of the name and of the resource that Wrangler prints.
 _LISTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "kv_namespaces": ("binding", ("id",)),
@@ -23,20 +26,20 @@ def list_wrangler_rows(output: str, own: set[Row]) -> set[Row]:
     function = next(iter({one.function for one in own}), "")
     known = {one.value.partition(" ")[0]: one.value for one in own}
     found: set[Row] = set()
-    for one in _ROW.finditer(output):
-        name, resource = one["name"], one["resource"] or ""
+    for one in _ROW.finditer(_COLOR.sub("", output)):
+        name, resource = one["name"], _DETAIL.sub("", one["resource"] or "")
         has_resource = " " in known.get(name, f"{name} {resource}")
         found.add(Row(function, "binding", f"{name} {resource}" if has_resource else name))
     return found
 
 
-def list_binding_rows(config: Any) -> set[Row]:
-    """List the bindings of a config, which all functions of a service have."""
+def list_binding_rows(config: Any, secrets: Collection[str] = ()) -> set[Row]:
+    """List the bindings of a config, without secrets, which Wrangler does not list."""
     extension = (config.get("extensions") or {}).get("edge1-workers") or {}
     names = [str(one.get("name")) for one in config.get("functions") or ()]
-    values = {*_list_bindings(extension.get("bindings") or {}), *(config.get("env") or {})}
-    for one in config.get("functions") or ():
-        values |= {*(one.get("env") or {})}
+    values = {*_list_bindings(extension.get("bindings") or {})}
+    for one in (config, *(config.get("functions") or ())):
+        values |= {*(one.get("env") or {})} - {*secrets}
     if extension.get("assets") and (binding := extension["assets"].get("binding")):
         values.add(str(binding))
     return {Row(names[0] if names else "", "binding", value) for value in values}

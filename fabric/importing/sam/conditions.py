@@ -3,18 +3,22 @@
 A condition is known if it depends on parameters only, and if samconfig.toml names the stages.
 """
 
+import json
 import re
 from collections.abc import Callable
 from collections.abc import Mapping as Table
+from typing import Any
 
 from msgspec.structs import replace
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find, find_child
+from fabric.config.yaml.reader import read
 from fabric.importing.sam.config import DeploySettings
 
 _DEFAULT = "default"
 _FUNCTION = "AWS::Serverless::Function"
-_DEEPEST, _PAIR, _BRANCHES = 20, 2, 3
+_DEEPEST, _PAIR, _BRANCHES = 100, 2, 3
+_NOTHING = {"Ref": "AWS::NoValue"}
 _NOT_LETTERS = re.compile(r"[^A-Za-z0-9]")
 # By stage.
 _Values = dict[str, Scalar]
@@ -37,6 +41,36 @@ def resolve_conditions(root: Node, deploy: DeploySettings) -> tuple[Node, Deploy
     return resolver.add_parameters(made), replace(deploy, overrides=overrides)
 
 
+def choose_branches(template: Any, parameters: Table[str, Any]) -> Any:
+    """Choose the branches of `Fn::If` in a template, and its resources, by known conditions."""
+    text = json.dumps(template).encode()
+    given = {name: _write_text(value) for name, value in parameters.items()}
+    conditions = _Conditions(read("template.json", text).root, {_DEFAULT: given})
+
+    def choose(value: Any) -> Any:
+        if isinstance(value, list):
+            return [one for one in map(choose, value) if one != _NOTHING]
+        if not isinstance(value, dict):
+            return value
+        parts = value.get("Fn::If")
+        if isinstance(parts, list) and len(parts) == _BRANCHES:
+            is_true = conditions.evaluate(str(parts[0]), _DEFAULT)
+            if is_true is not None:
+                return choose(parts[1] if is_true else parts[2])
+        found = {key: choose(one) for key, one in value.items() if not is_off(one)}
+        return {key: one for key, one in found.items() if one != _NOTHING}
+
+    def is_off(one: Any) -> bool:
+        name = one.get("Condition") if isinstance(one, dict) and "Type" in one else None
+        return isinstance(name, str) and conditions.evaluate(name, _DEFAULT) is False
+
+    return choose(template)
+
+
+def _write_text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
 class _Conditions:
     """The conditions of a template, by the parameters of each stage."""
 
@@ -48,12 +82,20 @@ class _Conditions:
         rows = parameters.entries if isinstance(parameters, Mapping) else ()
         defaults = {one.key: find_child(one.value, "Default") for one in rows}
         texts = {name: one.text for name, one in defaults.items() if isinstance(one, Scalar)}
+        self.parameters = frozenset(defaults)
         self.stages = {stage: {**texts, **given} for stage, given in stages.items()}
+        # By name and stage. An open condition is not known.
+        self._known: dict[tuple[str, str], bool | None] = {}
 
     def evaluate(self, name: str, stage: str, depth: int = 0) -> bool | None:
         """Evaluate a condition, or return None if its value is not known."""
-        found = self.by_name.get(name)
-        return self._test(found, stage, depth) if found is not None and depth < _DEEPEST else None
+        found, place = self.by_name.get(name), (name, stage)
+        if found is None or depth >= _DEEPEST:
+            return None
+        if place not in self._known:
+            self._known[place] = None
+            self._known[place] = self._test(found, stage, depth)
+        return self._known[place]
 
     def _test(self, node: Node, stage: str, depth: int) -> bool | None:
         if not isinstance(node, Mapping) or len(node.entries) != 1:
@@ -66,7 +108,7 @@ class _Conditions:
             case "Fn::Equals", _ if len(items) == _PAIR:
                 one, other = (self._read(item, stage) for item in items)
                 return None if one is None or other is None else one == other
-            case (("Fn::Not" | "Fn::And" | "Fn::Or"), _):
+            case (("Fn::Not" | "Fn::And" | "Fn::Or"), _) if depth < _DEEPEST:
                 return self._combine(key, [self._test(one, stage, depth + 1) for one in items])
         return None
 
@@ -146,7 +188,7 @@ class _Resolver:
         for stage in self._conditions.stages:
             is_true = self._conditions.evaluate(parts[0].text, stage)
             branch = parts[1] if is_true else parts[2]
-            if is_true is None or not isinstance(branch, Scalar):
+            if is_true is None or not isinstance(branch, Scalar) or _is_like_reference(branch):
                 return {}
             found[stage] = branch
         return found
@@ -156,7 +198,10 @@ class _Resolver:
         if all(one.text == first.text for one in values.values()):
             return first
         keys = [one for one in path if one not in ("Environment", "Variables", "Events")]
-        name = "".join(_NOT_LETTERS.sub("", one[:1].upper() + one[1:]) for one in keys)
+        base = "".join(_NOT_LETTERS.sub("", one[:1].upper() + one[1:]) for one in keys)
+        name, number = base, 2
+        while name in self.made or name in self._conditions.parameters:
+            name, number = f"{base}{number}", number + 1
         self.made[name] = values
         reference = Scalar(name, name, node.line, node.column)
         return node._replace(entries=(KeyValue("Ref", node.line, node.column, reference),))
@@ -184,6 +229,11 @@ class _Resolver:
 def _is_function(node: Node) -> bool:
     kind = find_child(node, "Type")
     return isinstance(kind, Scalar) and kind.text == _FUNCTION
+
+
+def _is_like_reference(branch: Scalar) -> bool:
+    """Return whether a literal would be a reference in fabric."""
+    return "${" in branch.text and not branch.text.startswith("${env:")
 
 
 def _build_parameter(value: Scalar) -> Mapping:

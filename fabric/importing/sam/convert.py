@@ -204,6 +204,13 @@ class _Conversion:
         provider.put("runtime", self._choose_runtime())
         if self._deploy.region:
             provider.put("region", self._deploy.region)
+        for stage, region in self._deploy.regions.items():
+            if region != self._deploy.region:
+                inner = self._config.child("stages").child(stage).child("provider")
+                inner.put("region", region)
+        for name in self._deploy.unknown:
+            at = At(EMPTY, (CONFIG_FILE, *name.split(".", 1)), 1, 1)
+            self._ledger.lose(at, "the setting of `sam deploy` has no equivalent")
 
     def _choose_runtime(self) -> str:
         """Choose the runtime of most functions."""
@@ -296,10 +303,22 @@ class _Conversion:
             elif text.startswith("${param:"):
                 self._put_param(at)
         for stage, values in self._deploy.overrides.items():
-            for name, value in values.items() if stage != "default" else ():
-                if not self._context.names.parameters.get(name, "").startswith("${secret:"):
-                    text = self._hide(name, value, f"{stage}_{name}")
-                    self._config.child("stages").child(stage).child("params").put(name, text)
+            for name, value in values.items():
+                self._put_override(stage, name, value)
+
+    def _put_override(self, stage: str, name: str, value: str) -> None:
+        """Put a value of samconfig.toml for a stage."""
+        text = self._context.names.parameters.get(name, "")
+        if not text:
+            reason = f"samconfig.toml sets `{name}` for `{stage}`, which the template does not have"
+            self._ledger.remark(At(EMPTY, (CONFIG_FILE, stage, name), 1, 1), reason)
+        elif text.startswith("${secret:"):
+            reason = f"samconfig.toml sets `{name}` for `{stage}`; secrets are not copied"
+            at = At(EMPTY, (CONFIG_FILE, stage, name), 1, 1)
+            self._ledger.remark(at, reason, f"set the variable {name}")
+        elif stage != "default":
+            text = self._hide(name, value, f"{stage}_{name}")
+            self._config.child("stages").child(stage).child("params").put(name, text)
 
     def _hide(self, name: str, value: str, variable: str) -> str:
         """Replace a credential among the values of samconfig.toml."""

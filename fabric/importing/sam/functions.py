@@ -17,6 +17,7 @@ from fabric.importing.aws_settings import (
     put_vpc,
 )
 from fabric.importing.context import Context
+from fabric.importing.credentials import has_code_credential
 from fabric.importing.draft import Fields, NewFile
 from fabric.importing.event_target import EventTarget
 from fabric.importing.packaging import join_path, put_esbuild, put_file_entry
@@ -120,6 +121,10 @@ def _put_inline_code(
     if suffix is None or not text:
         context.ledger.lose(at, f"inline code for the runtime `{runtime}` is not supported")
         return []
+    if has_code_credential(text):
+        hint = "read the value from a variable, and write the code into a file"
+        context.ledger.lose(at, "the code contains a credential, which is not copied", hint)
+        return []
     name = str(function.get("name"))
     export = context.read_text(handler).rpartition(".")[2] or "handler"
     function.put("entry", f"src/{name}.{export}", handler)
@@ -158,10 +163,38 @@ def _put_plain(context: Context, code: _Code, function: Fields) -> None:
 def _put_makefile(context: Context, code: _Code, function: Fields) -> None:
     target = f'build-{code.at.key} ARTIFACTS_DIR="$FABRIC_OUT_DIR"'
     root = context.surroundings.place(code.root)
-    command = ["sh", "-c", f"make -C {shlex.quote(root)} {target}"]
-    function.child("build").put("command", command)
-    function.put("entry", code.text or code.at.key, code.handler)
-    context.ledger.carry(code.handler)
+    command = f"make -C {shlex.quote(root)} {target}"
+    if code.runtime.startswith(tuple(_FORWARDS)) and code.text:
+        put_file_entry(context, code.handler, code.text, function, code.root)
+        command += _forward_handler(code, str(function.get("entry")))
+    else:
+        function.put("entry", code.text or code.at.key, code.handler)
+        context.ledger.carry(code.handler)
+    function.child("build").put("command", ["sh", "-c", command])
+
+
+def _forward_handler(code: _Code, entry: str) -> str:
+    """Write a file with the path of the entry, because the Makefile omits the directory."""
+    module, _, export = code.text.rpartition(".")
+    place = entry.rpartition(".")[0]
+    if place == module:
+        return ""
+    family, text = next(one for one in _FORWARDS.items() if code.runtime.startswith(one[0]))
+    up = "../" * place.count("/")
+    line = text.format(module=module.replace("/", "."), path=f"{up}{module}", export=export)
+    file = shlex.quote(f"{place}.{_SUFFIXES[family]}")
+    folder = shlex.quote(place.rpartition("/")[0])
+    return (
+        f' && mkdir -p "$FABRIC_OUT_DIR"/{folder}'
+        f' && echo {shlex.quote(line)} > "$FABRIC_OUT_DIR"/{file}'
+    )
+
+
+# Modules that only contain the handler of another one.
+_FORWARDS = {
+    "python": "from {module} import {export}",
+    "nodejs": 'exports.{export} = require("{path}").{export};',
+}
 
 
 # The extension of bundles in the format of ES modules.

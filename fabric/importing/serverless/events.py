@@ -156,6 +156,11 @@ def _put_rest_authorizer(http: Fields, context: Context, at: At, trigger: Fields
     arn = context.read_text(at.get("arn")) if at.is_map else ""
     if not at.is_map and name.startswith(("arn:", "${")):
         name, arn = "", name
+    if kind == "COGNITO_USER_POOLS" and not arn:
+        reason = f"the authorizer `{name}` has no ARN of a user pool"
+        hint = "set `userPoolArn` of an authorizer, and name it in the trigger"
+        context.ledger.lose(at, reason, hint)
+        return
     name = name or (arn.rpartition(".")[0] or arn).rpartition(":")[2].strip("}") or "custom"
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", name)
     authorizer = http.child("authorizers").child(name, at)

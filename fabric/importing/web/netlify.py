@@ -30,7 +30,6 @@ from fabric.importing.web.functions import (
     put_rule,
     put_service,
     put_static,
-    replace_credentials,
 )
 from fabric.model.outcomes.json_struct import Json
 from fabric.providers.core.contract import Unsupported
@@ -64,7 +63,7 @@ def convert_netlify(root: Node, surroundings: Surroundings, file: str) -> Import
     del file
     ledger = Ledger()
     credentials = Credentials(ledger)
-    source = At(replace_credentials(credentials, root, ("headers",)))
+    source = At(credentials.replace(root))
     service = choose_service(surroundings.folder_name)
     context = Context(
         LogicalNames(service=service, functions={}), credentials, ledger, surroundings

@@ -6,11 +6,12 @@ An environment of Wrangler becomes a stage.
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
-from fabric.config.yaml.nodes import Node
+from fabric.config.yaml.nodes import EMPTY, Node
 from fabric.importing.context import Context
 from fabric.importing.credentials import Credentials, name_variable
-from fabric.importing.draft import Fields, Imported
+from fabric.importing.draft import Fields, Imported, Value
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.packaging import NODE_SUFFIXES, put_build_step, put_define
 from fabric.importing.rules import (
@@ -61,8 +62,7 @@ class _Credentials(Credentials):
 
 def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Imported:
     """Convert a config. Each key of the source ends in the ledger."""
-    ledger = Ledger()
-    credentials = _Credentials(ledger)
+    credentials = _Credentials(ledger := Ledger())
     source = At(credentials.replace(root))
     if not source.is_map:
         message = 'the file is not a map, such as `name = "shop"`'
@@ -80,9 +80,10 @@ def convert_wrangler(root: Node, surroundings: Surroundings, file: str) -> Impor
         function.add("triggers", {"type": "http", "route": route})
     apply_rules(context, source, _build_rules(config, function), extension)
     _put_secrets(context, config)
+    top = _Stage(source, function, config, At(extension.build()).get("hostname").text)
     for at in source.get("env").list_entries():
         if check_stage(context, at):
-            _convert_stage(context, at, config, At(extension.build()).get("hostname").text)
+            _convert_stage(context, at, top)
     if function.has("entry"):
         config.add("functions", function)
     config.child("extensions").put(_PROVIDER, extension)
@@ -136,6 +137,7 @@ def _put_flags(context: Context, at: At, extension: Fields) -> None:
 
 
 def _put_crons(function: Fields, context: Context, at: At, _: Fields) -> None:
+    context.ledger.carry(at.get("crons"))
     for one in at.get("crons").list_items():
         text = context.read_text(one)
         if check_schedule(context, one, text):
@@ -270,17 +272,26 @@ def _build_rules(config: Fields, function: Fields) -> Rules:
     }
 
 
-def _convert_stage(context: Context, at: At, config: Fields, hostname: str) -> None:
-    """Convert an environment. Wrangler inherits no variables into one, and fabric does."""
+class _Stage(NamedTuple):
+    """The top level, which a stage inherits: its source, function, config and hostname."""
+
+    source: At
+    function: Fields
+    config: Fields
+    hostname: str
+
+
+def _convert_stage(context: Context, at: At, top: _Stage) -> None:
+    """Convert an environment, which inherits variables and bindings in fabric, not in Wrangler."""
+    config, hostname = top.config, top.hostname
     stage = config.child("stages").child(at.key, at)
     extension = Fields(at)
     function = Fields(at)
     rules = {**_build_rules(stage, function), **dict.fromkeys(_ONLY_TOP, _lose_in_stage)}
     rules["name"] = lose_because("fabric names Workers by service, stage and function")
     apply_rules(context, at, rules, extension)
+    _put_stage_triggers(at, function, top.function)
     if function.has("triggers"):
-        for route in _ROUTES:
-            function.add("triggers", {"type": "http", "route": route})
         stage.child("functions").put(FUNCTION, function)
     if not extension.is_empty:
         stage.child("extensions").put(_PROVIDER, extension)
@@ -290,6 +301,29 @@ def _convert_stage(context: Context, at: At, config: Fields, hostname: str) -> N
     for name in _list_inherited(config, at):
         reason = f"the variable `{name}` is inherited in fabric; Wrangler inherits none"
         context.ledger.remark(at, reason)
+    for one in top.source.list_entries():
+        # A stage has its own triggers, also those of queues.
+        is_binding = one.key in BINDING_RULES or not one.get("producers").is_missing
+        if is_binding and at.get(one.key).is_missing:
+            inherited = At(EMPTY, (*at.path, one.key), at.line, at.column)
+            reason = f"the stage inherits the bindings `{one.key}`; Wrangler inherits none"
+            context.ledger.lose(inherited, reason, "set them in each stage, not at the top level")
+
+
+def _put_stage_triggers(at: At, function: Fields, top: Fields) -> None:
+    """Put the triggers of a stage, which inherits schedules, but no consumers of queues."""
+    own, all_of_top = _list_triggers(function), _list_triggers(top)
+    crons = [one for one in all_of_top if isinstance(one, dict) and one.get("type") == "cron"]
+    found = [*own, *(crons if at.get("triggers").is_missing else ())]
+    others = [one for one in all_of_top if not isinstance(one, dict) or one["type"] != "http"]
+    if found != others:
+        routes: list[Value] = [{"type": "http", "route": route} for route in _ROUTES]
+        function.put("triggers", [*found, *routes])
+
+
+def _list_triggers(function: Fields) -> list[Value]:
+    found = function.get("triggers")
+    return found if isinstance(found, list) else []
 
 
 _ONLY_TOP = (

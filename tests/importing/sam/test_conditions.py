@@ -1,5 +1,8 @@
 """Values of SAM functions that depend on a condition, with the stages of samconfig.toml."""
 
+import pytest
+
+from fabric.importing.sam.conditions import choose_branches
 from tests.support.imports import Conversion, from_sam
 
 STAGES = """\
@@ -58,3 +61,47 @@ def test_conditions_that_refer_to_each_other_end() -> None:
     text = TEMPLATE.replace("IsProd: !Equals [!Ref Stage, prod]", "IsProd: !Condition IsSmallOrDev")
     done = from_sam(text.replace("VALUE", "!If [IsProd, 1, 2]"), {"samconfig.toml": STAGES})
     assert "memory" not in done.config["functions"][0]
+
+
+def test_parameters_of_conditions_have_unique_names() -> None:
+    variables = "Environment: {Variables: {MemorySize: !If [IsProd, a, b]}}"
+    text = TEMPLATE.replace(
+        "MemorySize: VALUE", f"MemorySize: !If [IsProd, 2, 1]\n      {variables}"
+    )
+    text = text.replace("Conditions:", "  ApiMemorySize: {Type: String, Default: own}\nConditions:")
+    done = from_sam(text, {"src/app.py": "", "samconfig.toml": STAGES})
+    assert done.function["memory"] == "${param:ApiMemorySize2}"
+    assert done.function["env"] == {"MemorySize": "${param:ApiMemorySize3}"}
+    assert done.config["params"]["ApiMemorySize"] == "own"
+    assert done.config["stages"]["prod"]["params"]["ApiMemorySize2"] == "2"
+
+
+@pytest.mark.timeout(20)
+def test_conditions_that_use_each_other_twice_are_evaluated_once() -> None:
+    rows = (f"  C{n}: !And [!Condition C{n - 1}, !Condition C{n - 1}]\n" for n in range(1, 20))
+    text = TEMPLATE.replace("Resources:", f"  C0: !Equals [a, a]\n{''.join(rows)}Resources:")
+    done = from_sam(text.replace("VALUE", "!If [C19, 1, 2]"), {"samconfig.toml": STAGES})
+    assert done.config["functions"][0]["memory"] == 1
+
+
+def test_cloudformation_evaluates_a_literal_that_would_be_a_reference() -> None:
+    done = imported("1\n      Environment: {Variables: {A: !If [IsProd, '${Stage}', b]}}")
+    assert done.function["env"] == {"A": "${stack:EnvironmentVariablesA}"}
+
+
+def test_branches_of_a_template_are_chosen() -> None:
+    template = {
+        "Conditions": {"IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]}},
+        "Resources": {
+            "A": {"Type": "T", "Properties": {"Size": {"Fn::If": ["IsProd", 2, 1]}}},
+            "B": {"Type": "T", "Condition": "IsProd"},
+            "C": {"Type": "T", "Size": {"Fn::If": ["Missing", 2, 1]}},
+            "D": {"Type": "T", "Size": {"Fn::If": ["IsProd", 2, {"Ref": "AWS::NoValue"}]}},
+        },
+    }
+    found = choose_branches(template, {"Stage": "dev"})["Resources"]
+    assert found == {
+        "A": {"Type": "T", "Properties": {"Size": 1}},
+        "C": {"Type": "T", "Size": {"Fn::If": ["Missing", 2, 1]}},
+        "D": {"Type": "T"},
+    }

@@ -488,3 +488,76 @@ def test_a_layer_outside_of_the_project_is_reported(method: str) -> None:
     layer = f"{{Type: 'AWS::Serverless::LayerVersion', Properties: {{ContentUri: ../l}}{method}}}"
     done = function(f"Timeout: 3\nL: {layer}")
     assert ["`../l` of the layer is not below" in one for one in done.reasons()] == [True]
+
+
+def test_both_forms_of_overrides_are_read() -> None:
+    config = (
+        '[prod.deploy.parameters]\nregion = "us-east-1"\ntags = "a=b"\n'
+        'parameter_overrides = "ParameterKey=Size,ParameterValue=big ParameterKey=Hidden,'
+        'ParameterValue=Hunter2 Missing=Hunter2"\n'
+    )
+    rest = "Parameters:\n  Size: {Type: String, Default: small}\n  Hidden: {Type: String, NoEcho: true}\n"
+    text = template(
+        f"Api:\n  Type: AWS::Serverless::Function\n  Properties:\n    {RUNTIME}\n", rest
+    )
+    done = from_sam(text, {**SOURCE, "samconfig.toml": config})
+    assert "Hunter2" not in str(done)
+    assert done.config["stages"]["prod"] == {
+        "provider": {"region": "us-east-1"},
+        "params": {"Size": "big"},
+    }
+    assert done.reasons() == [
+        "samconfig.toml.prod.tags: the setting of `sam deploy` has no equivalent"
+    ]
+    changed = [one for one in done.reasons(Fate.CHANGED) if one.startswith("samconfig")]
+    assert [one.partition(":")[0] for one in changed] == [
+        "samconfig.toml.prod.Hidden",
+        "samconfig.toml.prod.Missing",
+    ]
+
+
+INLINE = "Api:\n  Type: AWS::Serverless::Function\n  Properties:\n    Handler: index.handler\n    Runtime: python3.13\n    InlineCode: |\n      import os\n      %s\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'token=os.environ["TOKEN"]',
+        'API_TOKEN = os.environ.get("API_TOKEN", "")',
+        'secret = client.get(SecretId="SECRET")',
+        'url = f"postgres://app:{password}@db"',
+    ],
+)
+def test_inline_code_that_reads_a_credential_is_copied(code: str) -> None:
+    done = from_sam(template(INLINE % code))
+    assert done.files == {"src/Api.py": f"import os\n{code}\n"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'token = "Hunter2"',
+        "headers = {'X-Api-Key': 'Hunter2'}",
+        'os.environ["API_TOKEN"] = "Hunter2"',
+        'url = "postgres://app:Hunter2@db"',
+    ],
+)
+def test_inline_code_with_a_credential_is_not_carried(code: str) -> None:
+    done = from_sam(template(INLINE % code))
+    assert "Hunter2" not in str(done)
+    assert "Api.Properties.InlineCode" in str(done.reasons())
+
+
+@pytest.mark.parametrize(
+    ("runtime", "line"),
+    [
+        ("nodejs22.x", 'exports.handler = require("../api").handler;'),
+        ("python3.13", "from api import handler"),
+    ],
+)
+def test_the_entry_of_a_makefile_has_the_directory_of_its_code(runtime: str, line: str) -> None:
+    text = f"Api:\n  Type: AWS::Serverless::Function\n  Metadata: {{BuildMethod: makefile}}\n  Properties:\n    {RUNTIME}\n"
+    done = from_sam(template(text.replace("nodejs22.x", runtime)), SOURCE)
+    assert done.function["entry"] == "src/api.handler"
+    assert line in done.function["build"]["command"][2]
+    assert done.reasons() == []

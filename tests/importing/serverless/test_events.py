@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fabric.importing.source import Fate
-from tests.support.imports import with_events
+from tests.support.imports import SOURCE, from_serverless, service, with_events
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:orders"
 ROWS: list[tuple[str, dict[str, Any]]] = [
@@ -285,3 +285,19 @@ def test_a_source_of_a_resource_refers_to_an_output_of_the_stack() -> None:
     done = with_events("- sqs: {arn: {Fn::GetAtt: [Jobs, Arn]}}", rest=rest)
     assert done.function["triggers"][0]["queue"] == "${stack:JobsArn}"
     assert done.stacks["before"]["Outputs"] == {"JobsArn": {"Value": {"Fn::GetAtt": "Jobs.Arn"}}}
+
+
+def test_an_authorizer_of_cognito_without_an_arn_is_lost() -> None:
+    authorizer = "{name: users, type: COGNITO_USER_POOLS, authorizerId: !Ref Auth}"
+    done = with_events(f"- http: {{path: a, method: get, authorizer: {authorizer}}}")
+    assert "authorizer" not in done.function["triggers"][0]
+    assert ["the authorizer `users` has no ARN" in one for one in done.reasons()] == [True]
+
+
+def test_unknown_keys_of_cors_and_of_urls_are_reported() -> None:
+    done = from_serverless(
+        service("api: {handler: src/api.handler, url: {cors: {cacheControl: a}, other: b}}"), SOURCE
+    )
+    assert len(done.reasons()) == 2
+    done = with_events("- http: {path: a, method: get, cors: {origin: '*', cacheControl: a}}")
+    assert ["the key `cacheControl` of CORS" in one for one in done.reasons()] == [True]

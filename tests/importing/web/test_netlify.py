@@ -208,10 +208,15 @@ def test_contexts_that_cannot_name_a_stage_are_reported() -> None:
     assert "invalid stage name `feature/x`" in found
 
 
-def test_credentials_in_headers_are_not_reported_as_changed() -> None:
-    text = '[[headers]]\nfor = "/*"\n[headers.values]\npassword = "hunter2"\n'
-    changed = netlify(text).reasons(Fate.CHANGED)
-    assert not any("credential" in one for one in changed)
+def test_credentials_in_headers_are_replaced() -> None:
+    text = (
+        '[build]\npublish = "public"\n[[headers]]\nfor = "/*"\n[headers.values]\n'
+        'Basic-Auth = "user:Hunter2"\nX-Frame-Options = "DENY"\n'
+    )
+    done = netlify(text)
+    [rule] = done.config["extensions"]["host2"]["headers"]
+    assert rule["values"] == {"Basic-Auth": "${env:BASIC_AUTH}", "X-Frame-Options": "DENY"}
+    assert any("a credential is not copied" in one for one in done.reasons(Fate.CHANGED))
 
 
 def test_files_their_headers_and_pages_are_carried() -> None:

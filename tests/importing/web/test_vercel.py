@@ -193,3 +193,14 @@ def test_files_and_pages_are_carried() -> None:
     assert section["static"] == {"directory": "dist"}
     assert section["rewrites"] == [{"source": "/(.*)", "destination": "/index.html"}]
     assert done.reasons() == []
+
+
+def test_credentials_in_headers_are_replaced() -> None:
+    rows = [
+        {"key": "X-Api-Key", "value": "Hunter2"},
+        {"key": "Access-Control-Allow-Credentials", "value": "true"},
+    ]
+    text = json.dumps({"headers": [{"source": "/(.*)", "headers": rows}]})
+    done = convert_text("vercel", text, {"api/index.ts": ""})
+    [rule] = done.config["extensions"]["host1"]["headers"]
+    assert [one["value"] for one in rule["headers"]] == ["${env:X_API_KEY}", "true"]

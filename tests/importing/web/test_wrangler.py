@@ -299,3 +299,32 @@ def test_credentials_within_variables_that_are_maps_are_replaced() -> None:
     )
     assert settings(done)["bindings"]["vars"] == {"OBJ": {"token": "${env:TOKEN}", "name": "shop"}}
     assert "Hunter" not in repr(done.config)
+
+
+def stage_schedules(rest: str) -> list[object] | None:
+    done = wrangler(f'[triggers]\ncrons = ["0 0 * * *"]\n{rest}')
+    stage = done.config.get("stages", {}).get("prod", {})
+    if "functions" not in stage:
+        return None
+    return [one["schedule"] for one in stage["functions"]["app"]["triggers"] if "schedule" in one]
+
+
+def test_an_environment_inherits_schedules_until_it_sets_them() -> None:
+    assert stage_schedules('[env.prod.vars]\nA = "a"\n') is None
+    assert stage_schedules("[env.prod.triggers]\ncrons = []\n") == []
+    assert stage_schedules('[env.prod.triggers]\ncrons = ["1 1 * * *"]\n') == ["1 1 * * *"]
+
+
+def test_an_environment_inherits_no_consumers_of_queues() -> None:
+    queues = '[[queues.consumers]]\nqueue = "orders"\n'
+    assert stage_schedules(f'{queues}[env.prod.vars]\nA = "a"\n') == ["0 0 * * *"]
+
+
+def test_bindings_that_a_stage_would_inherit_are_reported() -> None:
+    done = wrangler(
+        '[[kv_namespaces]]\nbinding = "KV"\nid = "a"\n[[r2_buckets]]\nbinding = "B"\n'
+        'bucket_name = "b"\n[[env.prod.r2_buckets]]\nbinding = "B"\nbucket_name = "c"\n'
+    )
+    assert done.reasons() == [
+        "env.prod.kv_namespaces: the stage inherits the bindings `kv_namespaces`; Wrangler inherits none"
+    ]
