@@ -28,7 +28,7 @@ _PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}(?:\[\s{0,8})?"((?:[^"\\$]|\
 _CODE_VALUE = re.compile(
     r"""([\w.-]{1,80})["']?\]?\s{0,8}(?:=|:|=>)\s{0,8}["'`]([^"'`\s]{4,200})["'`]"""
 )
-_CODE_NAME = re.compile(r"[A-Z][A-Z0-9_]*|\$\{.*")
+_CODE_NAME = re.compile(r"[A-Z][A-Z_]*")
 
 
 def has_form(text: str) -> bool:
@@ -39,10 +39,17 @@ def has_form(text: str) -> bool:
 def has_code_credential(text: str) -> bool:
     """Return whether code contains a literal credential."""
     found = (one[2] for one in _CODE_VALUE.finditer(text) if is_credential_name(one[1]))
-    is_literal = any(not _CODE_NAME.fullmatch(one) for one in found)
+    is_literal = any(not _names_variable(one) for one in found)
     plain = _URL_USER.sub("://", text)
     has_url = any(one[1] and "{" not in one[1] for one in _URL_PASSWORD.finditer(text))
     return is_literal or has_url or redact_shapes(plain) != plain
+
+
+def _names_variable(text: str) -> bool:
+    """Return whether a literal of code names a variable, such as `API_TOKEN` or `${Token}`."""
+    return text.startswith("${") or (
+        _CODE_NAME.fullmatch(text) is not None and is_credential_name(text)
+    )
 
 
 def list_spans(text: str) -> list[tuple[int, int]]:
