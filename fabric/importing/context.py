@@ -3,7 +3,8 @@
 import re
 
 from fabric.config.yaml.nodes import Node, Scalar, Sequence
-from fabric.importing.credentials import Credentials, is_credential_name
+from fabric.importing.credential_names import is_credential_name
+from fabric.importing.credentials import Credentials
 from fabric.importing.draft import Fields, Value
 from fabric.importing.intrinsics import Intrinsics, LogicalNames, NotCarriedError, OutputRequests
 from fabric.importing.source import At, Ledger

@@ -5,8 +5,22 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from fabric.config.yaml.nodes import EMPTY, Node, Scalar, Sequence
+from fabric.importing.credential_names import (
+    SYSTEM_VARIABLES,
+    is_credential_name,
+    is_plain_name,
+    name_variable,
+)
+from fabric.importing.credential_texts import (
+    BLANK,
+    SHORTEST_PART,
+    blank_variables,
+    has_form,
+    list_spans,
+    list_variables,
+    strip_variables,
+)
 from fabric.importing.source import At, Ledger, Path
-from fabric.model.secrecy import is_secret_name, redact_shapes
 
 # Sections with values that the project names itself.
 _OWN_NAMES = (
@@ -22,12 +36,6 @@ _PROPERTY = re.compile(
     r"|api_?key_?value|x-api-key)$",
     re.IGNORECASE,
 )
-_SHORT_NAME = re.compile(
-    r"(?:^|[_-])(?:pass|pwd?|passphrase|dsn|jwt|salt|otp_?seed|basic_?auth)"
-    r"(?:_(?:dev|test|qa|stage|staging|prod|production|live|[0-9]+))?$|(?:access|private)_?key$|webhook_?url$"
-    r"|(?-i:[a-z](?:Pass|Pwd?|Passphrase|Dsn|Jwt)$)",
-    re.IGNORECASE,
-)
 # Headers of requests that contain a credential.
 _HEADER = re.compile(
     r"(?:^|\.)(?:(?:proxy-)?authorization|cookie|[a-z-]*-(?:auth|origin-verify))$", re.IGNORECASE
@@ -37,46 +45,10 @@ _NAMES = ("Name", "name", "Key", "key", "HeaderName")
 _VALUES = ("Value", "value", "HeaderValue")
 # Names of values that a request is sent, such as `method.request.header.Authorization`.
 _MAPPED = re.compile(r"(?:method|integration|context|stageVariables)\.")
-# A literal that code assigns to a name or a key, and one that only names a variable.
-_CODE_VALUE = re.compile(
-    r"""([\w.-]{1,80})["']?\]?\s{0,8}(?:=|:|=>)\s{0,8}["'`]([^"'`\s]{4,200})["'`]"""
-)
-_CODE_NAME = re.compile(r"[A-Z][A-Z0-9_]*|\$\{.*")
 _CODE = "InlineCode"
 _API_KEY = "AWS::ApiGateway::ApiKey"
-# The rest of a text with variables, from which on it can be a credential.
-_SHORTEST_PART = 8
-_SHORTEST_VALUE = 4
-# In place of a variable. A letter, so that words with variables stay words.
-_BLANK = "\ua66e"
-_BRACE = re.compile(r"\$?\{|\}")
-# Variables of shells and systems, whose values mean something else.
-SYSTEM_VARIABLES = frozenset(
-    "CDPATH EDITOR ENV HOME HOST HOSTNAME IFS LANG LOGNAME MAIL NODE_OPTIONS OLDPWD PAGER PATH PORT"
-    " PS1 PWD PYTHONPATH SHELL TEMP TERM TMP TMPDIR TZ UID USER USERNAME".split()
-)
-_URL_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]*)@")
-_URL_USER = re.compile(r"://[^\s/?#@]*@")
-_ASSIGNED_PASSWORD = re.compile(
-    r"(?:^|[;\s?&])(?:password|pwd)=(?P<short>[^;\s&]+)"
-    r"|(?:^|[;\s?&])[\w.-]{0,40}(?:password|token|secret|api_?key)=[\"']?(?P<long>[^;\s&$\"']{8,})"
-    # A line of YAML, whose value contains a digit.
-    r"|^[ \t-]{0,80}[\w.-]{0,40}(?:password|token|secret|api_?key):[ \t]{1,8}[\"']?"
-    r"(?P<line>(?=[^\s\"'$]{0,200}[0-9])[^\s\"'$(){}]{8,})[\"']?[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-# A pair of JSON that is written as text.
-_PAIR = re.compile(r'"([\w.-]{1,80})"\s{0,8}:\s{0,8}(?:\[\s{0,8})?"((?:[^"\\$]|\\.){4,})"')
 _WORDS = ("", "true", "false")
 _REFERENCE = re.compile(r"arn:|\{\{resolve:|/aws/reference/")
-# Keys of tables and public keys, and names that only describe a credential.
-_PLAIN_NAME = re.compile(
-    r"ALLOW_CREDENTIALS$"
-    r"|(?:PARTITION|SORT|HASH|RANGE|PRIMARY|FOREIGN|PUBLIC|INDEX|OBJECT|CACHE|ROUTING|S3|BUCKET)_?KEY"
-    r"|[a-z_](?:ARN|_?URL|_?URI|_?NAME|_?PATH|_?FILE|_?ALIAS|_?TTL|_?PREFIX|_?LENGTH|_?EXPIRY"
-    r"|_?EXPIRATION|_?HEADER|_?TABLE|_?ENABLED|_?ISSUER|_?AUDIENCE|_?COUNT|_?LIMIT)S?$",
-    re.IGNORECASE,
-)
 # Functions whose text names a resource or an export.
 _REFERENCES = ("Ref", "Fn::GetAtt", "Fn::ImportValue", "Fn::FindInMap", "Fn::Transform")
 # Functions that put a text together, and those whose first item is not a part of their value.
@@ -84,25 +56,6 @@ _JOINS = ("Fn::Join", "Fn::Sub")
 _WITH_NAME_FIRST = ("Fn::Join", "Fn::If", "Fn::Select", "Fn::Split")
 # Paths of the input of a state machine, such as `$$.Task.Token`.
 _JSON_PATH = re.compile(r"\$\$?\.")
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
-
-
-def name_variable(key: str) -> str:
-    """Name the environment variable for a key, such as DB_PASSWORD for `dbPassword`."""
-    name = _NOT_IN_NAME.sub("_", _WORD.sub("_", key)).strip("_").upper() or "SECRET"
-    return f"_{name}" if name[0].isdigit() else name
-
-
-def is_credential_name(name: str) -> bool:
-    """Return whether a value of this name is a credential, and not the name of one or its limit."""
-    name = name.replace("-", "_")
-    is_named = is_secret_name(name) or _SHORT_NAME.search(name) is not None
-    return is_named and not _is_plain_name(name)
-
-
-def _is_plain_name(name: str) -> bool:
-    return _PLAIN_NAME.search(name) is not None and _SHORT_NAME.search(name) is None
 
 
 def is_secret_parameter(at: At) -> bool:
@@ -146,7 +99,7 @@ def _name_entry(at: At, key: str, name: _Name, owner: str) -> _Name:
     kind = at.get("Type").text
     is_declared = "::" in kind or (at.path[-2:-1] == ("Parameters",) and bool(kind))
     is_below = name.is_secret or (name.is_free and is_credential_name(name.text))
-    if is_below and not is_declared and not _is_plain_name(f"{name.text}_{key}"):
+    if is_below and not is_declared and not is_plain_name(f"{name.text}_{key}"):
         return _Name(f"{name.text}_{key}", is_named=True, is_free=is_free, is_secret=True)
     return _Name(key, is_named=is_named, is_free=is_free)
 
@@ -256,7 +209,7 @@ def _list_pieces(at: At) -> Iterator[_Piece]:
     items = inner.list_items() if inner.is_list else ()
     match at.node, inner.key, items:
         case Scalar(text=text), _, _:
-            yield _Piece(_blank_variables(text), at.path)
+            yield _Piece(blank_variables(text), at.path)
         case _, "Fn::Join", (separator, parts):
             for number, one in enumerate(parts.list_items()):
                 if number:
@@ -265,17 +218,17 @@ def _list_pieces(at: At) -> Iterator[_Piece]:
         case _, "Fn::Sub", (text, values) if values.is_map:
             yield from _list_substituted(text, {one.key: one for one in values.list_entries()})
         case _, "Fn::Sub", _ if inner.text:
-            yield _Piece(_blank_variables(inner.text), inner.path)
+            yield _Piece(blank_variables(inner.text), inner.path)
         case _:
-            yield _Piece(_BLANK)
+            yield _Piece(BLANK)
 
 
 def _list_substituted(at: At, values: Mapping[str, At]) -> Iterator[_Piece]:
     end = 0
-    for start, stop in _list_variables(at.text):
+    for start, stop in list_variables(at.text):
         yield _Piece(at.text[end:start], at.path, end)
         value = values.get(at.text[start + 2 : stop - 1])
-        yield from (_Piece(_BLANK),) if value is None else _list_pieces(value)
+        yield from (_Piece(BLANK),) if value is None else _list_pieces(value)
         end = stop
     yield _Piece(at.text[end:], at.path, end)
 
@@ -283,42 +236,16 @@ def _list_substituted(at: At, values: Mapping[str, At]) -> Iterator[_Piece]:
 def _find_joined(at: At) -> Iterator[tuple[Path, tuple[int, int]]]:
     """Find the parts of credentials in literals that a template puts together."""
     pieces = list(_list_pieces(at))
-    spans = _list_spans("".join(one.text for one in pieces))
+    spans = list_spans("".join(one.text for one in pieces))
     begin = 0
     for one in pieces:
         end = begin + len(one.text)
         for start, stop in spans:
             first, last = max(start, begin), min(stop, end)
-            if one.path is not None and first < last and one.text.strip(_BLANK):
+            if one.path is not None and first < last and one.text.strip(BLANK):
                 offset = one.start - begin
                 yield one.path, (first + offset, last + offset)
         begin = end
-
-
-def has_code_credential(text: str) -> bool:
-    """Return whether code contains a literal credential."""
-    found = (one[2] for one in _CODE_VALUE.finditer(text) if is_credential_name(one[1]))
-    is_literal = any(not _CODE_NAME.fullmatch(one) for one in found)
-    plain = _URL_USER.sub("://", text)
-    has_url = any(one[1] and "{" not in one[1] for one in _URL_PASSWORD.finditer(text))
-    return is_literal or has_url or redact_shapes(plain) != plain
-
-
-def _list_spans(text: str) -> list[tuple[int, int]]:
-    """List the places of credentials in a text whose variables are blank."""
-    found = [one.span(1) for one in _URL_PASSWORD.finditer(text) if one[1].strip(_BLANK)]
-    for one in _ASSIGNED_PASSWORD.finditer(text):
-        group = str(one.lastgroup)
-        least = 1 if group == "short" else _SHORTEST_PART
-        if len(one[group].replace(_BLANK, "")) >= least:
-            found.append(one.span(group))
-    found += [
-        one.span(2)
-        for one in _PAIR.finditer(text)
-        if is_credential_name(one[1]) and len(one[2].replace(_BLANK, "")) >= _SHORTEST_VALUE
-    ]
-    plain = _URL_USER.sub("://", text.replace(_BLANK, ""))
-    return found or ([(0, len(text))] if redact_shapes(plain) != plain else [])
 
 
 def is_credential(text: str, name: str) -> bool:
@@ -335,49 +262,11 @@ def _is_credential(node: Scalar, name: _Name) -> bool:
         return False
     if key.endswith(".$") and _JSON_PATH.match(node.text):
         return False
-    if _has_form(node.text):
+    if has_form(node.text):
         return True
-    plain = _strip_variables(node.text)
-    if plain != node.text and len(plain) < _SHORTEST_PART:
+    plain = strip_variables(node.text)
+    if plain != node.text and len(plain) < SHORTEST_PART:
         return False
     is_credential_key = is_credential_name(key) or _HEADER.search(key) is not None
     is_named = name.is_secret or (name.is_named and is_credential_key)
     return is_named or _PROPERTY.search(key) is not None
-
-
-def _strip_variables(text: str) -> str:
-    """Remove variables, also those with others inside."""
-    return _blank_variables(text).replace(_BLANK, "")
-
-
-def _blank_variables(text: str) -> str:
-    """Replace each character of a variable, so that the places of others stay."""
-    if "${" not in text:
-        return text
-    parts: list[str] = []
-    end = 0
-    for start, stop in _list_variables(text):
-        parts += (text[end:start], _BLANK * (stop - start))
-        end = stop
-    return "".join((*parts, text[end:]))
-
-
-def _list_variables(text: str) -> Iterator[tuple[int, int]]:
-    """List the places of the outermost variables, in one pass."""
-    opened: list[tuple[int, bool]] = []
-    found: list[tuple[int, int]] = []
-    for brace in _BRACE.finditer(text):
-        if brace[0] != "}":
-            opened.append((brace.start(), brace[0] == "${"))
-        elif opened:
-            start, is_variable = opened.pop()
-            if is_variable:
-                while found and found[-1][0] > start:
-                    found.pop()
-                found.append((start, brace.end()))
-    return iter(found)
-
-
-def _has_form(text: str) -> bool:
-    """Return whether a text contains a credential, and not only variables for one."""
-    return bool(_list_spans(_blank_variables(text)))

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from fabric.importing.aws_settings import choose_runtime
 from fabric.importing.context import Context
-from fabric.importing.credentials import is_credential_name
+from fabric.importing.credential_names import is_credential_name
 from fabric.importing.draft import Fields
 from fabric.importing.rules import (
     Rules,

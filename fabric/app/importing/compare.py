@@ -38,11 +38,13 @@ from fabric.app.validate import show_config
 from fabric.config.yaml.nodes import Node, convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.importing.config_rows import list_config_rows
+from fabric.importing.credentials import Credentials
 from fabric.importing.files import CONFIG_FILE
 from fabric.importing.row_values import Row
 from fabric.importing.sam.conditions import choose_branches
 from fabric.importing.sam.config import CONFIG_FILE as SAM_CONFIG_FILE
 from fabric.importing.sam.config import read_deploy_settings
+from fabric.importing.source import Ledger
 from fabric.importing.template_rows import (
     align,
     list_differences,
@@ -119,8 +121,8 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
         RowDifference(
             function=first.function,
             kind=first.kind,
-            other=redact_credentials(first.value),
-            fabric=redact_credentials(second.value),
+            other=_hide_credentials(first.value),
+            fabric=_hide_credentials(second.value),
         )
         for first, second in list_differences(rows.other, rows.own)
     )
@@ -135,6 +137,18 @@ def compare_import(request: ImportRequest, settings: Settings) -> Report:
     )
     code = ExitCode.PARTIAL if differences else ExitCode.OK
     return Report("import", outcome, exit_code=code, warnings=rows.warnings)
+
+
+def _hide_credentials(text: str) -> str:
+    """Replace the credentials of a row, which can be a pattern in JSON."""
+    try:
+        is_map = isinstance(json.loads(text), dict)
+    except ValueError:
+        is_map = False
+    if not is_map:
+        return redact_credentials(text)
+    root = read("pattern.json", text.encode()).root
+    return json.dumps(convert_to_plain(Credentials(Ledger()).replace(root, is_named=True)))
 
 
 def _choose_source(found: Prepared) -> ConvertedSource:

@@ -17,7 +17,7 @@ from fabric.importing.aws_settings import (
     put_vpc,
 )
 from fabric.importing.context import Context
-from fabric.importing.credentials import has_code_credential
+from fabric.importing.credential_texts import has_code_credential
 from fabric.importing.draft import Fields, NewFile
 from fabric.importing.event_target import EventTarget
 from fabric.importing.packaging import join_path, put_esbuild, put_file_entry

@@ -12,12 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.reader import read
-from fabric.importing.credentials import (
-    SYSTEM_VARIABLES,
-    Credentials,
-    is_credential,
-    name_variable,
-)
+from fabric.importing.credential_names import SYSTEM_VARIABLES, name_variable
+from fabric.importing.credentials import Credentials, is_credential
 from fabric.importing.serverless.lift import find_construct_value
 from fabric.importing.serverless.variable_syntax import (
     Choice,

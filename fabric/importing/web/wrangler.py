@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from fabric.config.yaml.nodes import EMPTY, Node
 from fabric.importing.context import Context
-from fabric.importing.credentials import Credentials, name_variable
+from fabric.importing.credential_names import name_variable
+from fabric.importing.credentials import Credentials
 from fabric.importing.draft import Fields, Imported, Value
 from fabric.importing.intrinsics import LogicalNames
 from fabric.importing.packaging import NODE_SUFFIXES, put_build_step, put_define

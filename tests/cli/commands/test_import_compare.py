@@ -135,6 +135,21 @@ def test_values_of_variables_are_not_compared_or_printed(tmp_path: Path) -> None
     assert (done.code, "hunter2" in done.out + done.err) == (0, False)
 
 
+def test_credentials_of_event_patterns_are_not_printed(tmp_path: Path) -> None:
+    pattern = {"detail": {"token": ["Hunter2", "Hunter3"]}}
+    rule = {
+        "EventPattern": pattern,
+        "Targets": [{"Arn": {"Fn::GetAtt": ["ApiLambdaFunction", "Arn"]}}],
+    }
+    resources = {**TEMPLATE["Resources"], "Rule": {"Type": "AWS::Events::Rule", "Properties": rule}}
+    made = with_tool(tmp_path, COPY)
+    made.write({"template.txt": json.dumps({"Resources": resources})})
+    done = made.json("import", "--compare")
+    [different] = done.result["differences"]
+    assert different["kind"] == "rule"
+    assert "Hunter" not in done.out
+
+
 def test_a_missing_tool_is_an_error_with_the_command_to_install_it(tmp_path: Path) -> None:
     done = imported(tmp_path).json("import", "--compare", env={"PATH": ""})
     assert (done.code, done.error["code"]) == (1, "import/no-tool")

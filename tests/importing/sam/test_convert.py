@@ -537,6 +537,7 @@ def test_inline_code_that_reads_a_credential_is_copied(code: str) -> None:
     "code",
     [
         'token = "Hunter2"',
+        'token = "HUNTERTWO"  # Hunter2',
         "headers = {'X-Api-Key': 'Hunter2'}",
         'os.environ["API_TOKEN"] = "Hunter2"',
         'url = "postgres://app:Hunter2@db"',
