@@ -31,6 +31,7 @@ extensions: {cloud2-functions: {registry: "REGISTRY", secrets: {MOOD: {secret: m
 functions:
   - name: hello
     entry: hello.mjs
+    package: {type: HELLO}
     triggers: [{type: http, path: /hello}, {type: cron, schedule: rate(1 hour)}]
   - {name: orders, entry: orders.py, runtime: python3.12, triggers: [{type: pubsub, topic: orders}]}
   - name: words
@@ -49,7 +50,7 @@ class Shop:
         cloud2.project.secrets[f"{cloud2.project.id}/mood/latest"] = "!"
         self.has()
 
-    def has(self, word: str = "one", registry: str | None = None, package: str = "image") -> None:
+    def has(self, word: str = "one", registry: str | None = None, hello: str = "image") -> None:
         target = self.registry if registry is None else registry
         config = _CONFIG.replace("BASE", self.base).replace("REGISTRY", target)
         sources = {
@@ -57,7 +58,7 @@ class Shop:
             "orders.py": _PYTHON,
             "words": handler_program(_PROGRAM),
         }
-        text = config.replace("type: image", f"type: {package}")
+        text = config.replace("HELLO", hello)
         self.project.write({"fabric.yml": text, **sources})
 
     def run(self, *words: str) -> Done:
@@ -122,7 +123,7 @@ def test_images_without_a_registry_and_other_types_are_errors_of_the_config(shop
     assert "extensions.cloud2-functions.registry" in done.error["hint"]
     shop.has()
     shop.ran("deploy", "--function", "hello")
-    shop.has(package="zip")
+    shop.has(hello="zip")
     done = shop.run("plan", "--function", "hello")
     assert done.code == 65
     assert "is deployed as an image" in done.error["message"]
