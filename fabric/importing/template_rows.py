@@ -94,8 +94,7 @@ class TemplateRows:
         }
 
     def _name(self, key: str) -> str:
-        name = key.removesuffix(self._suffix)
-        return name.replace("Dash", "").replace("Underscore", "") if self._suffix else name
+        return parse_function_name(key, self._suffix)
 
     def _find(self, value: object) -> str:
         """Find the function that a value refers to: an alias, an ARN or the URI of an integration.
@@ -339,6 +338,12 @@ def _list_tags(tags: object) -> Iterator[str]:
         name = str(one.get("Key"))
         if name not in _OWN_TAGS:
             yield name
+
+
+def parse_function_name(key: str, suffix: str) -> str:
+    """Return the name in a logical id. A tool with a suffix also writes out signs."""
+    name = key.removesuffix(suffix)
+    return name.replace("Dash", "").replace("Underscore", "") if suffix else name
 
 
 def list_template_rows(

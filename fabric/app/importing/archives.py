@@ -16,6 +16,7 @@ from fabric.app.build import build
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.importing.row_values import normalize_name
+from fabric.importing.template_rows import parse_function_name
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.imported import ArchiveDifference
@@ -45,7 +46,7 @@ def list_packed_archives(template: Any, folder: Path, suffix: str) -> dict[str, 
         place = code.get("S3Key") if isinstance(code, dict) else None
         path = folder / PurePosixPath(place).name if isinstance(place, str) else folder
         if path.suffix == ".zip" and zipfile.is_zipfile(path):
-            name = key.removesuffix(suffix).replace("Dash", "").replace("Underscore", "")
+            name = parse_function_name(key, suffix)
             with zipfile.ZipFile(path) as archive:
                 found[normalize_name(name)] = frozenset(archive.namelist())
     return found

@@ -7,6 +7,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.client import RUN, Cloud2Call, build_cloud2_call
 from fabric.providers.cloud2.revisions import (
+    EGRESS,
     INGRESS_SETTING,
     Cloud2Plan,
     build_labels,
@@ -33,7 +34,6 @@ _INGRESS = {
     "internal": "INGRESS_TRAFFIC_INTERNAL_ONLY",
     "internal-and-load-balancer": "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER",
 }
-_EGRESS = {"private-ranges-only": "PRIVATE_RANGES_ONLY", "all-traffic": "ALL_TRAFFIC"}
 _DEFAULT_MEMORY = 512
 # The least CPUs for this many MB of memory.
 _CPUS = ((4_096, 1), (8_192, 2), (16_384, 4), (32_768, 8))
@@ -117,7 +117,7 @@ def _build_template(work: Cloud2Work, plan: Cloud2Plan, image: str) -> JsonObjec
 def _build_network(own: Cloud2Settings) -> JsonObject:
     if not own.vpc_connector:
         return {}
-    egress = {"egress": _EGRESS[own.vpc_egress]} if own.vpc_egress else {}
+    egress = {"egress": EGRESS[own.vpc_egress]} if own.vpc_egress else {}
     return {"vpcAccess": {"connector": own.vpc_connector, **egress}}
 
 
