@@ -19,6 +19,7 @@ from fabric.graph.traces import (
 )
 from fabric.model.amounts import format_count
 from fabric.model.names import Digest
+from fabric.model.secret_pins import find_secret_source
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_wheel
 
@@ -309,6 +310,17 @@ def _format_change(change: Change) -> str:
         case EntryKind.IMAGE:
             return f"base image {change.name} {'moved' if change.old and change.new else 'changed'}"
         case EntryKind.OPTION:
-            return f"{_SETTINGS.get(change.name) or f'setting {change.name}'} changed"
+            return _format_setting_change(change)
         case _:
             return f"{change.kind} {change.name} changed"
+
+
+def _format_setting_change(change: Change) -> str:
+    secret = find_secret_source(change.name)
+    if not secret:
+        return f"{_SETTINGS.get(change.name) or f'setting {change.name}'} changed"
+    if not change.new:
+        return f"secret {secret} no longer used"
+    if not change.old:
+        return f"version {change.new} of secret {secret} not recorded yet"
+    return f"new secret version {change.new} of {secret}"

@@ -8,8 +8,10 @@ from fabric.app.deploy.preview import OpenWork
 from fabric.app.preview import Preview
 from fabric.graph.judge import DesiredFunction, hash_environment, list_wanted
 from fabric.model.hashing import hash_fields
-from fabric.model.late_values import find_late_names
+from fabric.model.late_values import fill_placeholders
 from fabric.model.records.record import FunctionRecord, Record, RecordRef, ValueOwner
+from fabric.model.secret import Secret
+from fabric.model.secret_pins import has_unread_values
 from fabric.model.task import Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, passes_output
 from fabric.model.task_inputs import DeployInputs
@@ -26,6 +28,8 @@ class WantedFunction(Struct, frozen=True, kw_only=True):
     # The values of the config. Late ones are placeholders.
     environment: Pairs
     triggers: tuple[str, ...]
+    # The values of secrets at AWS, by the names of their placeholders.
+    secrets: Secret[dict[str, str]] = Secret({})
     # The package, if it is built.
     package: Output | None = None
     # Whether all inputs of its key are known.
@@ -59,9 +63,11 @@ def _list_wanted(
     drafts = {one.name: one for one in scope.values.drafts(ref)}
     for desired in list_wanted(inputs, DeployKind(tools).code(task), upstream):
         values = scope.values.read_environment(ref, desired.name)
+        environment = values.reveal() if values else ()
         yield WantedFunction(
             desired=desired,
-            environment=values.reveal() if values else (),
+            environment=environment,
+            secrets=scope.values.secrets(ref, tuple(text for _, text in environment)),
             triggers=drafts[desired.name].triggers,
             package=known.get(package_of(known, ref.service, desired.name)),
             is_complete=len(known) == len(used),
@@ -114,11 +120,15 @@ def _has_same_code(wanted: WantedFunction, found: AdoptableFunction) -> bool:
 
 
 def _list_declared_values(wanted: WantedFunction, found: AdoptableFunction) -> Pairs:
-    """List the values of the function. A late value of the config cannot be compared."""
-    config = dict(wanted.environment)
+    """List the values of the function, as the config writes equal ones. A late value of the config
+    cannot be compared."""
+    config, secrets = dict(wanted.environment), wanted.secrets.reveal()
+    rows = ((name, value, config.get(name, "")) for name, value in found.environment.reveal())
     return tuple(
-        (name, config[name] if find_late_names(config.get(name, "")) else value)
-        for name, value in found.environment.reveal()
+        (name, text)
+        if has_unread_values(text) or fill_placeholders(text, secrets) == value
+        else (name, value)
+        for name, value, text in rows
     )
 
 
