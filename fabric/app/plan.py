@@ -96,6 +96,7 @@ def look(
     request: Request, settings: Settings, command_line: CommandLine | None = None
 ) -> Iterator[tuple[Session, Preview]]:
     """Plan for files only, or compared with the deployed state."""
+    request = replace(request, where=request.where.with_last_known())
     with contextlib.ExitStack() as stack:
         command = stack.enter_context(open_command(request, settings, command_line))
         work = compile_or_load(request, settings)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, OfflineError, Problem
 from fabric.system.cloud1_account import (
     REFUSED,
     Trying,
@@ -19,6 +19,9 @@ from fabric.system.cloud1_account import (
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "CLOUD1_API_BASE_URL")
 _PATIENT = Trying("standard", 4, 8, 10.0)
 _MAX_PARALLEL = 8
+_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
+# In the names of errors about missing or expired logins.
+_LOGINS = ("Credential", "SSO", "Token", "Login")
 
 
 class AwsClients:
@@ -47,9 +50,28 @@ def run_parallel(call: Callable[[Any], object], values: Sequence[Any]) -> list[A
         return list(pool.map(call, values))
 
 
+def convert_call_error(shown: str, error: Any) -> FabricError:
+    """Convert an error of a client, except that a value does not exist."""
+    from botocore import exceptions
+
+    name = type(error).__name__
+    if isinstance(error, exceptions.ClientError):
+        is_offline = read_error_code(error) in _EXPIRED
+        problem = build_rejection_problem(shown, error)
+    else:
+        is_offline = isinstance(
+            error, exceptions.ConnectionError | exceptions.HTTPClientError
+        ) or any(word in name for word in _LOGINS)
+        problem = build_unreachable_problem(shown, name)
+    return (OfflineError if is_offline else FabricError)(problem)
+
+
 def build_rejection_problem(shown: str, error: Any) -> Problem:
     code = read_error_code(error)
     message = f"cannot read `{shown}`: AWS rejected `{error.operation_name}` ({code})"
+    if code in _EXPIRED:
+        message = f"cannot read `{shown}`: the credentials have expired"
+        return Problem("credentials/refused", message, "sign in again, or set new credentials")
     if code in REFUSED:
         hint = f"check the credentials and their permission for `{error.operation_name}`"
         return Problem("credentials/refused", message, hint)

@@ -6,7 +6,7 @@ AWS are not read: `aws_secrets.py` does that for deploys.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,11 @@ from fabric.model.lookups import (
     NamedLookup,
     parse_secret_name,
 )
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, OfflineError
 from fabric.model.secret import Secret
 from fabric.system.aws_clients import (
     AwsClients,
-    build_rejection_problem,
-    build_unreachable_problem,
+    convert_call_error,
     run_parallel,
 )
 from fabric.system.aws_secrets import describe_parameter, describe_secret
@@ -68,6 +67,8 @@ class AwsLookups:
         self._reads_in_batches = True
         # Set when no credentials were found, so that they are searched once.
         self._missing: FabricError | None = None
+        # Errors of connections and logins, so that each service is tried once.
+        self._offline: dict[LookupKind, Exception] = {}
         self.were_asked = False
 
     def read(self, kind: LookupKind, name: str, place: LookupPlace) -> LookupValue | None:
@@ -78,25 +79,36 @@ class AwsLookups:
             self._fetch(one, place)
         return self._known[one, place.region].reveal()
 
+    def list_read(self) -> Iterator[tuple[NamedLookup, str, LookupValue]]:
+        """List the references that exist, with their regions."""
+        for (one, region), found in self._known.items():
+            value = found.reveal()
+            if value is not None:
+                yield one, region, value
+
     def _fetch(self, one: NamedLookup, place: LookupPlace) -> None:
         """Read a value, and with a parameter all others."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         if self._missing:
             raise self._missing
+        if one.kind in self._offline:
+            raise convert_call_error(one.text, self._offline[one.kind])
         try:
             if one.kind is LookupKind.SSM:
                 self._fetch_parameters(one, place)
             else:
                 self._fetch_documents(place)
                 self._known[one, place.region] = Secret(self._read_one(one, place.region))
-        except ClientError as error:
-            if read_error_code(error) not in _MISSING:
-                raise FabricError(build_rejection_problem(one.text, error)) from error
-            self._known[one, place.region] = Secret(None)
-        except BotoCoreError as error:
-            found = FabricError(build_unreachable_problem(one.text, type(error).__name__))
-            self._missing = found if found.first.code == "credentials/missing" else None
+        except (BotoCoreError, ClientError) as error:
+            if isinstance(error, ClientError) and read_error_code(error) in _MISSING:
+                self._known[one, place.region] = Secret(None)
+                return
+            found = convert_call_error(one.text, error)
+            if found.first.code == "credentials/missing":
+                self._missing = found
+            elif isinstance(found, OfflineError):
+                self._offline[one.kind] = error
             raise found from error
 
     def _read_one(self, one: NamedLookup, region: str) -> LookupValue | None:

@@ -16,8 +16,7 @@ from fabric.model.secret import Secret
 from fabric.model.secret_pins import shorten_version
 from fabric.system.aws_clients import (
     AwsClients,
-    build_rejection_problem,
-    build_unreachable_problem,
+    convert_call_error,
     run_parallel,
 )
 from fabric.system.cloud1_account import read_error_code
@@ -79,13 +78,10 @@ class AwsSecretValues:
             client = self._clients.open(pin.kind, pin.region)
             secret = parse_secret_name(pin.name).secret
             answer = client.get_secret_value(SecretId=secret, VersionId=pin.version)
-        except ClientError as error:
-            if read_error_code(error) in _MISSING:
+        except (BotoCoreError, ClientError) as error:
+            if isinstance(error, ClientError) and read_error_code(error) in _MISSING:
                 raise FabricError(_missing_version_problem(pin)) from error
-            raise FabricError(build_rejection_problem(pin.text, error)) from error
-        except BotoCoreError as error:
-            problem = build_unreachable_problem(pin.text, type(error).__name__)
-            raise FabricError(problem) from error
+            raise convert_call_error(pin.text, error) from error
         if "SecretString" not in answer:
             message = f"the secret `{secret}` contains binary data, not text"
             hint = "store it as text (SecretString)"

@@ -36,6 +36,8 @@ class AwsValues:
     plain: frozenset[str] = frozenset()
     # Operations that the credentials may not call.
     forbidden: frozenset[str] = frozenset()
+    # The error code of all answers.
+    refusal: str = ""
     calls: list[tuple[str, str]] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
 
@@ -51,6 +53,8 @@ class AwsValues:
         return [one for one in self.calls if one[0] in ("GetSecretValue", "GetParameter")]
 
     def answer(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
+        if self.refusal:
+            raise _RefusedError(self.refusal)
         if operation in self.forbidden:
             raise _RefusedError("AccessDeniedException")
         match operation:
