@@ -416,3 +416,13 @@ def test_a_bucket_can_move_to_the_event_bus(site: Cloud1Site) -> None:
     assert "notifications" not in site.cloud1.left()
     put(site, "a.txt")
     assert came(site)[0]["source"] == "aws.s3"
+
+
+def test_a_bucket_of_two_functions_is_told_when_one_leaves_it(site: Cloud1Site) -> None:
+    bucket = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="a/")
+    other = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="b/")
+    rule = trigger("eventbus", pattern={"source": ["shop"]})
+    site.up(site.order("hello", bucket, rule), site.order("bye", other, rule))
+    site.up(site.order("hello", bucket, rule), site.order("bye", rule))
+    rows = site.cloud1.client("s3").get_bucket_notification_configuration(Bucket=uploads(site))
+    assert len(rows["LambdaFunctionConfigurations"]) == 1
