@@ -19,7 +19,6 @@ from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.packages.dependency_groups import (
     ProjectDependencies,
     check_names,
-    check_python,
     read_dependencies,
 )
 from fabric.runtimes.packages.git_sources import parse_git_line
@@ -241,8 +240,13 @@ def _check_project(
     if not file:
         return
     around.check_locked(PROJECT, project.text)
-    if project.text and target is not None:
-        check_python(file, project.dependencies.python, target)
+    supported = project.dependencies.python
+    if project.text and target is not None and supported:
+        from fabric.runtimes.packages.locks.rows import find_python_problem
+
+        problem = find_python_problem(f"`{file}`", supported, target)
+        if problem:
+            raise FabricError(replace(problem, where=Place(file)))
 
 
 def _read_other_lock(
