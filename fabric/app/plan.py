@@ -122,7 +122,7 @@ def look(
 def _plan_with_state(
     stack: contextlib.ExitStack, command: Command, work: Compiled, *, blind: bool = False
 ) -> tuple[Session, Preview]:
-    from fabric.app.checks.configs import find_simulated_limits
+    from fabric.app.checks.configs import find_kept_settings, find_simulated_limits
     from fabric.app.checks.table import (
         Candidate,
         Use,
@@ -149,7 +149,8 @@ def _plan_with_state(
     seen = preview(opened)
     changing = replace(one, plan=seen.plan, refs=list_changing_refs(seen.plan))
     refused = (*found.warnings, *find_change_problems(Use.PLAN, changing).warnings)
-    seen = _add_warnings(seen, *refused, *find_simulated_limits(opened.scope))
+    limits = (*find_kept_settings(opened.scope), *find_simulated_limits(opened.scope))
+    seen = _add_warnings(seen, *refused, *limits)
     return opened.session, replace(seen, refused=drop_repeated_problems(refused))
 
 

@@ -414,6 +414,14 @@ class RestoreChecker(Protocol):
 
 
 @runtime_checkable
+class SettingKeeper(Protocol):
+    """A deployer with resources that keep a setting after its change."""
+
+    def find_kept_setting(self, address: DeploymentAddress) -> Problem | None:
+        """Return the change that existing resources do not follow. Makes no API call."""
+
+
+@runtime_checkable
 class ApiComparer(Protocol):
     """A deployer that stores the settings of the API of a service."""
 
