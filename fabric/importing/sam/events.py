@@ -210,7 +210,7 @@ _MAPPING_RULES: Rules = {
     "MaximumBatchingWindowInSeconds": number_as("maximumBatchingWindowSeconds"),
     "FunctionResponseTypes": _put_response_type,
     "FilterCriteria": _put_filters,
-    "StartingPositionTimestamp": lose_because("streams start at their oldest or newest record"),
+    "StartingPositionTimestamp": number_as("startingPositionTimestamp"),
     "DestinationConfig": _put_on_failure,
     "MetricsConfig": lose_because("metrics of event source mappings are not supported"),
     "SourceAccessConfigurations": _put_access,

@@ -99,6 +99,10 @@ MappingWire: TypeAlias = QueueWire | StreamWire | BrokerWire
 Wire: TypeAlias = RuleWire | ScheduleWire | MappingWire | TopicWire | BucketWire
 
 
+# The starting position of a stream or topic with a time.
+AT_TIMESTAMP = "AT_TIMESTAMP"
+
+
 class Wired(Struct, frozen=True, omit_defaults=True):
     """The event sources that a release has created for a function: their names and a hash of their
     settings."""
