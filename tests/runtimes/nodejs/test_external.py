@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,7 +166,10 @@ def test_external_package_not_installed_is_a_warning(
 def test_a_missing_dependency_of_an_external_package_is_a_warning(
     tmp_path: Path, runtimes: Runtimes
 ) -> None:
-    needs = {"dependencies": {"gone": "1", "maybe": "1"}, "optionalDependencies": {"maybe": "1"}}
+    needs: dict[str, Any] = {
+        "dependencies": {"gone": "1", "maybe": "1"},
+        "optionalDependencies": {"maybe": "1"},
+    }
     write(tmp_path, {"api/src/hello.ts": HELLO, **package("node_modules/left", "", **needs)})
     [problem] = runtimes.build(tmp_path, node(external=("left",))).warnings
     assert problem.code == "build/not-packed"
