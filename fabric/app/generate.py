@@ -90,7 +90,7 @@ def generate(
     found = _refuse_worse(opened, raw)
     changes = [
         *_plan_handler_changes(opened, wanted, place, options),
-        _plan_config_change(opened, raw),
+        FileChange(opened.file, opened.raw, raw),
     ]
     if not options.dry_run:
         change_files(changes, opened.path.parent)
@@ -241,10 +241,6 @@ def _read_old_handler(path: Path, place: HandlerPlace, *, force: bool) -> bytes 
         hint = "use another name, or --force to replace the file"
         raise FabricError(Problem("disk/handler-exists", message, hint, Place(place.path)))
     return read_bytes(path)
-
-
-def _plan_config_change(opened: OpenConfig, raw: bytes) -> FileChange:
-    return FileChange(opened.file, opened.raw, raw)
 
 
 def _describe_file(opened: OpenConfig, change: FileChange, settings: Settings) -> GeneratedFile:

@@ -73,7 +73,8 @@ def build_local_service(project: Project, artifacts: Artifacts, settings: Settin
     }
     facts = find_host_facts(config.provider.id)
     redaction = build_redaction(
-        config.document.secret_values.reveal(), _list_variables(given.values)
+        config.document.secret_values.reveal(),
+        (pair for one in given.values.values() for pair in one.reveal()),
     )
     workers = describe_workers(config, artifacts, given.values)
     functions = {
@@ -124,10 +125,6 @@ def _add_layers(
     layers = [known[name] for name in function.layers if name in known]
     opt = unpack_layers(layers, artifacts.root / ".fabric" / "layers" / "opt")
     return add_layers(installed, opt, [name for name in function.layers if name not in known])
-
-
-def _list_variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]:
-    return (pair for one in values.values() for pair in one.reveal())
 
 
 def _find_runtime(function: Function, config: Config) -> str:

@@ -180,12 +180,8 @@ def attach_error_spot(function: str, trigger: int | None = None) -> Iterator[Non
     except FabricError as error:
         spot = ConfigSpot(function, trigger)
         raise replace_problems(
-            error, (_set_problem_spot(one, spot) for one in error.problems)
+            error, ((one if one.about else replace(one, about=spot)) for one in error.problems)
         ) from error
-
-
-def _set_problem_spot(problem: Problem, spot: ConfigSpot) -> Problem:
-    return problem if problem.about else replace(problem, about=spot)
 
 
 def refuse_without_version(order: FunctionOrder) -> None:

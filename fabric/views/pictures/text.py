@@ -96,16 +96,12 @@ def _block(drawing: Drawing, service: str, rows: list[int], tally: Mapping[Actio
 def _format_line(node: Node, needs: list[Node], word: int, width: int) -> str:
     """Format a line. A pending task's reason already names some needs; only the others follow the
     arrow."""
-    named = _split_words(node.reason)
+    named = {word.rstrip(",") for word in node.reason.split()}
     others = [need.id for need in needs if need.id not in named and need.kind != "wheel"]
     before = f"  ← {', '.join(others)}" if others else ""
     action = f"{_ACTIONS[node.action]:<{word}}"
     row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.reason}{before}"
     return escape_controls(row)
-
-
-def _split_words(reason: str) -> set[str]:
-    return {word.rstrip(",") for word in reason.split()}
 
 
 def encode_graph(drawing: Drawing) -> str:

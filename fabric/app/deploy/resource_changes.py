@@ -1,24 +1,30 @@
-"""The changes of CloudFormation stacks, compared with the templates that were deployed last.
+"""The changes of CloudFormation stacks and workflows, compared with the state.
 
-No call is made. Only a type that changes certainly replaces a resource. A deploy checks the others
-with a change set.
+No call is made. Of a stack, only a type that changes certainly replaces a resource. A deploy checks
+the others with a change set.
 """
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from fabric.app.deploy.changes import Fields, format_setting_changes
 from fabric.app.records.scope import DeployScope
 from fabric.config.values import Stack
+from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
-from fabric.model.outcomes.planned import PlannedResource, PlannedStack
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.planned import PlannedResource, PlannedStack, PlannedWorkflow
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Mode, RecordRef, StackResource
-from fabric.model.task_inputs import StackInputs
+from fabric.model.records.record import Mode, RecordRef, StackResource, WorkflowRecord
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import StackInputs, WorkflowInputs
 from fabric.providers.core.contract import DataGuard
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.stack import list_stack_resources
+from fabric.tasks.workflow import compare_settings
 
 
 class _StackChange(Struct, frozen=True):
@@ -107,3 +113,45 @@ def warn_of_left_stacks(scope: DeployScope) -> Iterator[Problem]:
                 message = f"the stack `{one.name}` of `{ref.service}` is no longer in the config"
                 hint = f"run: aws cloudformation delete-stack --stack-name {one.name}"
                 yield Problem("stack/left-behind", message, hint).of(ref.service)
+
+
+# Settings that a graph contains only as hashes, or that follow from others.
+_HASHED = ("definition", "substitutions")
+
+
+def list_planned_workflows(made: Plan, scope: DeployScope) -> Iterator[PlannedWorkflow]:
+    decisions = dict(zip(made.graph.ids, made.decisions, strict=True))
+    for task in made.graph.tasks:
+        inputs = task.inputs
+        if not isinstance(inputs, WorkflowInputs):
+            continue
+        record = scope.record(get_record_ref(inputs))
+        was = record.workflow(inputs.name) if record else None
+        is_same = decisions[task.id].action is Action.SKIP
+        change, fields = "delete", {}
+        if not inputs.is_removed:
+            drafts = scope.values.workflow_drafts(get_record_ref(inputs))
+            triggers = {one.name: one.triggers for one in drafts}.get(inputs.name, ())
+            change = "none" if is_same else "update" if was and was.version else "create"
+            before = was if change == "update" else None
+            fields = _list_fields(before, inputs.settings, triggers) if not is_same else {}
+        yield PlannedWorkflow(inputs.service, inputs.provider, inputs.name, change, fields)
+
+
+def _list_fields(was: WorkflowRecord | None, settings: Pairs, triggers: tuple[str, ...]) -> Fields:
+    """List the settings of a new workflow, or the changed settings."""
+    changes = compare_settings(was or WorkflowRecord(name=""), settings)
+    found: Fields = {}
+    for change in changes:
+        if change.name == "triggers":
+            old = was.triggers if was else ()
+            found["triggers"] = (_parse(old) or None, _parse(triggers))
+        elif change.name in _HASHED and was is None:
+            found[change.name] = (None, "(set)")
+        elif change.name != "calls":
+            found |= dict(format_setting_changes(change))
+    return found
+
+
+def _parse(triggers: tuple[str, ...]) -> Json:
+    return [json.loads(one) for one in triggers]

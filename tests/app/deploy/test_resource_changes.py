@@ -1,6 +1,6 @@
 """Changes of resources, as a plan shows them."""
 
-from fabric.app.deploy.stack_changes import compare_resources
+from fabric.app.deploy.resource_changes import compare_resources
 from fabric.model.records.record import StackResource
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from fabric.model.secret import Secret
 from fabric.system.http_client import HttpReply, HttpRequest
-from fabric.system.registries.authentication import Authorizer, Challenge, parse_challenge
 from fabric.system.registries.credentials import RegistryLogin
+from fabric.system.registries.registry import Authorizer, Challenge, parse_challenge
 
 _LOGIN = RegistryLogin("me", Secret("word"))
 
