@@ -26,7 +26,7 @@ from fabric.config.overview import Overview, read_overview
 from fabric.config.yaml.nodes import Mapping
 from fabric.model.command_runtimes import is_command_runtime
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.report import Report
 from fabric.runtimes.entry import NODE_EXTENSIONS, PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.scaffold.file_diff import format_file_diff
@@ -129,8 +129,7 @@ def _refuse_worse(opened: OpenConfig, raw: bytes) -> Overview:
     brought = [problem for problem in new.limits if _extract_message(problem) not in known]
     # The line that would be wrong is shown; its number is of a file that nobody has.
     problems = own or [replace(one, where=None) for one in (*new.problems, *brought)]
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return new
 
 

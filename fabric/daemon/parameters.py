@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fabric.app.settings import STAGE_NAME
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem, raise_if_any
 from fabric.model.spelling import suggest_spelling
 
 
@@ -64,8 +64,7 @@ def read_parameters(query: Sequence[tuple[str, str]], known: Sequence[Parameter]
             continue
         problems += _find_value_problems(parameter, value, is_again=name in values)
         values[name] = (*values.get(name, ()), value)
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return Parameters(values)
 
 

@@ -526,6 +526,14 @@ def find_provider_facts(provider_id: str) -> ProviderFacts | None:
     return _BY_ID.get(provider_id) or find_installed_facts(provider_id)
 
 
+def require_provider_facts(provider_id: str) -> ProviderFacts:
+    """Return the facts of a provider that was checked before."""
+    facts = find_provider_facts(provider_id)
+    if facts is None:
+        raise LookupError(provider_id)
+    return facts
+
+
 def find_installed_facts(provider_id: str) -> ProviderFacts | None:
     """Return the facts of a provider that an installed package adds. Raises if the package is
     broken."""

@@ -14,7 +14,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Listing, Toolchain
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
@@ -34,7 +34,7 @@ class BuildKind:
         self._lock = threading.Lock()
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
-        inputs = _require_build_inputs(task)
+        inputs = require_inputs(task, BuildInputs)
         toolchain = self.toolchain(inputs)
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
@@ -64,18 +64,18 @@ class BuildKind:
     def entry(self, task: Task) -> str:
         """Return the entry file. A plan checks it, so that it does not announce an impossible
         build."""
-        return self._runtime.entry(self._workspace, _require_build_inputs(task))
+        return self._runtime.entry(self._workspace, require_inputs(task, BuildInputs))
 
     def record_inputs(self, task: Task) -> InputTrace:
         """Return the inputs of a build by running it without storing anything. Custom commands are
         not run."""
-        return self._runtime.record_inputs(self._workspace, _require_build_inputs(task))
+        return self._runtime.record_inputs(self._workspace, require_inputs(task, BuildInputs))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        inputs = _require_build_inputs(task)
+        inputs = require_inputs(task, BuildInputs)
         built = self._runtime.build(task_tools.workspace, inputs)
         return TaskResult(
             digest=hash_contents(built.files),
@@ -98,7 +98,7 @@ class BuildKind:
     ) -> tuple[Problem, ...]:
         """Unknown imports, unless an archive follows: its task can read the packages."""
         del upstream
-        inputs = _require_build_inputs(task)
+        inputs = require_inputs(task, BuildInputs)
         return find_unknown_imports(output, (), inputs.brought) if inputs.is_last else ()
 
 
@@ -110,12 +110,6 @@ def _read_tool_version(inputs: BuildInputs) -> str:
 def convert_listing(one: Listing) -> ListingTrace:
     """Convert a listing as the build saw it, so that later files are still noticed."""
     return ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
-
-
-def _require_build_inputs(task: Task) -> BuildInputs:
-    if not isinstance(task.inputs, BuildInputs):
-        raise TypeError(f"{task.id} is not a build")
-    return task.inputs
 
 
 def find_unsatisfied_imports(built: Built) -> tuple[ImportedModule, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
@@ -12,9 +12,11 @@ from fabric.graph.plan import Known
 from fabric.graph.traces import ListingTrace
 from fabric.model.names import Digest
 from fabric.model.problems import Problem
-from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
+from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task, TaskInputs
 from fabric.model.task_id import TaskId
 from fabric.runtimes.contract import FileRows
+
+_InputsT = TypeVar("_InputsT", bound=TaskInputs)
 
 
 class WrittenFile(Struct, frozen=True):
@@ -109,3 +111,10 @@ def is_record_kind(kind: TaskKind) -> TypeGuard[RecordKind]:
 
 def is_warning_kind(kind: TaskKind) -> TypeGuard[WarningKind]:
     return hasattr(kind, "warnings")
+
+
+def require_inputs(task: Task, inputs_type: type[_InputsT]) -> _InputsT:
+    """Return the inputs of a task of one kind."""
+    if not isinstance(task.inputs, inputs_type):
+        raise TypeError(f"{task.id} is not a task of kind `{inputs_type.kind}`")
+    return task.inputs

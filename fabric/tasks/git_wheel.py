@@ -10,7 +10,7 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import GitWheelInputs
 from fabric.runtimes.archive import pack_file, pack_files
 from fabric.runtimes.git_sources import GitSource
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.packed import write_packed
 
 _VERSION = "1"
@@ -38,9 +38,7 @@ class GitWheelKind:
         from fabric.runtimes.git_wheels import ListedSource, build_git_wheel, read_listing_files
 
         del upstream
-        inputs = task.inputs
-        if not isinstance(inputs, GitWheelInputs):
-            raise TypeError(f"{task.id} is not a wheel of a repository")
+        inputs = require_inputs(task, GitWheelInputs)
         source = GitSource(
             name=inputs.name,
             url=inputs.url,

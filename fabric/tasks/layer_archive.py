@@ -18,7 +18,7 @@ from fabric.model.task_inputs import LayerArchiveInputs
 from fabric.runtimes.archive import PackedFile, pack_file, pack_files
 from fabric.runtimes.contract import InputTrace
 from fabric.tasks.build import convert_listing
-from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile
+from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output
 
@@ -35,7 +35,7 @@ class LayerArchiveKind:
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         version = InputEntry(EntryKind.CODE, "layer-archive", _VERSION)
-        if not _require_inputs(task).command:
+        if not require_inputs(task, LayerArchiveInputs).command:
             return (version,)
         from fabric.runtimes.command import identify_machine  # few layers have commands
 
@@ -54,7 +54,7 @@ class LayerArchiveKind:
         their own."""
         from fabric.runtimes.layers import record_layer_inputs
 
-        inputs = _require_inputs(task)
+        inputs = require_inputs(task, LayerArchiveInputs)
         return InputTrace() if _is_python(inputs) else record_layer_inputs(self._workspace, inputs)
 
     def run(
@@ -65,7 +65,7 @@ class LayerArchiveKind:
         except FabricError as error:
             if type(error) is not FabricError:
                 raise
-            where = Place(*_require_inputs(task).place)
+            where = Place(*require_inputs(task, LayerArchiveInputs).place)
             placed = [replace(one, where=one.where or where) for one in error.problems]
             raise replace_problems(error, placed) from error
 
@@ -74,7 +74,7 @@ class LayerArchiveKind:
     ) -> TaskResult:
         from fabric.runtimes.layers import collect_layer_files
 
-        inputs = _require_inputs(task)
+        inputs = require_inputs(task, LayerArchiveInputs)
         if _is_python(inputs):
             return _pack(inputs, self._select_packages(inputs, upstream, task_tools))
         say = partial(task_tools.say, task.id)
@@ -164,9 +164,3 @@ def _read_hashes(owner: TaskId, file: OutputFile, task_tools: TaskTools) -> Mapp
 
 def _is_python(inputs: LayerArchiveInputs) -> bool:
     return bool(inputs.packages) and inputs.runtime.startswith("python")
-
-
-def _require_inputs(task: Task) -> LayerArchiveInputs:
-    if not isinstance(task.inputs, LayerArchiveInputs):
-        raise TypeError(f"{task.id} is not an archive of a layer")
-    return task.inputs

@@ -35,7 +35,7 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.core.contract import Artifact, FunctionOrder, ImageArtifact, LiveFunction
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy import order_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, get_record_ref, watch_of
 from fabric.tasks.past_environment import PastEnvironment, PastFunction, find_versions_to_restore
@@ -62,20 +62,20 @@ class RestoreKind:
         return (InputEntry(EntryKind.CODE, "restore", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_restore_inputs(known.task)
+        inputs = require_inputs(known.task, RestoreInputs)
         ref = get_record_ref(inputs)
         return judge_restore(
             known, inputs, self._tools.records.record(ref), self._tools.targets.target(ref)
         )
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_restore_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, RestoreInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         del upstream
-        inputs = _require_restore_inputs(task)
+        inputs = require_inputs(task, RestoreInputs)
         locked_record = self._tools.records.lock_record(get_record_ref(inputs))
         locked_record.require_lock()
         if inputs.functions:
@@ -87,7 +87,7 @@ class RestoreKind:
     def _restore_functions(
         self, task: Task, locked_record: OpenRecord, task_tools: TaskTools
     ) -> None:
-        inputs = _require_restore_inputs(task)
+        inputs = require_inputs(task, RestoreInputs)
         ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
@@ -132,7 +132,7 @@ class RestoreKind:
     def _restore_service(
         self, task: Task, locked_record: OpenRecord, task_tools: TaskTools
     ) -> None:
-        inputs = _require_restore_inputs(task)
+        inputs = require_inputs(task, RestoreInputs)
         ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         names = tuple(one.name for one in target.functions)
@@ -252,9 +252,3 @@ def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
         endpoint=live.endpoint,
         image=live.image or one.image,
     )
-
-
-def _require_restore_inputs(task: Task) -> RestoreInputs:
-    if not isinstance(task.inputs, RestoreInputs):
-        raise TypeError(f"{task.id} is not a restore")
-    return task.inputs

@@ -15,7 +15,7 @@ from fabric.runtimes.archive import PackedFile, find_metadata, pack_file, pack_f
 from fabric.runtimes.contract import Built
 from fabric.runtimes.requirements import is_only_repositories
 from fabric.tasks.build import convert_listing
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output, write_packed
 from fabric.tasks.unknown_imports import encode_modules
@@ -45,9 +45,7 @@ class VendorKind:
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = task.inputs
-        if not isinstance(inputs, VendorInputs):
-            raise TypeError(f"{task.id} is not a vendor task")
+        inputs = require_inputs(task, VendorInputs)
         wheels = [
             tuple(read_packed_output(owner, output, task_tools))
             for owner, output in sorted(upstream.items())

@@ -163,5 +163,5 @@ def test_a_simulated_deploy_runs_a_hook_on_request(wanted: bool, tmp_path: Path)
 
 def test_other_inputs_are_rejected() -> None:
     *_, kind, _ = kinds()
-    with pytest.raises(TypeError, match="is not a hook"):
+    with pytest.raises(TypeError, match="is not a task of kind `hook`"):
         kind.judge(Known(Task(RELEASE, INPUTS), (), ()))

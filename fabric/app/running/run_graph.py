@@ -26,7 +26,7 @@ from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
 from fabric.graph.plan import Plan, judge_known, list_wanted_tasks, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task_inputs import RECORD_KINDS, WheelInputs
 from fabric.system.clock import Clock
@@ -72,8 +72,7 @@ def list_entry_files(session: Session, plan: Plan) -> frozenset[str]:
                 entries.add(kind.entry(task))
             except FabricError as error:
                 problems += error.problems
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return frozenset(entries)
 
 

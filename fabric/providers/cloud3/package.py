@@ -30,6 +30,7 @@ from fabric.providers.core.sources import (
     read_memory,
     read_timeout,
     require_module,
+    split_variables,
 )
 from fabric.providers.core.whole_service import (
     SharedEnvironment,
@@ -121,7 +122,7 @@ def plan_package(
         instances=own.maximum_instances,
     )
     owner = WholeOwner(address.service, address.stage)
-    secret, plain = _split_variables(orders)
+    secret, plain = split_variables(orders)
     said: JsonObject = {
         "functions": [
             {**build_handler_settings(one, address.provider_id, runtime.language), "folder": place}
@@ -173,18 +174,6 @@ def choose_memory(asked: Sequence[int]) -> int:
     """Choose the smallest size of an instance that is sufficient for each function."""
     most = max(asked, default=0)
     return next((size for size in MEMORY if size >= (most or _DEFAULT_MEMORY)), MEMORY[-1])
-
-
-def _split_variables(
-    orders: Sequence[FunctionOrder],
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the secret variables and the others."""
-    secret = {name for one in orders for name in one.secret}
-    merged = {name: value for one in orders for name, value in one.env.reveal()}
-    return (
-        {name: value for name, value in merged.items() if name in secret},
-        {name: value for name, value in sorted(merged.items()) if name not in secret},
-    )
 
 
 def _list_folders(orders: Sequence[FunctionOrder], runtime: AppRuntime) -> list[str]:

@@ -221,3 +221,15 @@ def read_memory(order: FunctionOrder) -> int:
 
 def _count(text: str) -> int:
     return int(text) if text.isdigit() else 0
+
+
+def split_variables(
+    orders: Sequence[FunctionOrder],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the secret variables and the others."""
+    secret = {name for one in orders for name in one.secret}
+    merged = {name: value for one in orders for name, value in one.env.reveal()}
+    return (
+        {name: value for name, value in merged.items() if name in secret},
+        {name: value for name, value in sorted(merged.items()) if name not in secret},
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import Backend, MovedError, build_state_key, lock_key
 from fabric.state.locks.document import LockHolder, decode_lock, encode_free
@@ -108,8 +108,7 @@ def _read_earlier_records(
         earlier[record.ref] = read_before(record_store, record.ref)
         problem = find_lineage_problem(record, earlier[record.ref])
         problems += [problem] if problem else []
-    if problems:
-        raise FabricError(*problems)
+    raise_if_any(problems)
     return earlier
 
 

@@ -14,6 +14,7 @@ from fabric.views.pictures.assets import read_asset, read_picture_style
 from fabric.views.pictures.drawing import (
     Drawing,
     build_drawing,
+    encode_node,
     escape_controls,
     format_tally,
     shorten_to_fit,
@@ -154,14 +155,7 @@ def _encode_nodes(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict
         label, kind = format_box_texts(node)
         rows.append(
             {
-                "id": node.id,
-                "kind": node.kind,
-                "service": node.service,
-                "function": node.function,
-                "provider": node.provider,
-                "level": node.level,
-                "action": node.action.value,
-                "reason": node.reason,
+                **encode_node(node),
                 "key": node.key,
                 "inputs": node.inputs,
                 "took": "" if node.took is None else format_duration(node.took),

@@ -173,3 +173,17 @@ def _escape_control(letter: str) -> str:
 def format_tally(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
     parts = [f"{tally[action]} {_WORDS[action]}" for action in _WORDS if zeros or tally[action]]
     return ", ".join(parts)
+
+
+def encode_node(node: Node) -> dict[str, object]:
+    """Encode what every format contains of a node."""
+    return {
+        "id": node.id,
+        "kind": node.kind,
+        "service": node.service,
+        "function": node.function,
+        "provider": node.provider,
+        "level": node.level,
+        "action": node.action.value,
+        "reason": node.reason,
+    }

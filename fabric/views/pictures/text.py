@@ -8,7 +8,7 @@ from msgspec import Struct
 from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
 from fabric.model.amounts import format_count, format_duration
-from fabric.views.pictures.drawing import Drawing, Node, escape_controls, format_tally
+from fabric.views.pictures.drawing import Drawing, Node, encode_node, escape_controls, format_tally
 
 
 class Paint(Struct, frozen=True):
@@ -105,19 +105,7 @@ def _format_line(node: Node, needs: list[Node], word: int, width: int) -> str:
 
 
 def encode_graph(drawing: Drawing) -> str:
-    nodes = [
-        {
-            "id": node.id,
-            "kind": node.kind,
-            "service": node.service,
-            "function": node.function,
-            "provider": node.provider,
-            "level": node.level,
-            "action": node.action.value,
-            "reason": node.reason,
-        }
-        for node in drawing.nodes
-    ]
+    nodes = [encode_node(node) for node in drawing.nodes]
     edges = [
         {"from": drawing.nodes[need].id, "to": drawing.nodes[number].id}
         for need, number in drawing.edges
