@@ -3,6 +3,7 @@
 A new kind needs a class here, a row below, and a file in `tasks`.
 """
 
+import re
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
@@ -38,6 +39,32 @@ def _encode_pairs(pairs: Pairs) -> tuple[InputEntry, ...]:
 def _list_target_pairs(inputs: Struct) -> Pairs:
     """List the fields that select the target of a change."""
     return tuple((name, getattr(inputs, name)) for name in ("mode", "provider", "stage"))
+
+
+_PACKAGE_LINE = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*"
+    r"(?:===?\s*(?P<version>[^\s;*]+)|@\s*git\+\S+@(?P<commit>[0-9a-f]{7})[0-9a-f]{33})(?!\S)"
+)
+
+
+def list_package_entries(requirements: str) -> tuple[InputEntry, ...]:
+    """List each package of a lock with its version and the hash of its lines, and the other lines
+    as one entry. The lines are hashed because a URL can contain a login."""
+    rest: list[str] = []
+    lines: dict[str, list[str]] = {}
+    versions: dict[str, str] = {}
+    for line in requirements.splitlines():
+        found = _PACKAGE_LINE.match(line)
+        if found is None:
+            rest.append(line)
+            continue
+        lines.setdefault(found["name"], []).append(line)
+        versions.setdefault(found["name"], found["version"] or found["commit"])
+    packages = (
+        InputEntry(EntryKind.PACKAGE, name, f"{versions[name]} {hash_fields(texts)}")
+        for name, texts in lines.items()
+    )
+    return (*packages, InputEntry(EntryKind.OPTION, "requirements", hash_fields(rest)))
 
 
 class _Inputs(Struct, frozen=True):
@@ -142,12 +169,10 @@ class VendorInputs(_Inputs, frozen=True):
     optional: Pairs = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
-        """Return the entries. The selected lines are hashed."""
-        lines = hash_fields((self.selected or self.source,))
         unused = ("service", "root", "source", "selected", "without", "optional")
         more = () if self.folders else ("folders",)
-        lock = InputEntry(EntryKind.OPTION, "requirements", lines)
-        return (lock, *list_option_entries(self, *unused, *more))
+        lock = list_package_entries(self.selected or self.source)
+        return (*lock, *list_option_entries(self, *unused, *more))
 
 
 class BeforeInputs(_CpuInputs, frozen=True):
@@ -497,6 +522,9 @@ class ImageLayersInputs(_CpuInputs, frozen=True):
         return ()
 
 
+_NOT_OF_IMAGES = ("service", "function", "root", "base", "apart", "place")
+
+
 class ImageInputs(_CpuInputs, frozen=True):
     """The image of one function: base, packages and build, as an OCI layout without the layers of
     the base."""
@@ -523,7 +551,7 @@ class ImageInputs(_CpuInputs, frozen=True):
         return f"{folder}/{self.function}.oci"
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return list_option_entries(self, "service", "function", "root", "base", "apart", "place")
+        return list_option_entries(self, *_NOT_OF_IMAGES)
 
 
 # One function of a deploy: its name, its settings, and its environment as digests.

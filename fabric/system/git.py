@@ -84,12 +84,13 @@ def _build_setting_variables(pairs: tuple[tuple[str, str], ...]) -> Mapping[str,
     }
 
 
+_LIST_FILTERS = ("--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+
+
 def _list_filter_settings(git: "Git") -> Iterator[tuple[str, str]]:
     """Yield settings that disable the repository's filters; those of the user stay."""
     try:
-        found = git.run_git(
-            "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
-        )
+        found = git.run_git("config", *_LIST_FILTERS)
     except CannotStartError:
         return
     fields = found.stdout.decode(errors="surrogateescape").split("\0")[:-1]

@@ -11,7 +11,6 @@ from fabric.model.task_id import TaskId, name_of, parse_task_kind
 from fabric.model.task_inputs import BeforeInputs
 from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.contract import BuiltFile, InputTrace
-from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 
 # Raise when the surroundings of a command change.
@@ -26,7 +25,7 @@ class BeforeKind:
         self._env = env
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
-        from fabric.runtimes.command import identify_machine  # few services have commands
+        from fabric.runtimes.commands.command import identify_machine  # few services have commands
 
         del task
         machine = identify_machine(self._env)
@@ -39,14 +38,14 @@ class BeforeKind:
 
     def record_inputs(self, task: Task) -> InputTrace:
         """Return the inputs without running the command."""
-        from fabric.runtimes.before import record_inputs
+        from fabric.runtimes.commands.before import record_inputs
 
         return record_inputs(self._workspace, require_inputs(task, BeforeInputs))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        from fabric.runtimes.before import list_unmatched, run_step
+        from fabric.runtimes.commands.before import list_unmatched, run_step
 
         inputs = require_inputs(task, BeforeInputs)
         given = tuple(_list_given_files(upstream, task_tools))
@@ -56,10 +55,7 @@ class BeforeKind:
         return TaskResult(
             digest=hash_contents(done.files),
             files=tuple(WrittenFile(one.path, one.content, one.executable) for one in done.files),
-            read=(*done.seen.files, *done.seen.folders),
-            absent=done.seen.absent,
-            listings=tuple(map(convert_listing, done.seen.listings)),
-            links=done.seen.links,
+            seen=done.seen,
             facts=tuple(
                 (_NO_MATCH, one) for one in list_unmatched(self._workspace, inputs, done.seen)
             ),

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import hash_contents
-from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Listing, Toolchain
+from fabric.runtimes.contract import Builder, Built, ImportedModule, InputTrace, Toolchain
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
@@ -81,16 +80,11 @@ class BuildKind:
             digest=hash_contents(built.files),
             files=tuple(WrittenFile(one.path, one.content, one.executable) for one in built.files),
             facts=(("handler", built.handler), *import_facts(find_unsatisfied_imports(built))),
-            # A look-up that ended at a folder holds as long as a folder is there.
-            read=(*built.seen.files, *built.seen.folders),
-            absent=built.seen.absent,
-            listings=tuple(map(convert_listing, built.seen.listings)),
-            links=built.seen.links,
+            seen=built.seen,
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
             before=built.before,
             took_ms=built.took_ms,
-            rows=built.seen.rows,
         )
 
     def warnings(
@@ -105,11 +99,6 @@ class BuildKind:
 def _read_tool_version(inputs: BuildInputs) -> str:
     is_bundled = inputs.runtime.startswith("nodejs") and not inputs.command
     return _BUNDLED_OR_INCLUDING if is_bundled or inputs.include else _VERSION
-
-
-def convert_listing(one: Listing) -> ListingTrace:
-    """Convert a listing as the build saw it, so that later files are still noticed."""
-    return ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
 
 
 def find_unsatisfied_imports(built: Built) -> tuple[ImportedModule, ...]:

@@ -10,11 +10,12 @@ from msgspec import Struct
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.graph.traces import ListingTrace
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task, TaskInputs
 from fabric.model.task_id import TaskId
-from fabric.runtimes.contract import FileRows
+from fabric.runtimes.contract import InputTrace
 
 _InputsT = TypeVar("_InputsT", bound=TaskInputs)
 
@@ -36,18 +37,27 @@ class TaskResult(Struct, frozen=True):
     digest: Digest
     files: tuple[WrittenFile, ...] = ()
     facts: Pairs = ()
-    read: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    listings: tuple[ListingTrace, ...] = ()
-    links: Pairs = ()
+    seen: InputTrace = InputTrace()
     warnings: tuple[Problem, ...] = ()
     keep: bool = True
     # Hashes of input files from before the task; for others timestamps are used.
     before: Pairs = ()
     # The duration without waits.
     took_ms: int = 0
-    # Files of which only some rows count.
-    rows: tuple[FileRows, ...] = ()
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Return what was read. A look-up that ended at a directory holds as long as there is a
+        directory."""
+        return (*self.seen.files, *self.seen.folders)
+
+    @property
+    def listings(self) -> tuple[ListingTrace, ...]:
+        """Return the listings as the task saw them, so that later files are still noticed."""
+        return tuple(
+            ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
+            for one in self.seen.listings
+        )
 
 
 class TaskTools(Protocol):

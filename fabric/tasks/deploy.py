@@ -312,8 +312,8 @@ def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> 
         layers=values.layers,
         env=values.env,
         tags=values.tags,
-        reserved_concurrency=values.reserved_concurrency,
-        provisioned_concurrency=values.provisioned_concurrency,
+        reserved_concurrency=values.capacity.reserved_concurrency,
+        provisioned_concurrency=values.capacity.provisioned_concurrency,
         secret=values.secret,
         has_late_values=bool(values.late),
     )

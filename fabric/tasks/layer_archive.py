@@ -17,7 +17,6 @@ from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import LayerArchiveInputs
 from fabric.runtimes.archive import PackedFile, pack_file, pack_files
 from fabric.runtimes.contract import InputTrace
-from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools, WrittenFile, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output
@@ -37,7 +36,7 @@ class LayerArchiveKind:
         version = InputEntry(EntryKind.CODE, "layer-archive", _VERSION)
         if not require_inputs(task, LayerArchiveInputs).command:
             return (version,)
-        from fabric.runtimes.command import identify_machine  # few layers have commands
+        from fabric.runtimes.commands.command import identify_machine  # few layers have commands
 
         machine = identify_machine(self._env)
         return (
@@ -79,16 +78,11 @@ class LayerArchiveKind:
             return _pack(inputs, self._select_packages(inputs, upstream, task_tools))
         say = partial(task_tools.say, task.id)
         found = collect_layer_files(task_tools.workspace, inputs, self._env, say)
-        seen = found.seen
         return replace(
             _pack(inputs, tuple(map(pack_file, found.files))),
-            read=(*seen.files, *seen.folders),
-            absent=seen.absent,
-            listings=tuple(map(convert_listing, seen.listings)),
-            links=seen.links,
+            seen=found.seen,
             warnings=found.warnings,
             before=found.before,
-            rows=seen.rows,
         )
 
     def _select_packages(

@@ -187,13 +187,11 @@ class RestoreKind:
         )
         today = self._tools.values.values(ref, one.name)
         reserved, provisioned = parse_concurrency(settings.get("concurrency", ""))
+        capacity = replace(
+            today.capacity, reserved_concurrency=reserved, provisioned_concurrency=provisioned
+        )
         values = replace(
-            today,
-            triggers=one.triggers,
-            layers=one.layers,
-            env=env,
-            reserved_concurrency=reserved,
-            provisioned_concurrency=provisioned,
+            today, triggers=one.triggers, layers=one.layers, env=env, capacity=capacity
         )
         order = order_of(one.name, artifact, plain, values)
         return replace(order, version=one.resource_id)

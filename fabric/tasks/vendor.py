@@ -13,8 +13,7 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file, pack_files
 from fabric.runtimes.contract import Built
-from fabric.runtimes.requirements import is_only_repositories
-from fabric.tasks.build import convert_listing
+from fabric.runtimes.packages.requirements import is_only_repositories
 from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.git_wheel import check_built_systems
 from fabric.tasks.packed import read_packed_output, write_packed
@@ -64,10 +63,7 @@ class VendorKind:
             digest=packed.digest,
             files=write_packed(packed),
             facts=(("packages", str(len(files))), encode_modules(files)),
-            read=(*rest.seen.files, *rest.seen.folders),
-            absent=rest.seen.absent,
-            listings=tuple(map(convert_listing, rest.seen.listings)),
-            links=rest.seen.links,
+            seen=rest.seen,
             warnings=rest.warnings,
         )
 

@@ -26,14 +26,14 @@ from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import is_other_stage, name_of
 from fabric.model.task_inputs import GitWheelInputs, WheelInputs
-from fabric.runtimes.git_sources import GitSource, find_version_conflict, list_git_sources
-from fabric.runtimes.requirement_files import (
+from fabric.runtimes.packages.git_sources import GitSource, find_version_conflict, list_git_sources
+from fabric.runtimes.packages.requirement_files import (
     PackageFolders,
     PackageRequest,
     VendorSource,
     read_public_source,
 )
-from fabric.runtimes.requirements import (
+from fabric.runtimes.packages.requirements import (
     hash_indexes,
     is_target_missing,
     list_hashed_pins,

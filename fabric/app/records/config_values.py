@@ -65,8 +65,7 @@ class ConfigValues:
             declared=Secret(found.env),
             spec=build_spec(unit, found),
             tags=with_values(found.tags, known),
-            reserved_concurrency=found.capacity.reserved_concurrency,
-            provisioned_concurrency=found.capacity.provisioned_concurrency,
+            capacity=found.capacity,
             secret=config.document.secret_names & {name for name, _ in env},
             shown=ShownTexts(
                 triggers=_encode_triggers(found.triggers, hidden, known),

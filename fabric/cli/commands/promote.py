@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from fabric.app.request import Request
 
 
-class PromoteFlags(Struct, frozen=True):
+class StagesFlags(Struct, frozen=True):
     source: Annotated[
         str, click.argument("source", metavar="FROM", shell_complete=complete_names("stage"))
     ]
     target: Annotated[
         str, click.argument("target", metavar="TO", shell_complete=complete_names("stage"))
     ]
+
+
+class PromoteFlags(Struct, frozen=True):
+    stages: StagesFlags
     chosen: ServicesFlags
     services: Services
     dry_run: Annotated[
@@ -74,7 +78,7 @@ def promote(flags: PromoteFlags) -> int:
         lambda one, caller: promote_services(
             one,
             caller.settings,
-            PromotedStages(flags.source, flags.target, flags.dry_run),
+            PromotedStages(flags.stages.source, flags.stages.target, flags.dry_run),
             replace(options, ask=build_word_prompt(caller.screen, caller.settings)),
             caller.make_listeners,
         ),

@@ -252,30 +252,27 @@ def _list_code(
     orders: Sequence[FunctionOrder], runtime: AppRuntime
 ) -> Iterator[tuple[str, bytes, int]]:
     """Yield path, content and attributes of the functions' files."""
-    found: dict[str, tuple[str, bytes]] = {}
+    owners: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
     for order, folder in zip(orders, _list_folders(orders, runtime), strict=True):
         with attach_error_spot(order.name), zipfile.ZipFile(order.artifact.path) as archive:
             require_module(order, runtime.language, archive.namelist())
             for entry in sorted(archive.infolist(), key=lambda one: one.filename):
                 path, content = f"{_OWN}/{folder}/{entry.filename}", archive.read(entry)
-                if path in found:
-                    _refuse_conflict(order, entry.filename, found[path], content)
-                    continue
-                found[path] = order.name, content
-                yield path, content, entry.external_attr
+                if path not in contents:
+                    owners[path], contents[path] = order.name, content
+                    yield path, content, entry.external_attr
+                elif contents[path] != content:
+                    raise FabricError(_conflict_problem(order, entry.filename, owners[path]))
 
 
-def _refuse_conflict(
-    order: FunctionOrder, name: str, first: tuple[str, bytes], content: bytes
-) -> None:
-    if first[1] == content:
-        return
+def _conflict_problem(order: FunctionOrder, name: str, owner: str) -> Problem:
     message = (
-        f"function `{order.name}`: its archive has another `{name}` than that of `{first[0]}`, "
+        f"function `{order.name}`: its archive has another `{name}` than that of `{owner}`, "
         "and the Python functions of an app share their modules"
     )
     hint = "rename one of the modules, or move one function to another service"
-    raise FabricError(Problem("deploy/unfit-archive", message, hint))
+    return Problem("deploy/unfit-archive", message, hint)
 
 
 def _pack(texts: Mapping[str, str], code: Iterable[tuple[str, bytes, int]]) -> bytes:

@@ -156,9 +156,9 @@ def _encode_nodes(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict
         rows.append(
             {
                 **encode_node(node),
-                "key": node.key,
-                "inputs": node.inputs,
-                "took": "" if node.took is None else format_duration(node.took),
+                "key": node.decision.key,
+                "inputs": node.decision.inputs,
+                "took": "" if node.decision.took is None else format_duration(node.decision.took),
                 "label": label,
                 "kindLabel": kind,
                 "lane": row,
@@ -237,9 +237,9 @@ def _encode_placed_node(drawing: Drawing, number: int, box: Box) -> Json:
         "id": node.id,
         "label": label,
         "kind": kind,
-        "action": node.action.value,
-        "reason": node.reason,
-        "took": node.took,
+        "action": node.decision.action.value,
+        "reason": node.decision.reason,
+        "took": node.decision.took,
         "critical": number in drawing.path.numbers,
     }
 
