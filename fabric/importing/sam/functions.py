@@ -1,5 +1,6 @@
 """Functions of AWS SAM to functions of fabric."""
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable
@@ -90,6 +91,10 @@ def _join_lists(first: Fields, target: Fields, key: str) -> None:
         target.put(key, [*shared, *(one for one in own if one not in shared)])
 
 
+# `sam package` also accepts one file of code, or an archive.
+_CODE_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".zip")
+
+
 def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[NewFile]:
     def read(key: str) -> At:
         own = at.get("Properties", key)
@@ -105,6 +110,9 @@ def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[Ne
         context.ledger.lose(code, "code in a bucket", "put the source into the project")
     else:
         root = context.read_text(code).rstrip("/") or "."
+        if root.endswith(_CODE_FILES):
+            root = posixpath.dirname(root) or "."
+            context.ledger.change(code, "fabric packs the sources of the directory", root)
         context.ledger.carry(code)
         handler = read("Handler")
         text = context.read_text(handler)
