@@ -24,7 +24,7 @@ from fabric.app.settings import Settings
 from fabric.config.load import BindingInputs, ConfigText
 from fabric.config.overview import Overview, read_overview
 from fabric.config.yaml.nodes import Mapping
-from fabric.model.command_runtimes import is_command_runtime
+from fabric.model.builds.command_runtimes import is_command_runtime
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
 from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.report import Report

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command, find_npm_error
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.child_protocol import ChildTalk

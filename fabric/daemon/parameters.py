@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fabric.app.settings import STAGE_NAME
 from fabric.model.problems import Problem, raise_if_any
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 
 
 class Parameter(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
-from fabric.model.spelling import find_nearest
+from fabric.model.text.spelling import find_nearest
 
 # Of glibc 2: that of manylinux2014, the oldest system that wheels are still made for.
 OLDEST_GLIBC = 17

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.remote.contract import (
     CarrierError,
     CarrierRefusedError,

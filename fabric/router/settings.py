@@ -8,7 +8,7 @@ from msgspec import Struct, convert
 
 from fabric.config.values import Config
 from fabric.model.problems import FabricError, Place, Problem, raise_if_any
-from fabric.model.routing import ROUTER_BACK_ENDS, WHOLE
+from fabric.model.routing.routing import ROUTER_BACK_ENDS, WHOLE
 from fabric.model.switches import is_on
 
 # In so many seconds a shift has reached everybody who asks anew.

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import PRIVATE_NAMES
+from fabric.model.secrets.secrecy import PRIVATE_NAMES
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing
 from fabric.runtimes.entry import unreadable_file_error

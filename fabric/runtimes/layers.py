@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
 from fabric.model.task_inputs import BeforeInputs, LayerArchiveInputs, VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file
 from fabric.runtimes.commands.before import (

@@ -16,7 +16,7 @@ from fabric.model.catalog import (
 )
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import suggest_spelling
+from fabric.model.text.spelling import suggest_spelling
 from fabric.scaffold.languages import Language
 from fabric.scaffold.templates import TEMPLATES, find_template, has_handler
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from fabric.model.backends import back_end_facts
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.catalog import ProviderFacts
-from fabric.model.sample_events import sample_event
 from fabric.scaffold.choices import ProjectChoices
 from fabric.scaffold.config_text import choose_entry, format_new_config
 from fabric.scaffold.languages import Language

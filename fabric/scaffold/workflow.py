@@ -14,7 +14,7 @@ from fabric.manifest import VERSION
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.catalog import ProviderFacts, require_provider_facts
 from fabric.model.distribution import Extra, find_extra, format_pinned_requirement
-from fabric.model.secrecy import is_secret_name
+from fabric.model.secrets.secrecy import is_secret_name
 
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
 _AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"

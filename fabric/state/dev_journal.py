@@ -15,7 +15,7 @@ from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Diversion, RecordRef
 from fabric.model.task import Pairs
-from fabric.model.validation_message import describe_misfit
+from fabric.model.text.validation_message import describe_misfit
 from fabric.ownership import is_ours
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 from fabric.system.process_identity import Process, is_surely_alive

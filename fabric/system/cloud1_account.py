@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
 
 CREDENTIALS = "CLOUD1_ACCESS_KEY_ID and CLOUD1_SECRET_ACCESS_KEY"

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.system.process import ChildResult, run_child
 
 _SECONDS = 900

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.retry import Patience, TransientError, retry
 
 if TYPE_CHECKING:

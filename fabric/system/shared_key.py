@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.clock import Clock
 from fabric.system.http_client import HttpRequest
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.clock import Clock
 from fabric.system.http_client import HttpReply, HttpRequest
 from fabric.system.optional_packages import require_packages

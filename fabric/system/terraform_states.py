@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.clock import SystemClock
 from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http

@@ -3,7 +3,7 @@
 import ipaddress
 from urllib.parse import urlsplit
 
-from fabric.model.hosts import extract_host
+from fabric.model.routing.hosts import extract_host
 
 
 def is_loopback(host: str) -> bool:

@@ -14,8 +14,8 @@ from msgspec.structs import astuple
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.records.record import OpenedValues, ValueOwner
-from fabric.model.secret import Secret
-from fabric.model.state_key import STATE_KEY_VARIABLE, decode_state_key
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.state_key import STATE_KEY_VARIABLE, decode_state_key
 from fabric.model.task import Pairs
 from fabric.system.optional_packages import require_packages
 from fabric.system.randomness import Chance

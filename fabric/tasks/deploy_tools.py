@@ -24,7 +24,7 @@ from fabric.model.records.record import (
     RecordRef,
     ValueOwner,
 )
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs, Spec

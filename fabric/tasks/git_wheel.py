@@ -4,7 +4,7 @@ import platform
 from collections.abc import Mapping
 from typing import Final
 
-from fabric.model.python_target import PythonTarget
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import GitWheelInputs

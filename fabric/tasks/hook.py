@@ -8,7 +8,7 @@ from fabric.graph.plan import Known
 from fabric.model.hashing import hash_fields
 from fabric.model.names import StepEvent
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import (
     TaskId,

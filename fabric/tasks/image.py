@@ -7,8 +7,8 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from fabric.model.builds.image_names import require_reference
 from fabric.model.hashing import hash_bytes, hash_fields
-from fabric.model.image_names import require_reference
 from fabric.model.problems import FabricError, Place, Problem, replace_problems
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel

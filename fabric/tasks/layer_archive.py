@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Place, Problem, replace_problems
-from fabric.model.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId, is_kind, is_wheel
 from fabric.model.task_inputs import LayerArchiveInputs

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
-from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.ownership_tags import mark_of
 from fabric.model.records.changes import ReleaseDone, add_doubt, record_failed_release
 from fabric.model.records.record import Mode, Record

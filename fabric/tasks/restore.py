@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
-from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.calls.concurrency import format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
 from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
@@ -29,7 +29,7 @@ from fabric.model.records.record import (
     RecordRef,
     WorkflowRecord,
 )
-from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret import NO_PAIRS, Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs

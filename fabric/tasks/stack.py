@@ -30,7 +30,7 @@ from fabric.model.records.record import (
     StackRecord,
     StackResource,
 )
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import StackInputs

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fabric.model.python_target import PythonTarget
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import VendorInputs

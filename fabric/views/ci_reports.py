@@ -10,7 +10,7 @@ from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Case, Report
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.views.pictures.text import escape_mermaid
 from fabric.views.report_text import report_text
 from fabric.views.style import Style

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from fabric.model.amounts import format_count
 from fabric.model.outcomes import routed
-from fabric.model.routing import RouterVerb
+from fabric.model.routing.routing import RouterVerb
+from fabric.model.text.amounts import format_count
 from fabric.views.state_text import format_table
 from fabric.views.style import Style
 

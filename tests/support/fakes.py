@@ -19,9 +19,9 @@ from fabric.engine.schedule import Caps
 from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import Event, Stamped
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
+from fabric.model.runs.events import Event, Stamped
 from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.runtimes.contract import InputTrace

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import PROVIDERS
 from fabric.model.records.record import Mode
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.command.deployer import Command
 from fabric.providers.core.contract import (
     Artifact,

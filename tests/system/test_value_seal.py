@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.records.record import RecordRef, ValueOwner
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.randomness import generate_token
 from fabric.system.value_seal import ValueSeal
 

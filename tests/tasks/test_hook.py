@@ -11,7 +11,7 @@ from fabric.graph.plan import Known
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import HookInputs, ReleaseInputs

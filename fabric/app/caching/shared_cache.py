@@ -11,12 +11,12 @@ from fabric.app.caching.cache_place import list_parent_caches, open_usable_cache
 from fabric.app.request import Request
 from fabric.app.settings import REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE, Settings
 from fabric.manifest import VERSION
-from fabric.model.cache_modes import CacheModes, cache_modes
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.built import RemoteUse
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
-from fabric.model.time_spans import parse_seconds
+from fabric.model.runs.cache_modes import CacheModes, cache_modes
+from fabric.model.secrets.secret import Secret
+from fabric.model.time.time_spans import parse_seconds
 
 if TYPE_CHECKING:
     from fabric.engine.shared.link import HeadTexts, SharedLink

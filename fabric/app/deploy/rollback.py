@@ -34,8 +34,8 @@ from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, Roll
 from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef
 from fabric.model.report import Report, encode_problem
-from fabric.model.spelling import find_nearest
 from fabric.model.task_id import is_kind
+from fabric.model.text.spelling import find_nearest
 from fabric.providers.core.contract import RestoreChecker
 from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 from fabric.tasks.past_environment import list_past_environments

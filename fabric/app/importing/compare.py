@@ -55,7 +55,7 @@ from fabric.model.outcomes.imported import ArchiveDifference, ComparisonOutcome,
 from fabric.model.outcomes.queried import ConfigOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.system import sam_translation
 from fabric.system.process import ChildResult, run_child
 

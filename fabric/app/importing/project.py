@@ -50,7 +50,7 @@ from fabric.model.outcomes.imported import (
 )
 from fabric.model.problems import ExitCode, FabricError, Place, Problem
 from fabric.model.report import Report
-from fabric.model.secrecy import REDACTED
+from fabric.model.secrets.secrecy import REDACTED
 from fabric.scaffold.yaml_text import FileStyle, build_tree, map_lines
 from fabric.system.disk import read_bytes
 from fabric.system.file_changes import FileChange, change_files

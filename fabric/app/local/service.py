@@ -20,12 +20,12 @@ from fabric.config.values import Config, Function, HttpTrigger
 from fabric.graph.service_unit import ServiceUnit
 from fabric.local.access import OPEN, FunctionRule, Limit, RouteAccess, TokenRule
 from fabric.local.routes import HttpRoute
+from fabric.model.calls.host_facts import find_host_facts
+from fabric.model.calls.mapped_events import INTEGRATION
 from fabric.model.hashing import hash_bytes
-from fabric.model.host_facts import find_host_facts
 from fabric.model.late_values import fill_placeholders, find_late_names
-from fabric.model.mapped_events import INTEGRATION
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.own_arns import fill_stand_in_arns

@@ -21,8 +21,8 @@ from fabric.model.late_values import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secrecy import is_secret_name
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import is_secret_name
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import (
     Deployer,

@@ -24,7 +24,7 @@ from fabric.model.records.record import Intent, Mode, Operation, Record, RecordR
 from fabric.model.task import Task
 from fabric.model.task_id import parse_task_kind
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
-from fabric.model.time_spans import FORMS, parse_seconds
+from fabric.model.time.time_spans import FORMS, parse_seconds
 from fabric.providers.core.contract import Deployer
 from fabric.providers.core.provider import Connections
 from fabric.state.locks.leases import Terms

@@ -20,7 +20,7 @@ from fabric.model.outcomes.routed import (
     share_rows,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import DesiredRouting, RouterPart, Weights
+from fabric.model.routing.routing import DesiredRouting, RouterPart, Weights
 from fabric.providers.core.routes import READ_BY_NAME, NotEverywhereError
 from fabric.router.diff import (
     Drift,

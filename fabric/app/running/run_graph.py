@@ -25,9 +25,9 @@ from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
 from fabric.graph.plan import Plan, judge_known, list_wanted_tasks, make_plan
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem, raise_if_any
 from fabric.model.project_info import ProjectInfo
+from fabric.model.runs.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.task_inputs import RECORD_KINDS, WheelInputs
 from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network

@@ -69,7 +69,7 @@ def promote(flags: PromoteFlags) -> int:
     from fabric.app.deploy.promote import promote as promote_services
     from fabric.cli.consent import build_word_prompt
     from fabric.cli.perform import Order, Outlets, perform
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     options = DeployOptions(rollback=flags.rollback, lock_timeout=timeout)

@@ -216,7 +216,7 @@ def migrate(flags: MigrateFlags) -> int:
     """
     from fabric.app.state.copies import migrate_records
     from fabric.app.state.scope import StateRequest
-    from fabric.model.time_spans import parse_seconds
+    from fabric.model.time.time_spans import parse_seconds
 
     timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     asked = StateRequest("state migrate", flags.place.where, flags.service, lock_timeout=timeout)

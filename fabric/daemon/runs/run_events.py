@@ -17,7 +17,7 @@ from fabric.daemon.runs.event_lines import (
     encode_stamped_event,
     read_events,
 )
-from fabric.model.events import RunEnded, Stamped, TaskEnded
+from fabric.model.runs.events import RunEnded, Stamped, TaskEnded
 from fabric.system.disk import write_all
 
 BEAT_SECONDS = 10.0

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.model.runs.events import Stamped, TaskEnded, TaskStarted
 from fabric.system.new_files import write_named
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import Quoted, RefusedCallError, format_generic_hint, refuse_plain
 from fabric.providers.core.http_calls import (
     ProviderCall,

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.tokens import Cloud3Identity, request_token
 from fabric.providers.core.contract import DeploymentAddress
 from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, format_generic_hint

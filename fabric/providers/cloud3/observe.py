@@ -22,7 +22,7 @@ from fabric.model.observed import (
 )
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import (
     Quoted,

@@ -14,7 +14,7 @@ from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import DEFAULT_ROUTE
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.cloud3.blobs import PackageRow
 from fabric.providers.cloud3.client import Cloud3Settings

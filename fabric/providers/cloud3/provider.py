@@ -6,7 +6,7 @@ from functools import partial
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud3.client import (
     APP,
     MANAGEMENT,

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 from fabric.system.signed_tokens import RequestedToken, parse_token

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cloud4.settings import Cloud4Place, Cloud4Settings
 from fabric.providers.core.errors import (
     Judged,

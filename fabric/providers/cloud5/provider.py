@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import (
     RefusedCallError,
     ignore_missing,

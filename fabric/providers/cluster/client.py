@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.objects import KubeObject, read_rows_at
 from fabric.providers.core.contract import NO_CONTEXT, CallContext

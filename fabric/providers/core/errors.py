@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.model.hosts import is_name_in_host
 from fabric.model.problems import ConfigSpot, FabricError, Problem, UntouchedError, replace_problems
+from fabric.model.routing.hosts import is_name_in_host
 from fabric.providers.core.contract import CallContext, FunctionOrder
 from fabric.providers.core.redaction import Redaction, redact_errors
 from fabric.system.retry import TransientError

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.model.catalog import format_provider_title
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.retry import RetryPolicy, sleep_interruptibly

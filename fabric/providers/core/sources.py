@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.command_runtimes import BOOTSTRAP
-from fabric.model.conventions import find_conventions
-from fabric.model.cors import encode_cors
+from fabric.model.builds.command_runtimes import BOOTSTRAP
+from fabric.model.calls.conventions import find_conventions
+from fabric.model.calls.cors import encode_cors
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem

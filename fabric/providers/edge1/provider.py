@@ -7,7 +7,7 @@ from functools import partial
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.record import Diversion, Record
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.switches import is_on
 from fabric.providers.core.contract import (
     DeploymentAddress,

@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.hosts import extract_host
 from fabric.model.observed import SECOND, TimeWindow
 from fabric.model.problems import FabricError, Problem
+from fabric.model.routing.hosts import extract_host
 from fabric.providers.core.contract import CallContext
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import ProviderCall, build_json_call

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from fabric.model.calls.sample_events import sample_event
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.sample_events import sample_event
 from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.payloads import format_json
 from fabric.providers.core.serving import SERVER_FOLDER, ServerRuntime

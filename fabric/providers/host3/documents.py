@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.core.errors import attach_error_spot

@@ -9,9 +9,15 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.routing.routing import (
+    DesiredRouting,
+    RouterAction,
+    RouterPart,
+    RouterResource,
+    Weights,
+)
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.errors import (
     Quoted,
     RefusedCallError,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.contract import Toolchain
 from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.recorded_inputs import Kind, Probe, place

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import Place, Problem
-from fabric.model.secrecy import redact_userinfo, remove_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo, remove_userinfo
 
 _LINE = re.compile(
     r"(?:(?:-e|--editable)[ =]\s*)?"

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from packaging.tags import parse_tag
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_credentials
+from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.archive import is_metadata
 from fabric.runtimes.commands.command import select_network_settings
 from fabric.runtimes.contract import BuiltFile

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages import target_pip
 from fabric.runtimes.packages.requirements import (
     Pin,

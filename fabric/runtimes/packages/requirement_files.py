@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates

@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.pip import (
     hash_mismatch_problem,
     hash_missing_problem,

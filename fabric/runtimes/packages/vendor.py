@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import OptionalDependencies, PythonTarget
-from fabric.model.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import find_metadata
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace

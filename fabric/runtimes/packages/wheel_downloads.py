@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.python_target import PythonTarget
 from fabric.model.task_inputs import WheelInputs
 from fabric.runtimes.contract import BuiltFile, ListMissing
 

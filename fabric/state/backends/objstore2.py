@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import (
     missing_object_error,
     no_credentials_error,

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import (
     missing_object_error,
     report_malformed_answer,

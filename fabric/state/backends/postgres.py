@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from fabric.model.distribution import Extra
-from fabric.model.secrecy import redact_values
+from fabric.model.secrets.secrecy import redact_values
 from fabric.state.backends.failures import (
     bad_url_error,
     import_extra,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.backends import BackendKind, back_end_facts
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import bad_url_error, import_extra, no_credentials_error
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, MovedError, Stored, Version

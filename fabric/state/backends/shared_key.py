@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Mapping
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import no_credentials_error
 from fabric.system.shared_key import Objstore3Account
 

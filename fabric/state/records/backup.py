@@ -12,7 +12,7 @@ from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import Document, encode_record
 from fabric.model.records.record_json import compute_checksum, decode_record, encode
-from fabric.model.validation_message import describe_misfit
+from fabric.model.text.validation_message import describe_misfit
 
 VERSION = 1
 

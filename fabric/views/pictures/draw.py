@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from html import escape
 
 from fabric.graph.plan import Plan
-from fabric.model.amounts import format_duration
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
+from fabric.model.text.amounts import format_duration
 from fabric.views.pictures.assets import read_asset, read_picture_style
 from fabric.views.pictures.drawing import (
     Drawing,

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from fabric.graph.critical_path import CriticalPath, compute_critical_path
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
-from fabric.model.amounts import format_count
 from fabric.model.task import Task
 from fabric.model.task_id import name_of
+from fabric.model.text.amounts import format_count
 
 
 class Node(Struct, frozen=True):

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
-from fabric.model.amounts import format_count, format_duration
+from fabric.model.text.amounts import format_count, format_duration
 from fabric.views.pictures.drawing import Drawing, Node, encode_node, escape_controls, format_tally
 
 

@@ -13,7 +13,7 @@ from fabric.model.late_values import (
     require_known_values,
 )
 from fabric.model.problems import FabricError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.command.run import Call, CommandOutput, run_line
 from fabric.providers.core.provider import CommandEnvironment
 from fabric.providers.core.redaction import build_redaction

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.command.deployer import Command
 from fabric.providers.command.documents import deploy_order
 from fabric.providers.core.contract import NO_CONTEXT, CallContext, FunctionOrder, LiveFunction

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import RefusedCallError
 from fabric.providers.core.http_calls import (

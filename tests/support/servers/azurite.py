@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
 from fabric.system.clock import SystemClock
 from fabric.system.disk import lock_file, make_folder
