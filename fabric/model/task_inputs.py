@@ -171,7 +171,8 @@ class VendorInputs(_Inputs, frozen=True):
     def entries(self) -> tuple[InputEntry, ...]:
         unused = ("service", "root", "source", "selected", "without", "optional")
         more = () if self.folders else ("folders",)
-        lock = list_package_entries(self.selected or self.source)
+        whole = InputEntry(EntryKind.OPTION, "requirements", hash_fields((self.source,)))
+        lock = list_package_entries(self.selected) if self.selected else (whole,)
         return (*lock, *list_option_entries(self, *unused, *more))
 
 

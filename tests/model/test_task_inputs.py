@@ -125,7 +125,8 @@ def test_each_service_and_target_has_an_output_directory(
 
 def test_selected_lines_replace_the_lock_file_in_the_key() -> None:
     chosen = replace(VENDOR, selected="requests==2\n", source="requests==2\nother==1\n")
-    assert chosen.entries() == VENDOR.entries()
+    assert chosen.entries() == replace(chosen, source="requests==2\n").entries()
+    assert chosen.entries() != replace(chosen, selected="requests==3\n").entries()
     assert replace(VENDOR, source="requests==3\n").entries() != VENDOR.entries()
 
 

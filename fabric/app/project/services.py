@@ -276,11 +276,12 @@ def _build_row(
 ) -> FunctionPackages:
     """Build the row of a function without a name."""
     selected = select_lines(source.text, target)
-    repositories = list_git_sources(list_target_lines(selected, target))
-    _check_versions(selected, repositories, source.file)
+    lines = selected or source.text
+    repositories = list_git_sources(list_target_lines(lines, target))
+    _check_versions(lines, repositories, source.file)
     wheels: tuple[WheelInputs, ...] = ()
     if not is_target_missing(source.text, target.title):
-        wheels = _list_wheels(selected, target, hash_indexes(_list_indexes(source), environment))
+        wheels = _list_wheels(lines, target, hash_indexes(_list_indexes(source), environment))
     return FunctionPackages(
         function="",
         folder=folder,

@@ -102,9 +102,9 @@ def _is_pinned_line(line: str) -> bool:
 def select_lines(text: str, target: PythonTarget) -> str:
     """Return what a pinned text selects on a target: without comments and lines for other targets,
     sorted. Indexes are part of it only without hashes: with several hashes, they are inputs of the
-    wheel. An unpinned text is returned unchanged."""
+    wheel. Empty for an unpinned text, which can select more."""
     if not is_pinned(text):
-        return text
+        return ""
     lines = sorted(list_target_lines(text, target))
     around = () if has_hashes(text) else (*list_index_lines(text), *list_constraint_lines(text))
     return "".join(f"{' '.join(line.split())}\n" for line in (*lines, *around))
