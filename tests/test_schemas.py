@@ -30,7 +30,7 @@ from fabric.model.runs.events import (
     TaskOutput,
 )
 from fabric.system.clock import SystemClock, stamp
-from fabric.system.randomness import generate_token
+from fabric.system.crypto.randomness import generate_token
 from fabric.system.schemas import read_schema_text
 from fabric.views.report_json import encode_report
 from fabric.views.report_text import report_text

@@ -43,8 +43,8 @@ from fabric.scaffold.templates import has_handler, read_handler_source
 from fabric.scaffold.yaml_edit import with_addition
 from fabric.scaffold.yaml_places import Addition
 from fabric.scaffold.yaml_text import build_tree
-from fabric.system.disk import read_bytes
-from fabric.system.file_changes import FileChange, change_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.file_changes import FileChange, change_files
 
 
 class OpenConfig(Struct, frozen=True):

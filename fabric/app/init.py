@@ -28,8 +28,8 @@ from fabric.scaffold.config_text import SCHEMA_FILE
 from fabric.scaffold.languages import Language
 from fabric.scaffold.new_project import CONFIG_FILE, NewFile, build_new_project
 from fabric.scaffold.templates import find_template
-from fabric.system.disk import read_bytes
-from fabric.system.new_files import write_new_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.new_files import write_new_files
 from fabric.system.schemas import read_schema_text
 
 if TYPE_CHECKING:

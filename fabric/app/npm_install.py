@@ -7,8 +7,8 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrets.secrecy import redact_credentials
 from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command, find_npm_error
-from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_protocol import ChildTalk
+from fabric.system.process.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.process.child_protocol import ChildTalk
 
 _SECONDS = 300
 # Above a new project may be a workspace of somebody else: npm would install all of it there, and

@@ -50,7 +50,7 @@ from fabric.model.text.natural_order import make_natural_key
 from fabric.model.text.spelling import find_nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.new_files import write_named
+from fabric.system.files.new_files import write_named
 from fabric.views.pictures.draw import draw
 from fabric.views.report_json import encode_outcome
 

@@ -18,7 +18,7 @@ from fabric.model.secrets.secret import Secret
 from fabric.model.secrets.state_key import STATE_KEY_VARIABLE
 from fabric.model.switches import is_on
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.randomness import Chance, generate_token
+from fabric.system.crypto.randomness import Chance, generate_token
 
 REMOTE_KEY_VARIABLE = "FABRIC_REMOTE_CACHE_KEY"
 REMOTE_TOKEN_VARIABLE = "FABRIC_REMOTE_CACHE_TOKEN"  # noqa: S105

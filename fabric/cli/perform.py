@@ -18,8 +18,8 @@ from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, make_failure_report
 from fabric.model.runs.executor import parse_executor
-from fabric.system.disk import make_folder
-from fabric.system.new_files import write_named
+from fabric.system.files.disk import make_folder
+from fabric.system.files.new_files import write_named
 
 if TYPE_CHECKING:
     from fabric.app.command import CommandLine

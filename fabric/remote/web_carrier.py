@@ -18,7 +18,7 @@ from fabric.remote.contract import (
     OversizedError,
 )
 from fabric.state.backends.failures import import_extra
-from fabric.system.http_client import PLAIN, UnreadableAnswerError, read_capped_content
+from fabric.system.http.http_client import PLAIN, UnreadableAnswerError, read_capped_content
 
 if TYPE_CHECKING:
     import httpx

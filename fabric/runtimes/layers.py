@@ -32,7 +32,7 @@ from fabric.runtimes.include import (
 from fabric.runtimes.packages.requirements import normalize_package_name, read_required_name
 from fabric.runtimes.packages.wheels import list_with_dependencies, read_package_name
 from fabric.runtimes.recorded_inputs import merge, place
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.owned_folder import create_temporary_folder
 
 Say = Callable[[str], None]
 

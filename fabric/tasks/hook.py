@@ -91,7 +91,7 @@ class HookKind:
     ) -> TaskResult:
         from fabric.providers.core.redaction import build_redaction
         from fabric.runtimes.commands.before import build_hook_variables, run_command
-        from fabric.system.owned_folder import create_temporary_folder
+        from fabric.system.files.owned_folder import create_temporary_folder
 
         inputs = require_inputs(task, HookInputs)
         # Another user or process can have deployed before this run got the lock.

@@ -35,7 +35,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import StackInputs
 from fabric.providers.core.contract import DeployedStack, StackDeployer, StackOrder, StackRules
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import (
     DeployTools,

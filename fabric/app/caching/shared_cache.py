@@ -177,7 +177,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
     asked = open_kept_segments(request, settings).read_last_query()
     if asked is None:
         return False
-    from fabric.system.git import find_commit
+    from fabric.system.git.git import find_commit
 
     return asked.commit != find_commit(find_base_folder(request, settings), settings.env)
 
@@ -185,7 +185,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
 def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadTexts":
     """List the commits to query, nearest first: this commit, its ancestors, then branches."""
     from fabric.engine.shared.link import HeadTexts
-    from fabric.system.git import BRANCH_VARIABLES, find_checkout_state
+    from fabric.system.git.git import BRANCH_VARIABLES, find_checkout_state
 
     found = find_checkout_state(folder, env)
     if found is None:

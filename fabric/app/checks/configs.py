@@ -52,7 +52,7 @@ from fabric.providers.core.contract import (
     WorkflowDeployer,
 )
 from fabric.providers.core.limits import function_problem
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.tasks.deploy_tools import get_record_ref
 from fabric.tasks.layer import no_publisher_problem
 from fabric.tasks.stack import no_stacks_problem

@@ -23,7 +23,7 @@ from fabric.engine.shared.background_uploads import start_background_thread
 from fabric.model.distribution import Extra, format_requirement
 from fabric.model.problems import FabricError, Problem, StoppedError
 from fabric.model.runs.executor import DaskAddress
-from fabric.system.child_group import get_child_group
+from fabric.system.process.child_group import get_child_group
 
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 8

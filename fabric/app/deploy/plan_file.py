@@ -19,7 +19,7 @@ from fabric.model.problems import FabricError, Place, Problem, raise_if_any
 from fabric.model.task import EntryKind, Pairs, Task
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.recorded_inputs import place
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 from fabric.system.parallel import run_for_each
 from fabric.system.schemas import find_misfits, format_misfits
 from fabric.tasks.before import BeforeKind

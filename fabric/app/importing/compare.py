@@ -57,7 +57,7 @@ from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.secrets.secrecy import redact_credentials
 from fabric.system import sam_translation
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process.process import ChildResult, run_child
 
 _PROGRAMS = ("osls", "serverless", "sls")
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)")

@@ -52,9 +52,9 @@ from fabric.model.problems import ExitCode, FabricError, Place, Problem
 from fabric.model.report import Report
 from fabric.model.secrets.secrecy import REDACTED
 from fabric.scaffold.yaml_text import FileStyle, build_tree, map_lines
-from fabric.system.disk import read_bytes
-from fabric.system.file_changes import FileChange, change_files
-from fabric.system.new_files import write_new_files
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.file_changes import FileChange, change_files
+from fabric.system.files.new_files import write_new_files
 
 COMPOSE_FILE = "fabric.compose.yml"
 _NOT_CARRIED = "import/not-carried"

@@ -37,7 +37,7 @@ from fabric.runtimes.calls.function import (
     LocalFunction,
     LocalWorkers,
 )
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 if TYPE_CHECKING:
     from fabric.providers.cloud1.core.http_settings import HttpSettings

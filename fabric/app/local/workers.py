@@ -17,7 +17,7 @@ from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.core.contract import Artifact, DeploymentAddress, FunctionOrder
 from fabric.runtimes.calls.function import LocalWorkers
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.files.disk import make_folder, write_atomic
 
 _PROVIDER = "edge1-workers"
 

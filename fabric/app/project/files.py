@@ -15,7 +15,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrets.secrecy import is_passed_to_children
 from fabric.model.secrets.secret import Secret
 from fabric.ownership import reach
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 COMPOSE_NAME = "fabric.compose.yml"
 

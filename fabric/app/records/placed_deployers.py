@@ -143,7 +143,7 @@ class PlacedDeployers:
         config = self._work.config(ref)
         if mode is Mode.SIMULATED or config is None or not config.deploy.health_check.enabled:
             return
-        from fabric.system.http_check import find_unreachable_reason
+        from fabric.system.http.http_check import find_unreachable_reason
 
         asked = list_health_urls(config, self.deployer(ref, mode), released)
         failed = [f"{url} {said}" for url in asked if (said := find_unreachable_reason(url))]

@@ -12,7 +12,7 @@ from fabric.model.outcomes.routed import RoutedEndpoint, TargetState
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.routing.routing import WHOLE
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 
 class _Led(Struct, frozen=True):

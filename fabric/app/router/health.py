@@ -8,7 +8,7 @@ from fabric.model.outcomes.routed import EndpointRow
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing.hosts import extract_request_target
 from fabric.model.routing.routing import Weights
-from fabric.system.http_check import call_function
+from fabric.system.http.http_check import call_function
 from fabric.system.parallel import run_for_each
 
 _SECONDS = 5.0

@@ -38,7 +38,7 @@ from fabric.router.routing_warnings import (
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.transaction import lock_records
 from fabric.system.clock import stamp
-from fabric.system.disk import LOCK_SECONDS, lock_file, make_folder
+from fabric.system.files.disk import LOCK_SECONDS, lock_file, make_folder
 
 NO_CONSENT = ChangeConsent()
 Agrees = Callable[[str], bool]

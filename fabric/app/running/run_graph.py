@@ -30,8 +30,8 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.runs.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.task_inputs import RECORD_KINDS, WheelInputs
 from fabric.system.clock import Clock
-from fabric.system.file_systems import is_network
-from fabric.system.randomness import Chance
+from fabric.system.crypto.randomness import Chance
+from fabric.system.files.file_systems import is_network
 from fabric.tasks.build import BuildKind
 from fabric.tasks.wheel import WheelKind
 

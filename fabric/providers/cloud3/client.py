@@ -28,9 +28,9 @@ from fabric.providers.core.triggers import shorten_name
 from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
 from fabric.system.clock import SystemClock
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.crypto.signed_tokens import RequestedToken, StoredToken
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
-from fabric.system.signed_tokens import RequestedToken, StoredToken
 
 T = TypeVar("T")
 TITLE = "Azure"

@@ -40,7 +40,7 @@ from fabric.providers.core.http_calls import (
 from fabric.providers.core.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.core.retry import WAITING, RetryPolicy
-from fabric.system.http_client import Http
+from fabric.system.http.http_client import Http
 
 Row: TypeAlias = Mapping[str, Json]
 _LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404

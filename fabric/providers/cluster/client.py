@@ -15,8 +15,8 @@ from fabric.providers.cluster.object_settings import ObjectSettings
 from fabric.providers.cluster.objects import KubeObject, read_rows_at
 from fabric.providers.core.contract import NO_CONTEXT, CallContext
 from fabric.providers.core.errors import format_generic_hint
-from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_protocol import ChildTalk
+from fabric.system.process.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.process.child_protocol import ChildTalk
 
 TOOL = "kubectl"
 _LIMITS = Limits(seconds=120, stdout=256_000_000)

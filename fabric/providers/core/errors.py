@@ -12,8 +12,8 @@ from fabric.model.problems import ConfigSpot, FabricError, Problem, UntouchedErr
 from fabric.model.routing.hosts import is_name_in_host
 from fabric.providers.core.contract import CallContext, FunctionOrder
 from fabric.providers.core.redaction import Redaction, redact_errors
+from fabric.system.http.urls import is_plain, is_web_address
 from fabric.system.retry import TransientError
-from fabric.system.urls import is_plain, is_web_address
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]

@@ -14,7 +14,7 @@ from fabric.model.secrets.secret import NO_SECRETS, Secret
 from fabric.providers.core.contract import Deployer
 from fabric.providers.core.observing import Observer
 from fabric.providers.core.redaction import Redaction, build_redaction
-from fabric.system.bounded_process import Limits
+from fabric.system.process.bounded_process import Limits
 
 if TYPE_CHECKING:
     from fabric.system.registries.credentials import RegistryLogin

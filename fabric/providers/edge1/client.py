@@ -22,7 +22,7 @@ from fabric.providers.core.http_calls import (
     decode_reply,
 )
 from fabric.providers.core.triggers import format_resource_name, shorten_name
-from fabric.system.http_client import Http
+from fabric.system.http.http_client import Http
 
 T = TypeVar("T")
 _LEFT = re.compile(r"\br=(\d+)\s*;\s*t=(\d+)")

@@ -16,7 +16,7 @@ from fabric.providers.core.errors import Judged, Quoted, RefusedCallError, forma
 from fabric.providers.core.http_calls import ProviderCall, TokenApi, decode_reply
 from fabric.providers.core.whole_service import WholeOwner
 from fabric.providers.core.work import ApiWork
-from fabric.system.http_client import HttpReply
+from fabric.system.http.http_client import HttpReply
 
 if TYPE_CHECKING:
     from fabric.system.registries.push import Registries

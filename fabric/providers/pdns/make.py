@@ -34,7 +34,7 @@ from fabric.providers.core.http_calls import (
 from fabric.providers.core.provider import ProviderContext
 from fabric.providers.core.redaction import Redaction
 from fabric.providers.pdns.desired import format_content, plan_rrset, record_type
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import Patience, retry
 
 # One server that answers at once, or is not well: whoever waits for it has a name to lead.

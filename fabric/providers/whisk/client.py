@@ -27,7 +27,7 @@ from fabric.providers.core.http_calls import (
 )
 from fabric.providers.core.ownership import other_place_problem
 from fabric.providers.core.triggers import shorten_name
-from fabric.system.http_client import Http
+from fabric.system.http.http_client import Http
 
 T = TypeVar("T")
 _HIDDEN = "[REDACTED]"

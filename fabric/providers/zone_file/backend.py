@@ -17,7 +17,7 @@ from fabric.model.routing.routing import (
     Weights,
 )
 from fabric.providers.zone_file.records import ZoneLines, compare_zone, format_zone, with_foreign
-from fabric.system.disk import lock_file, read_bytes, write_atomic
+from fabric.system.files.disk import lock_file, read_bytes, write_atomic
 
 DesiredParts: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
 _VERSION = 1

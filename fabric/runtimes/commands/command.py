@@ -31,8 +31,8 @@ from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import NOTHING_PRUNED, is_match, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.recorded_inputs import merge
-from fabric.system.disk import is_executable, read_bytes
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import is_executable, read_bytes
+from fabric.system.files.owned_folder import create_temporary_folder
 
 if TYPE_CHECKING:
     from fabric.model.builds.build_presets import Preset, PresetInputs

@@ -157,7 +157,7 @@ def find_git_problem(source: GitSource, line: str, where: Place) -> Problem | No
 
 
 def _show_url(source: GitSource, line: str) -> str:
-    from fabric.system.git_fetch import RemoteCommit
+    from fabric.system.git.git_fetch import RemoteCommit
 
     login = find_login(source, [line])
     return RemoteCommit(url=source.url, commit="", login=login).shown_url

@@ -29,9 +29,9 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.uv import find_uv
 from fabric.runtimes.packages.wheels import ZippedWheel, list_wheel_files
-from fabric.system.git_fetch import RemoteCommit, check_out_commit
-from fabric.system.owned_folder import create_temporary_folder
-from fabric.system.process import CannotStartError, ChildResult, run_child
+from fabric.system.files.owned_folder import create_temporary_folder
+from fabric.system.git.git_fetch import RemoteCommit, check_out_commit
+from fabric.system.process.process import CannotStartError, ChildResult, run_child
 
 _OLD_UV = re.compile(r"^error: (?:unrecognized subcommand|unexpected argument)", re.MULTILINE)
 # Beside the settings of pip and uv: variables with credentials are not for foreign code.

@@ -21,8 +21,8 @@ from fabric.runtimes.packages.requirements import (
     read_required_name,
 )
 from fabric.runtimes.packages.wheels import ZippedWheel
-from fabric.system.disk import write_atomic
-from fabric.system.process import ChildResult, run_child
+from fabric.system.files.disk import write_atomic
+from fabric.system.process.process import ChildResult, run_child
 
 _QUIET = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-python-version-warning")
 # So verbose that it says which files it passes over, and why.

@@ -37,7 +37,7 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.unread_sources import PROJECT, READ_LOCKS, OtherTools, name_group_lock
 from fabric.runtimes.recorded_inputs import place, record_tried
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _NAMED = re.compile(
     r"\s*(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[ =]\s*)(?P<file>\S+)"

@@ -42,7 +42,7 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.wheels import UnpackedWheel
 from fabric.system.optional_packages import install_command
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process.process import ChildResult, run_child
 
 VARIABLE = "FABRIC_PIP"
 _CONSTRAINT = "UV_CONSTRAINT"

@@ -36,8 +36,8 @@ from fabric.runtimes.packages.wheels import (
     read_wheel_name,
 )
 from fabric.runtimes.recorded_inputs import merge
-from fabric.system.disk import write_atomic
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import write_atomic
+from fabric.system.files.owned_folder import create_temporary_folder
 
 _MACHINES = ("x86_64", "aarch64")
 

@@ -95,7 +95,7 @@ def _download_wheels(
     from fabric.runtimes.packages.requirement_files import PackageRequest, read_source
     from fabric.runtimes.packages.requirements import Pin, list_index_lines
     from fabric.runtimes.packages.wheels import read_wheel_name
-    from fabric.system.owned_folder import create_temporary_folder
+    from fabric.system.files.owned_folder import create_temporary_folder
 
     by_name = {key.name: key for key in keys}
     target = next(iter(by_name.values())).target

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from fabric.model.secrets.secret import Secret
 from fabric.state.backends.failures import no_credentials_error
-from fabric.system.shared_key import Objstore3Account
+from fabric.system.crypto.shared_key import Objstore3Account
 
 CREDENTIALS = "OBJSTORE3_CONNECTION_STRING, or OBJSTORE3_ACCOUNT and OBJSTORE3_KEY"
 _PLACE = "objstore3"

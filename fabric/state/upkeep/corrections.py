@@ -22,7 +22,7 @@ from fabric.state.records.transaction import LockPolicy, lock_records
 from fabric.state.records.unsure import build_unwritten_path, drop_note, read_unsure_names
 from fabric.state.records.wal import discard_logs
 from fabric.state.store import RecordStore
-from fabric.system.disk import remove, remove_empty_folders
+from fabric.system.files.disk import remove, remove_empty_folders
 
 
 def forget(record_store: RecordStore, ref: RecordRef, around: LockPolicy) -> bool:

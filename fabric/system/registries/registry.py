@@ -14,7 +14,7 @@ from msgspec import Struct
 from fabric.model.builds.image_names import build_base_url, is_loopback
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrets.secret import Secret
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.registries.credentials import RegistryLogin, name_login_variables
 from fabric.system.retry import TransientError
 

@@ -13,7 +13,7 @@ from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.secrets.secret import Secret
 from fabric.model.task import Output
 from fabric.providers.core.contract import AdoptableFunction, LiveFunction
-from fabric.system.value_seal import ValueSeal
+from fabric.system.crypto.value_seal import ValueSeal
 
 _SHA = "a" * 64
 _ENV = (("MOOD", "good"),)

@@ -17,7 +17,7 @@ from fabric.providers.command.deployer import Command
 from fabric.providers.command.documents import deploy_order
 from fabric.providers.core.contract import NO_CONTEXT, CallContext, FunctionOrder, LiveFunction
 from fabric.providers.core.payloads import PAYLOADS, build_payloads
-from fabric.system.bounded_process import Limits
+from fabric.system.process.bounded_process import Limits
 from fabric.system.schemas import find_misfits
 from tests.support.orders import (
     CLOUD1,

@@ -18,7 +18,7 @@ from fabric.providers.core.http_calls import (
     send_with_token,
 )
 from fabric.providers.core.retry import RetryPolicy
-from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.http.http_client import Http, HttpReply, HttpRequest
 from fabric.system.retry import TransientError
 
 CALL = ProviderCall("GET", "/v1/things?page=2")

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.secrets.secret import Secret
-from fabric.system.http_client import HttpReply, HttpRequest
+from fabric.system.http.http_client import HttpReply, HttpRequest
 from fabric.system.registries.credentials import RegistryLogin
 from fabric.system.registries.registry import Authorizer, Challenge, parse_challenge
 
