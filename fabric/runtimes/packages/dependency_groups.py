@@ -19,6 +19,8 @@ class ProjectDependencies(Struct, frozen=True, kw_only=True):
     """The requirement lines of a project. Names of groups and extras are normalized."""
 
     name: str = ""
+    # The versions of Python that it is for; empty for all.
+    python: str = ""
     main: tuple[str, ...] = ()
     extras: Mapping[str, tuple[str, ...]] = {}
     # An item is a line, or `include-group` and the name of another group.
@@ -84,6 +86,7 @@ def read_dependencies(pyproject: str) -> ProjectDependencies:
     project, poetry = _read_table(document, "project"), _read_table(document, "tool", "poetry")
     return ProjectDependencies(
         name=normalize_package_name(str(project.get("name", ""))),
+        python=str(project.get("requires-python", "")),
         main=_read_lines(project.get("dependencies")),
         extras={
             normalize_package_name(name): _read_lines(lines)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fabric.model.builds.python_target import PythonTarget
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secrecy import redact_userinfo, remove_userinfo
 from fabric.runtimes.packages import target_pip
 from fabric.runtimes.packages.requirements import (
     Pin,
@@ -96,7 +96,9 @@ class Pip(Struct, frozen=True):
         asked = self._run_pip(
             ["index", "versions", read_required_name(requirement), *_ALL_VERSIONS], target, folder
         )
-        return missing_version_problem(requirement, parse_versions(asked), target, text)
+        said = f"{asked.last_lines()}\n{asked.stdout.decode(errors='replace')}"
+        refused = find_refused_index(redact_userinfo(said), text)
+        return refused or missing_version_problem(requirement, parse_versions(asked), target, text)
 
 
 def write_constraints(text: str, folder: Path, exact: str = "") -> list[str]:
@@ -130,6 +132,23 @@ def parse_versions(asked: ChildResult) -> tuple[str, ...] | None:
         return None if _MISSING.search(said) and not is_elsewhere else ()
     found = _VERSIONS.search(asked.stdout.decode(errors="replace"))
     return tuple(found[1].split(", ")) if found else ()
+
+
+_REFUSED = re.compile(r"\b(?P<status>401 Unauthorized|403 Forbidden|40[13] Client Error)\b")
+_URL = re.compile(r"https?://[^\s)]+?(?=/?:?[\s)]|/?$)")
+
+
+def find_refused_index(said: str, frame: str) -> Problem | None:
+    """Find an index that did not accept the login. It can have the package. `said` is the output of
+    pip or uv."""
+    for line in said.splitlines():
+        refused, url = _REFUSED.search(line), _URL.search(line)
+        if refused and url:
+            index = remove_userinfo(url[0])
+            message = f"the package index `{index}` did not accept the login ({refused[0][:3]})"
+            hint = "check the user and the password in its URL, or the variables that it names"
+            return Problem("vendor/index-login", message, hint, frame=frame)
+    return None
 
 
 def missing_version_problem(

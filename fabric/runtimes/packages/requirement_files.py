@@ -209,7 +209,7 @@ def read_source(
     name, text = _choose_text(lock, "" if relock and is_own_lock(written) else written, lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    around.check_locked(listed, project.text)
+    _check_project(around, file if listed == PROJECT else "", project, request.target)
     around.check(name, text, project.text, file)
     return VendorSource(
         file=file,
@@ -230,6 +230,23 @@ def _check_optional(file: str, project: _Project, optional: OptionalDependencies
     """Raise for a group or an extra that is unknown. Only a pyproject.toml has some."""
     is_project = os.path.basename(file) == PROJECT
     check_names(file, optional, project.dependencies.standard_names if is_project else MAIN_ONLY)
+
+
+def _check_project(
+    around: OtherTools, file: str, project: _Project, target: PythonTarget | None
+) -> None:
+    """Raise for a project without a lock that needs one, or that leaves the function's Python out.
+    `file` is empty if another file lists the packages."""
+    if not file:
+        return
+    around.check_locked(PROJECT, project.text)
+    supported = project.dependencies.python
+    if project.text and target is not None and supported:
+        from fabric.runtimes.packages.locks.rows import find_python_problem
+
+        problem = find_python_problem(f"`{file}`", supported, target)
+        if problem:
+            raise FabricError(replace(problem, where=Place(file)))
 
 
 def _read_other_lock(

@@ -10,7 +10,7 @@ import importlib.util
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,6 +22,7 @@ from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrets.secrecy import redact_userinfo
 from fabric.runtimes.packages.pip import (
+    find_refused_index,
     hash_mismatch_problem,
     hash_missing_problem,
     missing_version_problem,
@@ -63,6 +64,7 @@ _MISMATCH = re.compile(
 )
 _OLD_VERSION = re.compile(r"^error: (?:unexpected argument|invalid value .* for '--)", re.MULTILINE)
 _NO_HASH = re.compile(r"must have a hash, but none were provided for: (\S+)")
+_LOOK = ("compile", "--no-deps", "--no-annotate", "--no-header")
 _NOT_PINNED = "must have their versions pinned"
 
 
@@ -145,7 +147,9 @@ class Uv(Struct, frozen=True):
             raise FabricError(self._build_failure(redact_userinfo(result.last_lines()), folder))
         return result
 
-    def _run_uv(self, words: list[str], text: str, folder: Path) -> ChildResult:
+    def _run_uv(
+        self, words: Sequence[str], text: str, folder: Path, strategy: str = ""
+    ) -> ChildResult:
         lines = "".join(f"{line}\n" for line in list_requirement_lines(text))
         command, *rest = words
         offline = ["--no-index"] if self.environment.get("UV_NO_INDEX") else []
@@ -158,12 +162,14 @@ class Uv(Struct, frozen=True):
         # With hashes, uv requires them of constraints too. A lock has one version of each anyway.
         left_out = {_CONSTRAINT} if "--no-deps" in rest else set[str]()
         env = {name: text for name, text in self.environment.items() if name not in left_out}
+        env |= {"UV_INDEX_STRATEGY": strategy} if strategy else {}
         return run_child([*argv, *source], cwd=folder, env=env, stdin=lines.encode())
 
     def _build_failure(self, text: str, folder: Path) -> Problem:
         joined = " ".join(text.split())
         if match := _UNKNOWN.search(joined):
-            return missing_version_problem(match[1], None, self.target, text)
+            refused = find_refused_index(self._explain_unknown(match[1], folder), text)
+            return refused or missing_version_problem(match[1], None, self.target, text)
         if match := _NO_WHEEL.search(joined) or _TOO_OLD.search(joined):
             return no_wheel_problem(match[1], self.target, text)
         if match := _NO_VERSION.search(joined):
@@ -172,11 +178,14 @@ class Uv(Struct, frozen=True):
             return missing_version_problem(requirement, newest, self.target, text)
         return _find_hash_problem(text) or _build_download_failure(text)
 
+    def _explain_unknown(self, name: str, folder: Path) -> str:
+        """Look for a package in one index after the other: only then uv names one that refuses."""
+        asked = self._run_uv(_LOOK, name, folder, strategy="first-index")
+        return redact_userinfo(asked.last_lines())
+
     def _find_newest_version(self, name: str, folder: Path) -> tuple[str, ...] | None:
         """Return the newest version. None if no index has the package."""
-        result = self._run_uv(
-            ["compile", "--no-deps", "--no-annotate", "--no-header"], name, folder
-        )
+        result = self._run_uv(_LOOK, name, folder)
         text = result.last_lines() if result.code else result.stdout.decode(errors="replace")
         if _UNKNOWN.search(text):
             return None

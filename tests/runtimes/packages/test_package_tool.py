@@ -1,7 +1,10 @@
 """What failures of pip and of uv mean, with an index of a few files."""
 
 import os
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -60,6 +63,44 @@ def test_unavailable_requirement_is_reported_with_the_reason(
     assert words in found.message
     assert ("wheel" in found.message) == (code == "vendor/no-wheel")
     assert found.hint
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """An index that accepts no login."""
+
+    def do_GET(self) -> None:  # noqa: N802
+        self.send_response(int(self.path.split("/")[1]))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_words: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@TOOLS
+@pytest.mark.parametrize("status", ["401", "403"])
+def test_an_index_that_does_not_accept_the_login_is_named(
+    status: str, tool: str, refusing: str, tmp_path: Path
+) -> None:
+    url = f"http://user:hidden@{refusing}/{status}/simple"
+    env = {**ENVIRONMENT, **OFFLINE, "PIP_INDEX_URL": url, "FABRIC_PIP": tool}
+    with pytest.raises(FabricError) as caught:
+        PackageTool(env).download("kit\n", TARGET, tmp_path, locked=False)
+    found = caught.value.first
+    assert found.code == "vendor/index-login"
+    assert f"`http://{refusing}/{status}/simple" in found.message
+    assert f"({status})" in found.message
+    assert "hidden" not in repr(found)
 
 
 @TOOLS
