@@ -24,7 +24,7 @@ from fabric.runtimes.nodejs.options import ALL_PACKAGES
 from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
 from fabric.runtimes.recorded_inputs import merge, place, record_tried
-from fabric.system.disk import is_executable, read_bytes
+from fabric.system.files.disk import is_executable, read_bytes
 
 # What Node has itself, where a package of that name may be installed too.
 _BUILT_IN = frozenset(
