@@ -29,9 +29,9 @@ from fabric.runtimes.nodejs import lock_changes
 from fabric.runtimes.nodejs.lock_changes import affects_packages
 from fabric.runtimes.nodejs.toolchain import LOCK_FILES
 from fabric.runtimes.nodejs.tsconfig import package_name
-from fabric.system.disk import read_bytes
-from fabric.system.git import Changes, find_changed_files, read_committed_file
-from fabric.system.owned_folder import create_temporary_folder
+from fabric.system.files.disk import read_bytes
+from fabric.system.files.owned_folder import create_temporary_folder
+from fabric.system.git.git import Changes, find_changed_files, read_committed_file
 
 _PYTHON_FILE = re.compile(
     r"uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|pylock(?:\.[^.]+)?\.toml|pyproject\.toml"

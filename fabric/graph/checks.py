@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabric.config.values import Check, Function
 from fabric.graph.deploy_settings import build_spec
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.secret_pins import has_unread_values
+from fabric.model.secrets.secret_pins import has_unread_values
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import CheckInputs

@@ -20,7 +20,7 @@ from fabric.graph.decide import (
 )
 from fabric.graph.plan import Known
 from fabric.graph.traces import compute_full_key, compute_static_hash
-from fabric.model.concurrency import format_settings
+from fabric.model.calls.concurrency import format_settings
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import fill_bindings
 from fabric.model.names import Digest
@@ -32,7 +32,11 @@ from fabric.model.records.record import (
     Operation,
     Record,
 )
-from fabric.model.secret_pins import find_secret_source, has_secret_versions, shorten_version
+from fabric.model.secrets.secret_pins import (
+    find_secret_source,
+    has_secret_versions,
+    shorten_version,
+)
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import image_id, is_kind, name_of, package_id, parse_task_kind
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec

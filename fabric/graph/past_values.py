@@ -17,8 +17,8 @@ from fabric.model.late_values import (
 )
 from fabric.model.lookups import PINNED
 from fabric.model.records.record import FunctionRecord
-from fabric.model.secret import NO_PAIRS, Secret
-from fabric.model.secret_pins import find_pins, has_secret_versions, with_versions
+from fabric.model.secrets.secret import NO_PAIRS, Secret
+from fabric.model.secrets.secret_pins import find_pins, has_secret_versions, with_versions
 from fabric.model.task import Pairs
 
 _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")

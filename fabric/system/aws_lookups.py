@@ -22,7 +22,7 @@ from fabric.model.lookups import (
     parse_secret_name,
 )
 from fabric.model.problems import FabricError, OfflineError
-from fabric.model.secret import Secret
+from fabric.model.secrets.secret import Secret
 from fabric.system.aws_clients import (
     AwsClients,
     convert_call_error,

@@ -12,8 +12,8 @@ from fabric.model.lookups import (
     parse_secret_name,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret import Secret
-from fabric.model.secret_pins import shorten_version
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret_pins import shorten_version
 from fabric.system.aws_clients import (
     AwsClients,
     convert_call_error,

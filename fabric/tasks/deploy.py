@@ -30,7 +30,7 @@ from fabric.model.records.changes import (
     UnitDone,
 )
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef, ValueOwner
-from fabric.model.secret_pins import has_secret_versions
+from fabric.model.secrets.secret_pins import has_secret_versions
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, find_image_task, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
@@ -45,7 +45,7 @@ from fabric.providers.core.contract import (
     LiveFunction,
 )
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
-from fabric.tasks.contract import TaskResult, TaskTools
+from fabric.tasks.contract import TaskResult, TaskTools, require_inputs
 from fabric.tasks.deploy_tools import (
     DeployTools,
     OpenRecord,
@@ -77,7 +77,7 @@ class DeployKind:
         return (InputEntry(EntryKind.CODE, "deploy", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _require_deploy_inputs(known.task)
+        inputs = require_inputs(known.task, DeployInputs)
         known = with_outside(known, self._tools, inputs.outside)
         decision = judge_deploy(known, inputs, self._tools.records.record(get_record_ref(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
@@ -85,12 +85,12 @@ class DeployKind:
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.lock_record(get_record_ref(_require_deploy_inputs(task)))
+        self._tools.records.lock_record(get_record_ref(require_inputs(task, DeployInputs)))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        inputs = _require_deploy_inputs(task)
+        inputs = require_inputs(task, DeployInputs)
         ref = get_record_ref(inputs)
         locked_record = self._tools.records.lock_record(ref)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
@@ -135,12 +135,12 @@ class DeployKind:
         was = record.function(values.spec[0])
         if was is None or values.plain_spec is None or has_secret_versions(was.settings):
             return False
-        inputs = _require_deploy_inputs(task)
+        inputs = require_inputs(task, DeployInputs)
         return was.key == build_wanted(inputs, values.plain_spec, self.code(task), given).key
 
     def _is_settled(self, task: Task, locked_record: OpenRecord) -> bool:
         """Return whether nothing except versions of secrets can have changed."""
-        dropped = find_dropped_functions(locked_record.record, _require_deploy_inputs(task))
+        dropped = find_dropped_functions(locked_record.record, require_inputs(task, DeployInputs))
         is_open = any(intent.task == task.id for intent in locked_record.unsettled)
         return not (dropped or is_open or self._tools.force)
 
@@ -190,7 +190,7 @@ class DeployKind:
         task_tools: TaskTools,
     ) -> Deployed:
         """Call the provider. On failure, the previous state is marked as uncertain."""
-        inputs = _require_deploy_inputs(task)
+        inputs = require_inputs(task, DeployInputs)
         ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         deployer = self._tools.deployers.deployer(ref, mode)
         locked_record.require_lock()
@@ -223,7 +223,7 @@ class DeployKind:
         """Adopt a deploy of an earlier run that died before recording the response."""
         if not any(intent.task == task.id for intent in locked_record.unsettled):
             return None
-        ref = get_record_ref(_require_deploy_inputs(task))
+        ref = get_record_ref(require_inputs(task, DeployInputs))
         deployer = self._tools.deployers.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
@@ -250,14 +250,12 @@ class DeployKind:
             )
             for share in shares
         ]
-        gone = find_dropped_functions(locked_record.record, _require_deploy_inputs(task))
+        inputs = require_inputs(task, DeployInputs)
+        gone = find_dropped_functions(locked_record.record, inputs)
         learned += [FunctionGone(task.id, name) for name in gone]
         if deployed.outputs:
             learned.append(
-                UnitDone(
-                    task.id,
-                    _merge_deploy_outputs(locked_record, _require_deploy_inputs(task), deployed),
-                )
+                UnitDone(task.id, _merge_deploy_outputs(locked_record, inputs, deployed))
             )
         locked_record.add(*learned)
 
@@ -367,8 +365,8 @@ def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> 
         layers=values.layers,
         env=values.env,
         tags=values.tags,
-        reserved_concurrency=values.reserved_concurrency,
-        provisioned_concurrency=values.provisioned_concurrency,
+        reserved_concurrency=values.capacity.reserved_concurrency,
+        provisioned_concurrency=values.capacity.provisioned_concurrency,
         secret=values.secret,
         has_late_values=bool(values.late),
     )
@@ -483,9 +481,3 @@ def _build_share(one: DesiredFunction, values: Values, artifact: Artifact) -> _S
     settings = dict(_fill_settings(one, values))
     plain = tuple((name, settings[name]) for name in _PLAIN if name in settings)
     return _Share(one, values, order_of(one.name, artifact, plain, values))
-
-
-def _require_deploy_inputs(task: Task) -> DeployInputs:
-    if not isinstance(task.inputs, DeployInputs):
-        raise TypeError(f"{task.id} is not a deploy")
-    return task.inputs

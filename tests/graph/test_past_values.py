@@ -11,8 +11,8 @@ from fabric.graph.past_values import KnownValues, fill_past_addresses, recover_p
 from fabric.model.late_values import format_placeholder
 from fabric.model.lookups import LookupKind, SecretPin
 from fabric.model.records.record import FunctionRecord
-from fabric.model.secret import Secret
-from fabric.model.secret_pins import format_pin
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret_pins import format_pin
 from fabric.model.task import Pairs
 
 SALT = "of one lineage"

@@ -10,13 +10,13 @@ from fabric.graph.judge import DesiredFunction, hash_environment, list_wanted
 from fabric.model.hashing import hash_fields
 from fabric.model.late_values import fill_placeholders
 from fabric.model.records.record import FunctionRecord, Record, RecordRef, ValueOwner
-from fabric.model.secret import Secret
-from fabric.model.secret_pins import has_unread_values
+from fabric.model.secrets.secret import Secret
+from fabric.model.secrets.secret_pins import has_unread_values
 from fabric.model.task import Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_of, passes_output
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.core.contract import AdoptableFunction
-from fabric.system.value_seal import ValueSeal
+from fabric.system.crypto.value_seal import ValueSeal
 from fabric.tasks.deploy import DeployKind, list_output_hashes, merge_pairs
 from fabric.tasks.deploy_tools import get_record_ref
 

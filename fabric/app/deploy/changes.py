@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import build_wanted, compare_with_live, find_dropped_functions
 from fabric.graph.plan import Plan
-from fabric.model.concurrency import format_settings
+from fabric.model.calls.concurrency import format_settings
 from fabric.model.late_values import change_texts, fill_bindings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
-from fabric.model.secret_pins import find_secret_source, shorten_version
+from fabric.model.secrets.secret_pins import find_secret_source, shorten_version
 from fabric.model.task import EntryKind, InputEntry, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs, RemoveInputs, Spec

@@ -234,7 +234,7 @@ def _parse_json(text: str) -> Json:
 
 
 def _invoke_over_http(request: Request, called: Called, event: str) -> Report:
-    from fabric.system import http_check
+    from fabric.system.http import http_check
 
     if not called.url:
         message = f"`{called.name}` has no URL to call"

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from fabric.app.caching.cache_place import cache_to_read, cache_to_write
 from fabric.app.settings import Settings
-from fabric.model.amounts import format_age
 from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup, SecretPin
 from fabric.model.problems import FabricError, OfflineError, Place, Problem
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.model.text.amounts import format_age
+from fabric.system.files.disk import read_bytes, write_atomic
 
 _FILE = "references.bin"
 _SHOWN = 5

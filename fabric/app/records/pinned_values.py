@@ -10,8 +10,8 @@ from fabric.app.project.placement import Placement
 from fabric.model.late_values import fill_placeholders
 from fabric.model.lookups import SecretPin, name_pin
 from fabric.model.records.record import RecordRef
-from fabric.model.secret import NO_SECRETS, Secret
-from fabric.model.secret_pins import find_pins
+from fabric.model.secrets.secret import NO_SECRETS, Secret
+from fabric.model.secrets.secret_pins import find_pins
 from fabric.model.task import Pairs
 
 

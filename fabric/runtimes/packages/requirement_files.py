@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
-from fabric.model.secrecy import redact_userinfo
-from fabric.model.secret import Secret
+from fabric.model.secrets.secrecy import redact_userinfo
+from fabric.model.secrets.secret import Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.contract import InputTrace
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
@@ -37,7 +37,7 @@ from fabric.runtimes.packages.requirements import (
 )
 from fabric.runtimes.packages.unread_sources import PROJECT, READ_LOCKS, OtherTools, name_group_lock
 from fabric.runtimes.recorded_inputs import place, record_tried
-from fabric.system.disk import read_bytes
+from fabric.system.files.disk import read_bytes
 
 _NAMED = re.compile(
     r"\s*(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[ =]\s*)(?P<file>\S+)"

@@ -10,7 +10,7 @@ from fabric.config.values import Config
 from fabric.model.bindable import SecretUse
 from fabric.model.lookups import LookupKind, LookupPlace, LookupValue, NamedLookup, SecretPin
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secret_pins import format_pin
+from fabric.model.secrets.secret_pins import format_pin
 from tests.support.config_texts import HEAD, NO_ENV, ONE
 
 _PIN = SecretPin(LookupKind.SECRETS_MANAGER, "db#password", "1" * 32)

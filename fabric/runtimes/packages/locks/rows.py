@@ -25,8 +25,8 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
+from fabric.model.builds.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.python_target import MAIN_ONLY, OptionalDependencies, PythonTarget
 from fabric.runtimes.packages.dependency_groups import check_names
 from fabric.runtimes.packages.git_sources import GitSource, find_git_problem, find_version_conflict
 from fabric.runtimes.packages.locks.ranges import includes_python
