@@ -226,13 +226,16 @@ def find_kept_settings(scope: DeployScope) -> Iterator[Problem]:
     """Find changed settings that existing resources of real deploys do not follow."""
     for ref in sorted(scope.placements):
         record = scope.record(ref)
-        if record is None or record.mode is not Mode.REAL:
+        if record is None or not record.mode == scope.placements[ref].mode == Mode.REAL:
             continue
-        deployer = scope.find_real_deployer(ref)
-        if isinstance(deployer, SettingKeeper):
+        found: Problem | None = None
+        with contextlib.suppress(FabricError):  # a provider without a deployer has its own check
+            deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
             address = replace(scope.tools.deployers.address(ref), previous=record)
-            found = deployer.find_kept_setting(address)
-            yield from (found.of(ref.service),) if found else ()
+            if isinstance(deployer, SettingKeeper):
+                found = deployer.find_kept_setting(address)
+        if found:
+            yield found.of(ref.service)
 
 
 _SIMULATED_LIMIT = "plan/provider-limit"

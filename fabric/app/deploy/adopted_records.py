@@ -13,8 +13,8 @@ from fabric.model.records.record import FunctionRecord, Record, RecordRef, Value
 from fabric.model.secrets.secret import Secret
 from fabric.model.secrets.secret_pins import has_unread_values
 from fabric.model.task import Output, Pairs, Task
-from fabric.model.task_id import TaskId, package_of, passes_output
-from fabric.model.task_inputs import DeployInputs
+from fabric.model.task_id import TaskId, package_of
+from fabric.model.task_inputs import DeployInputs, uses_output
 from fabric.providers.core.contract import AdoptableFunction
 from fabric.system.crypto.value_seal import ValueSeal
 from fabric.tasks.deploy import DeployKind, list_output_hashes, merge_pairs
@@ -55,7 +55,7 @@ def _list_wanted(
     opened: OpenWork, task: Task, inputs: DeployInputs, outputs: Mapping[TaskId, Output]
 ) -> Iterator[WantedFunction]:
     tools, scope = opened.scope.tools, opened.scope
-    used = [need for need in task.needs if passes_output(need, task.kind)]
+    used = [need for need in task.needs if uses_output(need, inputs)]
     known = {need: outputs[need] for need in used if need in outputs}
     outside = tools.records.as_found(inputs.stage, inputs.outside)
     upstream = merge_pairs(list_output_hashes(known), outside)
