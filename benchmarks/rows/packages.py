@@ -58,7 +58,7 @@ _LOCKING = """
 import os, sys
 from pathlib import Path
 from fabric.model.task_inputs import VendorInputs
-from fabric.runtimes.vendor import lock_requirements
+from fabric.runtimes.packages.vendor import lock_requirements
 text = Path("requirements.txt").read_text()
 targets = [VendorInputs("shop", ".", text, "3.12", one, glibc=34) for one in ("x86_64", "aarch64")]
 lock_requirements(Path.cwd(), targets, os.environ)

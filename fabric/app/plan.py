@@ -47,6 +47,7 @@ from fabric.model.problems import (
 from fabric.model.records.record import Mode
 from fabric.model.report import Report
 from fabric.model.spelling import find_nearest
+from fabric.model.task_id import name_of
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
 from fabric.system.new_files import write_named
@@ -226,7 +227,8 @@ def _number(made: Plan, task_id: str) -> int:
     ids = list(made.graph.ids)
     if task_id in ids:
         return ids.index(task_id)  # type: ignore[arg-type]
-    guess = find_nearest(task_id, ids)
+    of_function = (one for one in ids if name_of(one).function == task_id)
+    guess = next(of_function, None) or find_nearest(task_id, ids)
     hint = f"did you mean `{guess}`?" if guess else "run: fabric plan"
     raise FabricError(Problem("usage/unknown-task", f"unknown task `{task_id}`", hint=hint))
 

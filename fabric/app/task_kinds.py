@@ -13,7 +13,7 @@ from fabric.app.settings import Settings
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built
-from fabric.runtimes.wheel_downloads import WheelDownloads
+from fabric.runtimes.packages.wheel_downloads import WheelDownloads
 from fabric.tasks.before import BeforeKind
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
@@ -91,11 +91,11 @@ class _Packages(Struct, frozen=True):
     env: Mapping[str, str]
 
     def download(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
-        from fabric.runtimes.vendor import vendor
+        from fabric.runtimes.packages.vendor import vendor
 
         return vendor(workspace, inputs, self.env, metadata)
 
     def complete(self, workspace: Path, inputs: VendorInputs, metadata: Sequence[bytes]) -> Built:
-        from fabric.runtimes.vendor import complete_wheels
+        from fabric.runtimes.packages.vendor import complete_wheels
 
         return complete_wheels(workspace, inputs, metadata)

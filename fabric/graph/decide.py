@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.graph.traces import (
     ABSENT,
@@ -20,7 +21,7 @@ from fabric.graph.traces import (
 from fabric.model.amounts import format_count
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
-from fabric.model.task_id import is_wheel
+from fabric.model.task_id import is_wheel, parse_task_kind
 
 
 class Action(StrEnum):
@@ -127,7 +128,17 @@ def _hash_listing(one: ListingTrace, look: Look) -> str:
 def _wait(question: Question, traces: Sequence[Trace]) -> Decision:
     if not traces:
         return wait_for(question.unknown, len(question.entries))
-    return wait_for(question.unknown, _count(traces[0]), traces[0].ms)
+    last = traces[0]
+    waiting = wait_for(question.unknown, _count(last), last.ms)
+    packages = [
+        change
+        for change in _compare_entries(last.entries, question.entries)
+        if change.kind == EntryKind.PACKAGE
+    ]
+    if not packages:
+        return waiting
+    reason = f"{format_reason(packages, waiting.inputs)}, {waiting.reason}"
+    return replace(waiting, reason=reason, changes=tuple(packages))
 
 
 def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Decision:
@@ -254,6 +265,9 @@ def format_reason(changes: Sequence[Change], count: int) -> str:
     """Format the first change, and the number of further ones."""
     if not changes:
         return _NOT_KEPT
+    if any(change.kind == EntryKind.PACKAGE for change in changes):
+        # The wheel of a package changes with it.
+        changes = [change for change in changes if not is_wheel(change.name)]
     first, more = changes[0], len(changes) - 1
     files = [change for change in changes if change.kind == EntryKind.FILE]
     if first.kind == EntryKind.FILE and first.old and first.new:
@@ -293,22 +307,29 @@ _SETTINGS = {
 }
 
 
-def _format_upstream_change(task: str) -> str:
-    kind = task.partition(":")[0]
-    return _ANEW.get(kind, "result changed")
-
-
 def _format_change(change: Change) -> str:
     match change.kind:
         case EntryKind.FILE:
-            return f"{change.name} {'added' if change.new else 'deleted'}"
+            what = "added" if change.new else "deleted"
         case EntryKind.UPSTREAM:
-            return f"{change.name} {_format_upstream_change(change.name)}"
+            what = _ANEW.get(parse_task_kind(change.name), "result changed")
         case EntryKind.CODE:
-            return f"{change.name} version changed"
+            what = "version changed"
+        case EntryKind.PACKAGE:
+            what = _format_versions(change)
         case EntryKind.IMAGE:
-            return f"base image {change.name} {'moved' if change.old and change.new else 'changed'}"
+            verb = "moved" if change.old and change.new else "changed"
+            return f"base image {change.name} {verb}"
         case EntryKind.OPTION:
             return f"{_SETTINGS.get(change.name) or f'setting {change.name}'} changed"
         case _:
             return f"{change.kind} {change.name} changed"
+    return f"{change.name} {what}"
+
+
+def _format_versions(change: Change) -> str:
+    """Format the versions of a package. Other hashes of a version are a change, too."""
+    old, new = (side.partition(" ")[0] for side in (change.old, change.new))
+    if not old or not new:
+        return f"{new} added" if new else f"{old} removed"
+    return f"{old} -> {new}" if old != new else f"{new} changed"

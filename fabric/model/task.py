@@ -33,6 +33,8 @@ class EntryKind(StrEnum):
     CODE = "code"
     # The digest of a base image.
     IMAGE = "image"
+    # A package of a lock: its version and the hash of its lines.
+    PACKAGE = "package"
 
 
 class InputEntry(NamedTuple):

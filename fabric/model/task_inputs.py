@@ -3,6 +3,7 @@
 A new kind needs a class here, a row below, and a file in `tasks`.
 """
 
+import re
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
@@ -29,6 +30,32 @@ def build_output_folder(root: str, service: str, apart: str = "", what: str = "b
     """Build the output directory of a service, for one of several targets."""
     prefix = "" if root in ("", ".") else f"{root}/"
     return f"{prefix}.fabric/{what}/{service}{'@' if apart else ''}{apart}"
+
+
+_PACKAGE_LINE = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*"
+    r"(?:===?\s*(?P<version>[^\s;*]+)|@\s*git\+\S+@(?P<commit>[0-9a-f]{7})[0-9a-f]{33})(?!\S)"
+)
+
+
+def list_package_entries(requirements: str) -> tuple[InputEntry, ...]:
+    """List each package of a lock with its version and the hash of its lines, and the other lines
+    as one entry. The lines are hashed because a URL can contain a login."""
+    rest: list[str] = []
+    lines: dict[str, list[str]] = {}
+    versions: dict[str, str] = {}
+    for line in requirements.splitlines():
+        found = _PACKAGE_LINE.match(line)
+        if found is None:
+            rest.append(line)
+            continue
+        lines.setdefault(found["name"], []).append(line)
+        versions.setdefault(found["name"], found["version"] or found["commit"])
+    packages = (
+        InputEntry(EntryKind.PACKAGE, name, f"{versions[name]} {hash_fields(texts)}")
+        for name, texts in lines.items()
+    )
+    return (*packages, InputEntry(EntryKind.OPTION, "requirements", hash_fields(rest)))
 
 
 class _Inputs(Struct, frozen=True):
@@ -129,12 +156,11 @@ class VendorInputs(_Inputs, frozen=True):
     optional: Pairs = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
-        """Return the entries. The selected lines are hashed."""
-        lines = hash_fields((self.selected or self.source,))
         unused = ("service", "root", "source", "selected", "without", "optional")
         more = () if self.folders else ("folders",)
-        lock = InputEntry(EntryKind.OPTION, "requirements", lines)
-        return (lock, *list_option_entries(self, *unused, *more))
+        whole = InputEntry(EntryKind.OPTION, "requirements", hash_fields((self.source,)))
+        lock = list_package_entries(self.selected) if self.selected else (whole,)
+        return (*lock, *list_option_entries(self, *unused, *more))
 
 
 class BeforeInputs(_Inputs, frozen=True):

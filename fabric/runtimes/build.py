@@ -50,7 +50,7 @@ class Runtimes:
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
         """Identify the tools that would build this function, quickly and without a process."""
         if inputs.command:
-            from fabric.runtimes import command
+            from fabric.runtimes.commands import command
 
             base = os.path.realpath(workspace)
             root = os.path.realpath(os.path.join(base, inputs.root))
@@ -77,7 +77,7 @@ class Runtimes:
         whole service."""
         if not inputs.command:
             return self.build(workspace, inputs).seen
-        from fabric.runtimes import command
+        from fabric.runtimes.commands import command
 
         entry = _locate_entry(workspace, inputs)
         return merge(command.record_inputs(entry, inputs), collect_included(workspace, inputs).seen)
@@ -102,7 +102,7 @@ class Runtimes:
 
     def _build_core(self, workspace: Path, inputs: BuildInputs) -> Built:
         if inputs.command:
-            from fabric.runtimes import command
+            from fabric.runtimes.commands import command
 
             entry = _locate_entry(workspace, inputs)
             return command.build(entry, inputs, self._environment, self._locate_cache(workspace))
@@ -132,7 +132,7 @@ class Runtimes:
 def _locate_entry(workspace: Path, inputs: BuildInputs) -> EntryFile:
     language = _choose_language(inputs)
     if language == _COMMAND:
-        from fabric.runtimes.command import has_path_entry
+        from fabric.runtimes.commands.command import has_path_entry
 
         return locate_source(workspace, inputs, is_optional=not has_path_entry(inputs))
     return locate(workspace, inputs, _EXTENSIONS[language])

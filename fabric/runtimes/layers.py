@@ -13,14 +13,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.python_target import PythonTarget
 from fabric.model.task_inputs import BeforeInputs, LayerArchiveInputs, VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file
-from fabric.runtimes.before import (
+from fabric.runtimes.commands.before import (
     LAYER_EVENT,
     build_step_variables,
     record_inputs,
     run_command,
 )
-from fabric.runtimes.command import collect_files
-from fabric.runtimes.command_inputs import hash_files
+from fabric.runtimes.commands.command import collect_files
+from fabric.runtimes.commands.command_inputs import hash_files
 from fabric.runtimes.contract import Built, BuiltFile, InputTrace, Listing
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import (
@@ -29,9 +29,9 @@ from fabric.runtimes.include import (
     read_named,
     refuse_outside_link,
 )
+from fabric.runtimes.packages.requirements import normalize_package_name, read_required_name
+from fabric.runtimes.packages.wheels import list_with_dependencies, read_package_name
 from fabric.runtimes.recorded_inputs import merge, place
-from fabric.runtimes.requirements import normalize_package_name, read_required_name
-from fabric.runtimes.wheels import list_with_dependencies, read_package_name
 from fabric.system.owned_folder import create_temporary_folder
 
 Say = Callable[[str], None]
@@ -153,7 +153,7 @@ def download_python_packages(
     workspace: Path, inputs: LayerArchiveInputs, parent: Mapping[str, str]
 ) -> list[tuple[PackedFile, ...]]:
     """Download the wheels of a lock without hashes, which has no wheel tasks."""
-    from fabric.runtimes.vendor import download_wheels
+    from fabric.runtimes.packages.vendor import download_wheels
 
     wheels = download_wheels(workspace, VendorInputs(*inputs.lock), parent)
     return [tuple(map(pack_file, wheel)) for wheel in wheels]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.nodejs.toolchain import PINNED, find_bundler, find_node, find_tools
-from fabric.runtimes.pip import pip_failure_problem
+from fabric.runtimes.packages.pip import pip_failure_problem
 from fabric.system.process import run_child
 
 _SECONDS = 30

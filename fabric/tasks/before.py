@@ -26,7 +26,7 @@ class BeforeKind:
         self._env = env
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
-        from fabric.runtimes.command import identify_machine  # few services have commands
+        from fabric.runtimes.commands.command import identify_machine  # few services have commands
 
         del task
         machine = identify_machine(self._env)
@@ -39,14 +39,14 @@ class BeforeKind:
 
     def record_inputs(self, task: Task) -> InputTrace:
         """Return the inputs without running the command."""
-        from fabric.runtimes.before import record_inputs
+        from fabric.runtimes.commands.before import record_inputs
 
         return record_inputs(self._workspace, _require_before_inputs(task))
 
     def run(
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
-        from fabric.runtimes.before import list_unmatched, run_step
+        from fabric.runtimes.commands.before import list_unmatched, run_step
 
         inputs = _require_before_inputs(task)
         given = tuple(_list_given_files(upstream, task_tools))

@@ -9,7 +9,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import GitWheelInputs
 from fabric.runtimes.archive import pack_file, pack_files
-from fabric.runtimes.git_sources import GitSource
+from fabric.runtimes.packages.git_sources import GitSource
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.packed import write_packed
 
@@ -35,7 +35,11 @@ class GitWheelKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         # Imports the tools of packages: only when something is built.
-        from fabric.runtimes.git_wheels import ListedSource, build_git_wheel, read_listing_files
+        from fabric.runtimes.packages.git_wheels import (
+            ListedSource,
+            build_git_wheel,
+            read_listing_files,
+        )
 
         del upstream
         inputs = task.inputs
@@ -59,7 +63,7 @@ def check_built_systems(upstream: Mapping[TaskId, Output], target: PythonTarget)
     """Raise for a wheel of a repository that does not run on the target."""
     built = {owner: output for owner, output in upstream.items() if is_kind(owner, "git-wheel")}
     if built:
-        from fabric.runtimes.git_wheels import check_wheel_system
+        from fabric.runtimes.packages.git_wheels import check_wheel_system
 
         for owner, output in sorted(built.items()):
             name = owner.partition(":")[2].rsplit("-", 2)[0]

@@ -90,7 +90,7 @@ class HookKind:
         self, task: Task, upstream: Mapping[TaskId, Output], task_tools: TaskTools
     ) -> TaskResult:
         from fabric.providers.core.redaction import build_redaction
-        from fabric.runtimes.before import build_hook_variables, run_command
+        from fabric.runtimes.commands.before import build_hook_variables, run_command
         from fabric.system.owned_folder import create_temporary_folder
 
         inputs = _require_hook_inputs(task)

@@ -37,7 +37,7 @@ class LayerArchiveKind:
         version = InputEntry(EntryKind.CODE, "layer-archive", _VERSION)
         if not _require_inputs(task).command:
             return (version,)
-        from fabric.runtimes.command import identify_machine  # few layers have commands
+        from fabric.runtimes.commands.command import identify_machine  # few layers have commands
 
         machine = identify_machine(self._env)
         return (

@@ -13,7 +13,7 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import PackedFile, find_metadata, pack_file, pack_files
 from fabric.runtimes.contract import Built
-from fabric.runtimes.requirements import is_only_repositories
+from fabric.runtimes.packages.requirements import is_only_repositories
 from fabric.tasks.build import convert_listing
 from fabric.tasks.contract import TaskResult, TaskTools
 from fabric.tasks.git_wheel import check_built_systems

@@ -339,4 +339,7 @@ def _change_line(change: ChangedInput, style: Style) -> str:
 def _shorten_value(value: str) -> str:
     if not value:
         return "absent"
-    return value[:12] if len(value) == _DIGEST_LENGTH and value.isalnum() else value
+    # A digest can follow the version of a package.
+    front, _, digest = value.rpartition(" ")
+    is_digest = len(digest) == _DIGEST_LENGTH and digest.isalnum()
+    return f"{front} {digest[:12]}".lstrip() if is_digest else value

@@ -228,3 +228,24 @@ def test_key_without_rows_does_not_change() -> None:
     assert compute_full_key(STATIC, TRACE.files, UPSTREAM, ()) == TRACE.key
     other = RowsTrace("lock", LOCK.rows, "other")
     assert compute_full_key(STATIC, TRACE.files, UPSTREAM, (other,)) == WITH_ROWS.key
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("2.31.0 aa", "2.32.0 bb", "requests 2.31.0 -> 2.32.0"),
+        ("2.31.0 aa", "2.31.0 bb", "requests 2.31.0 changed"),
+        ("", "2.32.0 bb", "requests 2.32.0 added"),
+        ("2.31.0 aa", "", "requests 2.31.0 removed"),
+    ],
+)
+def test_changed_package_is_the_reason_with_its_versions(old: str, new: str, reason: str) -> None:
+    was, now = (
+        tuple(InputEntry(EntryKind.PACKAGE, "requests", side) for side in sides if side)
+        for sides in ([old], [new])
+    )
+    trace = replace(TRACE, entries=was, upstream=(("wheel:requests-1", "a"),))
+    asked = Question("vendor", now, (("wheel:requests-2", "b"),))
+    assert decided(SAME, asked, trace).reason == reason
+    waiting = replace(asked, upstream=None, unknown=("wheel:requests-2",))
+    assert decided(SAME, waiting, trace).reason == f"{reason}, known after wheel:requests-2"

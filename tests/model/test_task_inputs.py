@@ -17,6 +17,7 @@ from fabric.model.task_inputs import (
     VendorInputs,
     WheelInputs,
     build_output_folder,
+    list_package_entries,
 )
 
 BUILD = BuildInputs("shop", "hello", ".", "src/hello.ts", "nodejs22.x")
@@ -124,7 +125,8 @@ def test_each_service_and_target_has_an_output_directory(
 
 def test_selected_lines_replace_the_lock_file_in_the_key() -> None:
     chosen = replace(VENDOR, selected="requests==2\n", source="requests==2\nother==1\n")
-    assert chosen.entries() == VENDOR.entries()
+    assert chosen.entries() == replace(chosen, source="requests==2\n").entries()
+    assert chosen.entries() != replace(chosen, selected="requests==3\n").entries()
     assert replace(VENDOR, source="requests==3\n").entries() != VENDOR.entries()
 
 
@@ -189,3 +191,28 @@ def test_every_kind_that_changes_a_record_has_an_inputs_class() -> None:
 def test_only_builds_own_their_directory(inputs: TaskInputs) -> None:
     assert isinstance(inputs, TaskInputs)
     assert inputs.owns_folder == (inputs.kind == "build")
+
+
+def test_packages_of_a_lock_are_entries_with_their_versions() -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    lines = (
+        "--index-url https://user:secret@index.example/simple",
+        "requests[socks]==2.32.0 --hash=sha256:ab",
+        f"kit @ git+https://git.example/kit@{commit} ; python_version > '3'",
+        "six>=1",
+        "lib @ https://user:secret@index.example/lib.whl",
+    )
+    entries = list_package_entries("\n".join(lines))
+    versions = {one.name: one.value.partition(" ")[0] for one in entries}
+    assert versions.pop("requirements")
+    assert versions == {"requests": "2.32.0", "kit": commit[:7]}
+    assert "secret" not in str(entries)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_each_line_of_a_lock_affects_its_entries(number: int) -> None:
+    lines = ["a==1 ; python_version < '3.12'", "a==2 ; python_version >= '3.12'", "b>=1"]
+    before = list_package_entries("\n".join(lines))
+    lines[number] += " --hash=sha256:ab"
+    changed = set(list_package_entries("\n".join(lines))) - set(before)
+    assert [one.name for one in changed] == ["a" if number < 2 else "requirements"]

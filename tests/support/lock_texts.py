@@ -5,8 +5,8 @@ from typing import TypedDict, Unpack
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.python_target import OptionalDependencies, PythonTarget
-from fabric.runtimes.locks.reading import LockText, LockUser, read_lock
-from fabric.runtimes.locks.rows import LockedPackages
+from fabric.runtimes.packages.locks.reading import LockText, LockUser, read_lock
+from fabric.runtimes.packages.locks.rows import LockedPackages
 
 INTEL, ARM = PythonTarget("3.12", "x86_64", 34), PythonTarget("3.12", "arm64", 34)
 OLD = PythonTarget("3.11", "x86_64", 26)

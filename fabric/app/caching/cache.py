@@ -18,7 +18,7 @@ from fabric.model.outcomes.queried import (
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.time_spans import parse_seconds
-from fabric.runtimes.build_caches import list_kept_folders
+from fabric.runtimes.commands.build_caches import list_kept_folders
 from fabric.system.clock import Clock
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

@@ -11,9 +11,9 @@ from fabric.graph.compile import build_task_inputs
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.build_tools import BuildTools
-from fabric.runtimes.command import open_tools
-from fabric.runtimes.uv import find_uv
+from fabric.runtimes.commands.build_tools import BuildTools
+from fabric.runtimes.commands.command import open_tools
+from fabric.runtimes.packages.uv import find_uv
 from fabric.runtimes.versions import (
     find_bundler_version,
     format_python_version,

@@ -26,14 +26,14 @@ from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import is_other_stage, name_of
 from fabric.model.task_inputs import GitWheelInputs, WheelInputs
-from fabric.runtimes.git_sources import GitSource, find_version_conflict, list_git_sources
-from fabric.runtimes.requirement_files import (
+from fabric.runtimes.packages.git_sources import GitSource, find_version_conflict, list_git_sources
+from fabric.runtimes.packages.requirement_files import (
     PackageFolders,
     PackageRequest,
     VendorSource,
     read_public_source,
 )
-from fabric.runtimes.requirements import (
+from fabric.runtimes.packages.requirements import (
     hash_indexes,
     is_target_missing,
     list_hashed_pins,
@@ -276,11 +276,12 @@ def _build_row(
 ) -> FunctionPackages:
     """Build the row of a function without a name."""
     selected = select_lines(source.text, target)
-    repositories = list_git_sources(list_target_lines(selected, target))
-    _check_versions(selected, repositories, source.file)
+    lines = selected or source.text
+    repositories = list_git_sources(list_target_lines(lines, target))
+    _check_versions(lines, repositories, source.file)
     wheels: tuple[WheelInputs, ...] = ()
     if not is_target_missing(source.text, target.title):
-        wheels = _list_wheels(selected, target, hash_indexes(_list_indexes(source), environment))
+        wheels = _list_wheels(lines, target, hash_indexes(_list_indexes(source), environment))
     return FunctionPackages(
         function="",
         folder=folder,

@@ -109,7 +109,7 @@ def compile_with_pins(request: Request, settings: Settings) -> Compiled:
     asked = [one for one in work.graph.inputs_of("vendor") if isinstance(one, VendorInputs)]
     if not asked:
         return work
-    from fabric.runtimes.vendor import lock_requirements
+    from fabric.runtimes.packages.vendor import lock_requirements
 
     warnings = lock_requirements(Path(work.info.workspace), asked, settings.env)
     if not warnings:

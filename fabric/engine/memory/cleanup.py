@@ -15,7 +15,7 @@ from fabric.engine.memory.pieces import SUFFIX, open_pieces
 from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.hashing import is_digest
 from fabric.model.problems import FabricError
-from fabric.runtimes.build_caches import KeptFolder, delete_kept_folder, list_kept_folders
+from fabric.runtimes.commands.build_caches import KeptFolder, delete_kept_folder, list_kept_folders
 from fabric.system.disk import read_bytes, write_atomic
 
 _INDEXES = "files-*.bin"

@@ -1,5 +1,6 @@
 """Functions of AWS SAM to functions of fabric."""
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable
@@ -90,6 +91,10 @@ def _join_lists(first: Fields, target: Fields, key: str) -> None:
         target.put(key, [*shared, *(one for one in own if one not in shared)])
 
 
+# `sam package` also accepts one file of code, or an archive.
+_CODE_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".zip")
+
+
 def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[NewFile]:
     def read(key: str) -> At:
         own = at.get("Properties", key)
@@ -109,11 +114,14 @@ def _put_code(context: Context, at: At, shared: At, function: Fields) -> list[Ne
     else:
         handler = read("Handler")
         root = _read_default(context, code) or context.read_text(code).rstrip("/") or "."
+        if root.endswith(_CODE_FILES):
+            root = posixpath.dirname(root) or "."
+            context.ledger.change(code, "fabric packs the sources of the directory", root)
         text = _read_default(context, handler) or context.read_text(handler)
         context.ledger.carry(code)
         _put_entry(context, _Code(at, handler, text, root, runtime.text), function)
-        for one, default in ((code, root), (handler, text)):
-            _bind_entry(context, one, default, function)
+        for one in (code, handler):
+            _bind_entry(context, one, function)
     return []
 
 
@@ -122,9 +130,10 @@ def _read_default(context: Context, at: At) -> str:
     return context.names.defaults.get(at.get("Ref").text, "") if at.is_map else ""
 
 
-def _bind_entry(context: Context, at: At, default: str, function: Fields) -> None:
+def _bind_entry(context: Context, at: At, function: Fields) -> None:
     """Use a parameter in the entry, which has another value in other stages."""
-    if not _read_default(context, at):
+    default = _read_default(context, at)
+    if not default:
         return
     entry = str(function.get("entry"))
     own = default.removeprefix("./")

@@ -44,6 +44,7 @@ WEB_VERSION = "2025-05-01"
 _ACCOUNT_KEY = re.compile(r"(AccountKey=)[A-Za-z0-9+/=]+")
 _LOGIN, _RIGHTS, _CONFLICT = 401, 403, 409
 _NO_RIGHTS, _NO_GROUP = "AuthorizationFailed", "ResourceGroupNotFound"
+_UNREGISTERED = "MissingSubscriptionRegistration"
 # Other operations that end by themselves.
 _PASSING = ("another operation is in progress", "AnotherOperationInProgress", "OperationPreempted")
 # Azure identifies hosts by the first 32 characters of the name: two apps must not share them.
@@ -209,6 +210,9 @@ def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Pro
     if _NO_GROUP in error.codes:
         hint = "create the resource group, or correct `CLOUD3_RESOURCE_GROUP`"
         return Problem("credentials/refused", words, hint)
+    if _UNREGISTERED in error.codes:
+        hint = "run: az provider register --namespace Microsoft.EventGrid (or that of the message)"
+        return Problem("provider/refused", words, hint)
     if error.status == _CONFLICT and "already exists" in error.words:
         hint = f"set another name in `extensions.{PROVIDER_ID}.appName`"
         return Problem("provider/refused", words, hint)

@@ -13,7 +13,7 @@ from fabric.providers.cloud3.package import (
     find_app_runtime,
     unsupported_runtime_problem,
 )
-from fabric.providers.cloud3.triggers import convert_schedule
+from fabric.providers.cloud3.triggers import convert_blob_event, convert_schedule
 from fabric.providers.core.contract import DeploymentAddress, FunctionDraft, Unsupported
 from fabric.providers.core.limits import (
     UNFIT,
@@ -120,8 +120,11 @@ def _find_trigger_problems(one: FunctionDraft, trigger: Trigger) -> Iterator[Pro
             yield from find_utc_schedule_problems(one.name, trigger, convert, "Azure")
         case "queue":
             yield from _find_queue_problems(one.name, trigger)
+        case "storage":
+            yield from _find_container_problems(one.name, trigger)
         case kind:
-            yield unsupported_kind_problem(one.name, kind, "Azure", "use http, cron or queue")
+            hint = "use http, cron, queue or storage"
+            yield unsupported_kind_problem(one.name, kind, "Azure", hint)
 
 
 def _find_path_problems(one: FunctionDraft, path: str) -> Iterator[Problem]:
@@ -143,6 +146,27 @@ def _find_queue_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
     if trigger.get("enabled") is False:
         why = "has a disabled queue trigger, which fabric does not support for Azure"
         yield function_problem(function, why, "remove the trigger")
+
+
+def _find_container_problems(function: str, trigger: Trigger) -> Iterator[Problem]:
+    container = str(trigger.get("bucket", ""))
+    if not _QUEUE.fullmatch(container):
+        why = f"has the bucket `{container}`, which is not the name of a container of blobs"
+        hint = "use 3 to 63 characters: a-z, 0-9 and single hyphens"
+        yield function_problem(function, why, hint)
+    if not trigger.get("existingBucket"):
+        why = f"watches the container `{container}`, and fabric does not create containers at Azure"
+        hint = (
+            "create it in the account of `extensions.cloud3-functions.storageAccount`, and set "
+            "`existingBucket: true`"
+        )
+        yield function_problem(function, why, hint)
+    events = trigger.get("events")
+    for event in events if isinstance(events, list) else ():
+        if not convert_blob_event(str(event)):
+            why = f"subscribes to `{event}`, which Azure does not have"
+            hint = "use objstore1:ObjectCreated:* or objstore1:ObjectRemoved:*"
+            yield function_problem(function, why, hint)
 
 
 def _find_route_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:

@@ -133,7 +133,9 @@ def plan_package(
     }
     texts = dict(_list_own_files(runtime, orders))
     marked = [part for one in orders for part in (one.name, one.mark, one.artifact.sha256)]
-    fields = (owner.digest, format_json(config.document), format_json(said), *marked)
+    # Event Grid filters blobs, not the app: a changed filter is a new version, too.
+    filters = [text for one in orders for text in one.triggers if '"storage"' in text]
+    fields = (owner.digest, format_json(config.document), format_json(said), *marked, *filters)
     hidden = [part for name in sorted(secret) for part in (name, secret[name])]
     ident = hash_fields((*fields, *texts.values(), *hidden))[:_IDENT_LENGTH]
     prefix = f"FABRIC_{owner.digest[:8].upper()}_{ident[:8].upper()}_"

@@ -32,6 +32,12 @@ from fabric.providers.cloud3.client import (
 )
 from fabric.providers.cloud3.operations import await_host, publish
 from fabric.providers.cloud3.package import AppConfig, setting_prefix
+from fabric.providers.cloud3.subscriptions import (
+    BlobSubscription,
+    list_own_subscriptions,
+    plan_subscriptions,
+    update_subscriptions,
+)
 from fabric.providers.core.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.core.errors import ignore_missing
 from fabric.providers.core.release_state import read_kept_texts
@@ -45,6 +51,8 @@ from fabric.providers.core.whole_service import (
 )
 
 VERSION, SUBSCRIPTION = "version", "subscription"
+# The names of the event subscriptions.
+_EVENTS = "events"
 ONE_VERSION = "a function app has one"
 # Observers find the app by this output.
 _APP_OUTPUT = "functionApp"
@@ -62,13 +70,15 @@ def release_service(
         message = f"the function app `{work.app}` does not exist"
         hint = "deploy again with `--force`: it was deleted outside fabric"
         raise FabricError(Problem("deploy/incomplete", message, hint))
+    wanted = plan_subscriptions(work, functions)
     if not read_kept_texts(address).is_sure or site.version != ident:
-        _publish_version(work, address, site, ident)
+        _publish_version(work, address, site, ident, wanted)
         work.watch.hear(f"the version {ident} receives all traffic at {_endpoint(work, site)}")
     endpoint = _endpoint(work, site)
     outputs = build_outputs(endpoint, functions, partial(build_function_name, address))
     kept = ((APP, work.app), (VERSION, ident), (SUBSCRIPTION, work.account.subscription))
-    return Released(endpoint, (*outputs, (_APP_OUTPUT, work.app)), kept)
+    events = ((_EVENTS, ",".join(sorted(one.name for one in wanted))),) if wanted else ()
+    return Released(endpoint, (*outputs, (_APP_OUTPUT, work.app)), (*kept, *events))
 
 
 def _endpoint(work: Cloud3Work, site: SiteRow) -> str:
@@ -76,7 +86,11 @@ def _endpoint(work: Cloud3Work, site: SiteRow) -> str:
 
 
 def _publish_version(
-    work: Cloud3Work, address: DeploymentAddress, site: SiteRow, ident: str
+    work: Cloud3Work,
+    address: DeploymentAddress,
+    site: SiteRow,
+    ident: str,
+    subscriptions: Sequence[BlobSubscription],
 ) -> None:
     """Publish a stored version. An interrupted release publishes it again: the tag is written
     last."""
@@ -93,11 +107,21 @@ def _publish_version(
         update_app(work, config)
     publish(work, site.publishing_host, ident, content)
     await_host(work, site.host)
+    if subscriptions or _may_have_events(address, site):
+        update_subscriptions(work, subscriptions)
     write_version_tag(work, ident)
     recorded = {
         parse_version(one.resource_id).ident for one in list_recorded_rows(address.previous)
     }
     _delete_packages(storage, [one.ident for one in rows if one.ident not in recorded | {ident}])
+
+
+def _may_have_events(address: DeploymentAddress, site: SiteRow) -> bool:
+    """Return whether the published version can have event subscriptions. Without a certain record
+    every version can."""
+    known = read_kept_texts(address)
+    is_certain = address.previous is not None and known.is_sure
+    return bool(site.version) and (not is_certain or bool(known.texts.get(_EVENTS)))
 
 
 class _Runtime(Struct, frozen=True):
@@ -157,6 +181,7 @@ def delete_service(
     site = find_app(work)
     if site is not None and not site.is_of(work.owner):
         return
+    update_subscriptions(work, ())
     delete_app(work)
     if site is not None:
         work.watch.hear(f"deleted the function app {work.app}")
@@ -199,3 +224,9 @@ def find_missing(work: Cloud3Work, address: DeploymentAddress) -> Iterator[str]:
         yield f"the function app `{work.app}`"
     elif site.version != ident:
         yield f"the published version `{ident}`"
+    names = read_kept_texts(address).texts.get(_EVENTS, "")
+    if names:
+        there = {one.name for one in list_own_subscriptions(work) if not one.is_broken}
+        yield from (
+            f"the event subscription `{one}`" for one in names.split(",") if one not in there
+        )

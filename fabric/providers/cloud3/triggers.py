@@ -11,6 +11,10 @@ from fabric.providers.core.contract import FunctionOrder
 from fabric.providers.core.triggers import HttpRoute, convert_utc_schedule, parse_routes
 
 STORAGE_SETTING = "AzureWebJobsStorage"
+_BLOB_EVENTS = {
+    "ObjectCreated:*": "Microsoft.Storage.BlobCreated",
+    "ObjectRemoved:*": "Microsoft.Storage.BlobDeleted",
+}
 
 
 class AppFunction(Struct, frozen=True, kw_only=True):
@@ -29,7 +33,7 @@ def list_app_functions(orders: Sequence[FunctionOrder]) -> Iterator[AppFunction]
     for at, order in enumerate(orders):
         routes = {one.number: one for one in parse_routes(order.name, order.triggers)}
         for number, trigger in enumerate(map(json.loads, order.triggers)):
-            name = order.name if number == 0 else f"{order.name}--{number}"
+            name = build_function_title(order.name, number)
             if number in routes:
                 methods = list_methods(routes[number], number_is_open=(at, number) in preflights)
                 yield _build_http_function(name, routes[number].path, methods)
@@ -38,6 +42,18 @@ def list_app_functions(orders: Sequence[FunctionOrder]) -> Iterator[AppFunction]
                 yield _build_clock(name, at, trigger["schedule"], zone)
             elif trigger.get("type") == "queue":
                 yield _build_queue_function(name, at, trigger)
+            elif trigger.get("type") == "storage":
+                yield _build_blob_function(name, at, trigger)
+
+
+def build_function_title(function: str, number: int) -> str:
+    """Build the name of the function of the app for a trigger."""
+    return function if number == 0 else f"{function}--{number}"
+
+
+def convert_blob_event(event: str) -> str:
+    """Return Azure's type of an object event; empty if it has none."""
+    return _BLOB_EVENTS.get(event.partition(":")[2], "")
 
 
 def _find_preflights(orders: Sequence[FunctionOrder]) -> set[tuple[int, int]]:
@@ -114,6 +130,18 @@ def _build_queue_function(name: str, at: int, trigger: Mapping[str, object]) -> 
         input="item",
         node=f"app.event({at}, app.messageOf({text}, context, item))",
         python=f"app.call_with_event({at}, app.build_message_event({text}, item))",
+    )
+
+
+def _build_blob_function(name: str, at: int, trigger: Mapping[str, object]) -> AppFunction:
+    """Build a function that Event Grid calls. It receives no content, as at other providers."""
+    text = json.dumps(str(trigger.get("bucket", "")))
+    return AppFunction(
+        name=name,
+        bindings=({"type": "eventGridTrigger", "direction": "in", "name": "change"},),
+        input="change",
+        node=f"app.event({at}, app.blobOf({text}, change))",
+        python=f"app.call_with_event({at}, app.build_blob_event({text}, change))",
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.runtimes.uv import find_uv
+from fabric.runtimes.packages.uv import find_uv
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.in_process import project
 from tests.support.project import PYTHON, PYTHON_SOURCES, Project

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.runtimes.requirements import Pin, read_project_requirements, render_lock
+from fabric.runtimes.packages.requirements import Pin, read_project_requirements, render_lock
 from tests.support.in_process import project
 from tests.support.package_index import PackageIndex, serve_index
 from tests.support.project import Project, handler

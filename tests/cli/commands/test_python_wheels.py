@@ -10,7 +10,7 @@ import pytest
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode
-from fabric.runtimes.uv import find_uv
+from fabric.runtimes.packages.uv import find_uv
 from tests.support import in_process
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.git import under_git

@@ -51,7 +51,7 @@ def test_a_binding_is_filled(written: str, env: dict[str, str], value: str) -> N
         ("${secret:K}", "config/unset-secret"),
         ("${evn:X}", "config/unknown-binding"),
         ("${env:A," * 10 + "}" * 10, "config/binding-depth"),
-        ("${stage}" * 60_000, "config/binding-limit"),
+        pytest.param("${stage}" * 60_000, "config/binding-limit", id="too-many"),
     ],
 )
 def test_a_binding_that_cannot_be_filled_is_refused(written: str, code: str) -> None:

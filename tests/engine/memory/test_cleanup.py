@@ -15,7 +15,7 @@ from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import STAMP, NoMemo
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.build_caches import open_caches
+from fabric.runtimes.commands.build_caches import open_caches
 from tests.support.seals import SEAL, sealed
 
 LARGE = b"large" * SMALL

@@ -32,6 +32,18 @@ def test_the_handler_gets_the_directory_of_its_code() -> None:
     }
 
 
+@pytest.mark.parametrize("code", ["src/api.ts", "src/api.zip", "./src/api.py"])
+def test_a_file_as_code_is_replaced_by_the_sources_of_its_directory(code: str) -> None:
+    text = (
+        "Api:\n  Type: AWS::Serverless::Function\n  Properties: "
+        f"{{Handler: api.handler, Runtime: nodejs22.x, CodeUri: {code}}}\n"
+    )
+    done = from_sam(template(text), SOURCE)
+    assert done.function["entry"] == "src/api.handler"
+    [reason] = [one for one in done.reasons(Fate.CHANGED) if "CodeUri" in one]
+    assert reason.endswith("CodeUri: fabric packs the sources of the directory")
+
+
 ROWS: list[tuple[str, dict[str, Any]]] = [
     ("MemorySize: 512", {"memory": 512}),
     ("Timeout: 3", {"timeout": 3}),

@@ -36,7 +36,15 @@ def test_an_ordinary_service_fits() -> None:
 @pytest.mark.parametrize(
     ("draft", "words"),
     [
-        (with_trigger("storage", bucket="b"), "a trigger of type `storage`"),
+        (with_trigger("eventbus", bus="b"), "a trigger of type `eventbus`"),
+        (with_trigger("storage", bucket="pictures"), "does not create containers at Azure"),
+        (with_trigger("storage", bucket="my_pictures", existingBucket=True), "not the name of a"),
+        (
+            with_trigger(
+                "storage", bucket="pics", existingBucket=True, events=["objstore1:ObjectRestore:*"]
+            ),
+            "subscribes to `objstore1:ObjectRestore:*`, which Azure does not have",
+        ),
         (with_trigger("cron", schedule="rate(7 minutes)"), "rate(7 minutes)"),
         (with_trigger("cron", schedule="0 1 * * *", timezone="Europe/Berlin"), "Europe/Berlin"),
         (with_trigger("queue", queue="arn:aws:sqs:eu:1:jobs"), "not the name of a queue"),

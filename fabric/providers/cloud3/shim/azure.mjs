@@ -103,6 +103,16 @@ export function clock(schedule) {
   return { version: "0", id: randomUUID(), "detail-type": "Scheduled Event", source: "aws.events", account: "", time, region: "", resources: [schedule], detail: {} };
 }
 
+// A change of a blob, without its content.
+export function blobOf(bucket, { subject, eventType, eventTime, data }) {
+  const name = subject.slice(subject.indexOf("/blobs/") + 7);
+  const key = encodeURIComponent(name).replace(/%2F/g, "/").replace(/%20/g, "+");
+  const object = { key, size: Number(data?.contentLength ?? 0), eTag: data?.eTag ?? "" };
+  const eventName = eventType.endsWith("BlobDeleted") ? "ObjectRemoved:Delete" : "ObjectCreated:Put";
+  const row = { eventVersion: "2.1", eventSource: "aws:s3", eventTime, eventName, objstore1: { bucket: { name: bucket, arn: `arn:aws:s3:::${bucket}` }, object } };
+  return { Records: [row] };
+}
+
 export function messageOf(queue, context, item) {
   const { id, dequeueCount, insertionTime } = context.bindingData ?? {};
   const body = typeof item === "string" ? item : Buffer.isBuffer(item) ? item.toString() : JSON.stringify(item);

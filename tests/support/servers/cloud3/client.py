@@ -102,6 +102,7 @@ class Cloud3Server:
             "routes": sorted(one["route"] for one in triggers if "route" in one),
             "schedules": sorted(one["schedule"] for one in triggers if "schedule" in one),
             "queues": sorted(one["queueName"] for one in triggers if "queueName" in one),
+            "subscriptions": any(one.subscriptions for one in self.group.storages.values()),
             "secrets": any(name.startswith("FABRIC_") for name in settings),
         }
         return {kind: names for kind, names in found.items() if names}
@@ -115,6 +116,28 @@ class Cloud3Server:
             for trigger in each["bindings"]
             if "schedule" in trigger
         }
+
+    def change_blob(self, container: str, name: str, kind: str = "BlobCreated") -> list[int]:
+        """Deliver the event of a changed blob to the functions whose subscriptions match. Returns
+        their answers."""
+        subject = f"/blobServices/default/containers/{container}/blobs/{name}"
+        event = {
+            "id": "831e1650-001e-001b-66ab-eeb76e069631",
+            "topic": f"/subscriptions/s/storageAccounts/{self.storage.name}",
+            "subject": subject,
+            "eventType": f"Microsoft.Storage.{kind}",
+            "eventTime": "2026-01-02T03:04:05Z",
+            "dataVersion": "",
+            "metadataVersion": "1",
+            "data": {"api": "PutBlob", "eTag": "0x8D4BCC2E4835CD0", "contentLength": 7},
+        }
+        return [
+            self.trigger(
+                one["destination"]["properties"]["resourceId"].rpartition("/")[2], json.dumps(event)
+            )[0]
+            for _, one in sorted(self.storage.subscriptions.items())
+            if _matches(one["filter"], event)
+        ]
 
     def trigger(self, function: str, text: str = "") -> tuple[int, str]:
         """Call a function of the published package as its trigger does."""
@@ -140,3 +163,12 @@ class Cloud3Server:
     def said(self) -> Any:
         """The settings of functions in the published package."""
         return json.loads(self.site.files()["_fabric/said.json"])
+
+
+def _matches(filters: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+    subject = event["subject"]
+    return (
+        event["eventType"] in filters["includedEventTypes"]
+        and subject.startswith(filters["subjectBeginsWith"])
+        and subject.endswith(filters["subjectEndsWith"])
+    )

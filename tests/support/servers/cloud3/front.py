@@ -205,6 +205,10 @@ class _Handler(BaseHTTPRequestHandler):
         others = [one for one in self.server.groups if one is not group]
         answer: Answer = act(Call(group, others, names, query, document))
         headers = dict(answer.headers)
+        if isinstance(answer.document, dict) and "next" in answer.document:
+            at = answer.document.pop("next")
+            url = f"{self.server.endpoint}/arm{path}?api-version={query['api-version']}"
+            answer.document["nextLink"] = f"{url}&$skiptoken={at}" if at else None
         status = answer.status
         if answer.is_long and self.command in ("PUT", "PATCH"):
             status = 202

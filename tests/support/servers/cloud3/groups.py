@@ -28,6 +28,8 @@ class Storage:
     key: bytes = field(default_factory=lambda: uuid.uuid4().bytes)
     containers: dict[str, dict[str, Blob]] = field(default_factory=dict)
     queues: set[str] = field(default_factory=set)
+    # Subscriptions of Event Grid, by name.
+    subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def key_text(self) -> str:
@@ -98,6 +100,8 @@ class Group(PlannedFaults):
     name: str = "rg-fabric"
     location: str = "westeurope"
     exists: bool = True
+    # Whether the subscription may use Event Grid.
+    is_grid_registered: bool = True
     tokens: dict[str, str] = field(default_factory=dict)
     plans: dict[str, dict[str, Any]] = field(default_factory=dict)
     sites: dict[str, Site] = field(default_factory=dict)

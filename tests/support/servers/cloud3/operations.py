@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -190,6 +190,14 @@ def _host_keys(call: Call) -> Answer:
     return Answer({"masterKey": site.master_key, "functionKeys": {}, "systemKeys": {}})
 
 
+def _get_function(call: Call) -> Answer:
+    name = call.names["functionName"]
+    found = call.site.functions().get(name)
+    if found is None:
+        raise ArmError(404, "ResourceNotFound", f"functions/{name} was not found")
+    return Answer({"name": f"{call.name}/{name}", "properties": {"config": found}})
+
+
 WEB = {
     "app_service_plans.create_or_update": _put_plan,
     "app_service_plans.delete": _delete_plan,
@@ -199,6 +207,7 @@ WEB = {
     "web_apps.list_application_settings": _list_settings,
     "web_apps.update_application_settings": _put_settings,
     "web_apps.list_host_keys": _host_keys,
+    "web_apps.get_function": _get_function,
 }
 
 
@@ -256,8 +265,62 @@ def delete_storage(call: Call) -> Answer:
     return Answer()
 
 
+# As the models of the package azure-mgmt-eventgrid have them.
+_FILTER = frozenset(
+    ("includedEventTypes", "subjectBeginsWith", "subjectEndsWith", "isSubjectCaseSensitive")
+)
+_TARGET = frozenset(("resourceId", "maxEventsPerBatch", "preferredBatchSizeInKilobytes"))
+_TOPICS = frozenset(("Microsoft.Storage.BlobCreated", "Microsoft.Storage.BlobDeleted"))
+
+
+def put_subscription(call: Call) -> Answer:
+    if not call.group.is_grid_registered:
+        words = "The subscription is not registered to use namespace 'Microsoft.EventGrid'."
+        raise ArmError(409, "MissingSubscriptionRegistration", words)
+    properties = call.body["properties"]
+    _check_fields(call.body, {"properties"})
+    _check_fields(properties, {"destination", "filter", "eventDeliverySchema"})
+    _check_fields(properties["destination"], {"endpointType", "properties"})
+    _check_fields(properties["destination"]["properties"], _TARGET)
+    _check_fields(properties["filter"], _FILTER)
+    topics = set(properties["filter"]["includedEventTypes"])
+    if not topics or topics - _TOPICS or properties["eventDeliverySchema"] != "EventGridSchema":
+        raise ArmError(400, "InvalidRequest", "invalid event types or schema")
+    if not re.fullmatch(r"[A-Za-z0-9-]{3,64}", call.names["subscription_name"]):
+        raise ArmError(400, "InvalidRequest", "invalid name of an event subscription")
+    path = properties["destination"]["properties"]["resourceId"]
+    site, function = path.split("/sites/")[1].split("/functions/")
+    known = call.group.sites.get(site.lower())
+    bindings = (known.functions().get(function) or {"bindings": []})["bindings"] if known else []
+    if [one["type"] for one in bindings] != ["eventGridTrigger"]:
+        words = f"The function {path} does not exist or has no Event Grid trigger."
+        raise ArmError(400, "Url validation", words)
+    _storage(call).subscriptions[call.names["subscription_name"]] = properties
+    return Answer({"name": call.names["subscription_name"]}, is_long=True)
+
+
+def _check_fields(found: Any, known: Collection[str]) -> None:
+    if set(found) - set(known):
+        raise ArmError(400, "InvalidRequest", f"unknown fields {sorted(set(found) - set(known))}")
+
+
+def list_subscriptions(call: Call) -> Answer:
+    """List them on pages of one, as Azure does with twenty."""
+    names = sorted(_storage(call).subscriptions)
+    at = int(call.query.get("$skiptoken", "0"))
+    rows = [{"name": one, "properties": {"provisioningState": "Succeeded"}} for one in names]
+    return Answer({"value": rows[at : at + 1], "next": at + 1 if at + 1 < len(rows) else None})
+
+
+def delete_subscription(call: Call) -> Answer:
+    _storage(call).subscriptions.pop(call.names["subscription_name"], None)
+    return Answer(status=204)
+
+
 _GROUP = r"/subscriptions/(?P<subscription>[^/]+)/resourceGroups/(?P<group>[^/]+)"
 _ACCOUNT = _GROUP + r"/providers/Microsoft\.Storage/storageAccounts/(?P<name>[^/]+)"
+_GRID = r"/providers/Microsoft\.EventGrid/eventSubscriptions"
+_NAME = r"/(?P<subscription_name>[^/]+)"
 _TAGS = (
     _GROUP + r"/providers/Microsoft\.Web/sites/(?P<name>[^/]+)"
     r"/providers/Microsoft\.Resources/tags/default"
@@ -272,6 +335,9 @@ OTHERS = [
         ("GET", _ACCOUNT, "2023-05-01", get_storage),
         ("DELETE", _ACCOUNT, "2023-05-01", delete_storage),
         ("POST", _ACCOUNT + "/listKeys", "2023-05-01", list_storage_keys),
+        ("GET", _ACCOUNT + _GRID, "2022-06-15", list_subscriptions),
+        ("PUT", _ACCOUNT + _GRID + _NAME, "2022-06-15", put_subscription),
+        ("DELETE", _ACCOUNT + _GRID + _NAME, "2022-06-15", delete_subscription),
     )
 ]
 

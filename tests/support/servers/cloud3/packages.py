@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 
-_TRIGGERS = frozenset(("httpTrigger", "timerTrigger", "queueTrigger"))
+_TRIGGERS = frozenset(("httpTrigger", "timerTrigger", "queueTrigger", "eventGridTrigger"))
 _NAME = re.compile(r"(?!host$)[A-Za-z][A-Za-z0-9_-]{0,127}", re.IGNORECASE)
 
 

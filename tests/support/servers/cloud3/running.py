@@ -103,12 +103,9 @@ def _begun(package: bytes, runtime: str, settings: Mapping[str, str]) -> Host:
         archive.extractall(app)
     if runtime == "python":
         argv = [sys.executable, "-u", str(_STANDIN / "host.py.txt"), str(app), str(port)]
-        module = folder / "lib" / "azure" / "functions" / "__init__.py"
-        module.parent.mkdir(parents=True)
-        shutil.copy(_STANDIN / "azure_functions.py.txt", module)
     else:
         argv = [os.fspath(find_node(ENVIRONMENT)), str(_STANDIN / "host.mjs"), str(app), str(port)]
-    env = {"PATH": ENVIRONMENT["PATH"], "PYTHONPATH": str(folder / "lib"), **settings}
+    env = {"PATH": ENVIRONMENT["PATH"], **settings}
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
             argv,

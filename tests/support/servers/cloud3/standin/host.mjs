@@ -80,7 +80,8 @@ async function triggered(name, { input }, res) {
   const one = functions.get(name);
   if (!one) return res.writeHead(404).end();
   const isQueue = one.trigger.type === "queueTrigger";
-  const given = isQueue ? parsed(input) : { isPastDue: false };
+  const isGrid = one.trigger.type === "eventGridTrigger";
+  const given = isQueue || isGrid ? parsed(input) : { isPastDue: false };
   const data = isQueue ? { id: crypto.randomUUID(), dequeueCount: 1, insertionTime: new Date().toISOString() } : {};
   try {
     await one.run(contextOf(name, data), given);

@@ -1,0 +1,163 @@
+"""The files that list packages: which of them counts, and what they name in turn."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.packages.requirement_files import (
+    PackageFolders,
+    PackageRequest,
+    find_source,
+    read_public_source,
+)
+from fabric.runtimes.packages.requirements import list_constraint_lines, list_requirement_lines
+from tests.support.runtimes_project import write
+
+BROUGHT = ("boto3", "botocore")
+
+
+@pytest.mark.parametrize(
+    ("entry", "folder"),
+    [
+        ("src/api/orders.py", "shop/src"),
+        ("src/api/orders.handler", "shop/src"),
+        ("src.api.orders.handler", "shop/src"),
+        ("jobs/daily.py", "shop"),
+        ("main.py", "shop"),
+        ("src/gone.handler", "shop/src"),
+    ],
+)
+def test_the_nearest_folder_with_requirements_counts(
+    entry: str, folder: str, tmp_path: Path
+) -> None:
+    files = ("requirements.txt", "shop/src/requirements.txt", "shop/src/api/orders.py")
+    write(tmp_path, dict.fromkeys((*files, "shop/jobs/daily.py", "shop/main.py"), ""))
+    assert PackageFolders(tmp_path, "shop").of(entry).folder == folder
+
+
+def test_possible_requirement_file_locations_are_watched(tmp_path: Path) -> None:
+    write(tmp_path, {"src/api/one.py": ""})
+    found = PackageFolders(tmp_path, ".").of("src/api/one.py")
+    assert found.folder == "."
+    looked_at = {str(Path(path).relative_to(tmp_path.resolve())) for path in found.looked_at}
+    assert {"src/api/requirements.txt", "src/requirements.txt"} <= looked_at
+
+
+def test_files_that_are_named_are_read_in_their_place(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "requirements.txt": "a==1\n-r more/other.txt\n--constraint bounds.txt\nd\n",
+            "more/other.txt": "b==2\n-r third.txt\n",
+            "more/third.txt": "c==3",
+            "bounds.txt": "# why\nd<4  # not yet\n-r more/bounds.txt\n",
+            "more/bounds.txt": "e<5\n",
+        },
+    )
+    found = read_public_source(tmp_path, ".")
+    assert list_requirement_lines(found.text) == ("a==1", "b==2", "c==3", "d")
+    assert list_constraint_lines(found.text) == ("d<4", "e<5")
+    more = {"bounds.txt", "more/bounds.txt", "more/other.txt", "more/third.txt"}
+    assert more <= set(found.seen.files)
+
+
+def refused(folder: Path, files: dict[str, str]) -> Problem:
+    with pytest.raises(FabricError) as caught:
+        find_source(write(folder, files), ".")
+    return caught.value.first
+
+
+@pytest.mark.parametrize("option", ["-r", "-c", "--requirement", "--constraint"])
+def test_a_file_that_is_named_and_not_there_is_an_error_with_its_place(
+    option: str, tmp_path: Path
+) -> None:
+    found = refused(
+        tmp_path,
+        {"requirements.txt": "a==1\n-r sub/b.txt\n", "sub/b.txt": f"\n\n{option} gone.txt\n"},
+    )
+    assert found.code == "input/requirements-missing"
+    assert found.where
+    assert (found.where.file, found.where.line) == ("sub/b.txt", 3)
+    assert "`gone.txt`" in found.message
+
+
+def test_circular_requirement_files_are_an_error(tmp_path: Path) -> None:
+    found = refused(tmp_path, {"requirements.txt": "-r b.txt\n", "b.txt": "-r requirements.txt\n"})
+    assert found.code == "input/requirements-circle"
+
+
+@pytest.mark.parametrize(
+    ("line", "packed"),
+    [
+        ("boto3", False),
+        ("Boto3  # the SDK", False),
+        ("boto3; python_version > '3'", False),
+        ("boto3==1.34.0", True),
+        ("boto3>=1.34", True),
+        ("boto3[crt]", True),
+        ("requests", True),
+    ],
+)
+def test_unpinned_provider_packages_are_not_vendored(
+    line: str, tmp_path: Path, *, packed: bool
+) -> None:
+    write(tmp_path, {"requirements.txt": f"{line}\nidna==3.7\n"})
+    lines = list_requirement_lines(
+        read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT)).text
+    )
+    assert (len(lines) == 2) == packed
+    assert len(list_requirement_lines(read_public_source(tmp_path, ".").text)) == 2
+
+
+def test_only_provider_packages_means_nothing_to_vendor(tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": "boto3\n"})
+    assert find_source(tmp_path, ".", BROUGHT) is None
+    assert find_source(tmp_path, ".") is not None
+
+
+def test_external_lock_pins_provider_packages_too(tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": "boto3\n", "requirements.lock": "boto3==1.34.0\n"})
+    found = read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT))
+    assert (found.file, list_requirement_lines(found.text)) == (
+        "requirements.lock",
+        ("boto3==1.34.0",),
+    )
+    assert found.without == ()
+
+
+POETRY = """\
+[tool.poetry.dependencies]
+python = "^3.12"
+six = "*"
+kit = {git = "https://git.example/kit", rev = "main"}
+"""
+
+
+def test_dependencies_of_poetry_without_a_lock_are_rejected_by_name(tmp_path: Path) -> None:
+    found = refused(tmp_path, {"pyproject.toml": POETRY, "requirements.txt": "# none\n"})
+    assert (found.code, found.hint) == ("input/lock-missing", "run: poetry lock")
+    assert found.message.endswith("without a lock: `kit`, `six`")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "six==1.0\n"},
+        {"requirements.txt": "boto3\n"},
+        {"requirements.lock": "six==1.0\n"},
+        {"poetry.lock": ""},
+        {"pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.12"\n'},
+    ],
+)
+def test_a_list_beside_dependencies_of_poetry_counts(tmp_path: Path, files: dict[str, str]) -> None:
+    write(tmp_path, {"pyproject.toml": POETRY, **files})
+    assert read_public_source(tmp_path, ".", PackageRequest(brought=BROUGHT)).folders == ()
+
+
+def test_a_repository_in_an_included_file_is_rejected_with_its_line(tmp_path: Path) -> None:
+    line = "kit @ git+https://git.example/kit@main"
+    files = {"requirements.txt": "six\n-r sub/more.txt\n", "sub/more.txt": f"# more\n{line}\n"}
+    found = refused(tmp_path, files)
+    assert found.code == "input/package-source"
+    assert str(found.where) == "sub/more.txt:2"
